@@ -77,23 +77,23 @@ class Replay:
 
 def replayed(title: str, replay: Replay, sizes: Sequence[int], first: int, draws: int) -> None:
     """Print the errors by number of runs."""
-    ways: dict[str, Chooser] = {"guided": replay.guided, "random": replay.at_random, "factorial": replay.factorial}
+    choosers: dict[str, Chooser] = {"guided": replay.guided, "random": replay.at_random, "factorial": replay.factorial}
     print(f"\n**{title}** ({len(replay.logs):,} configurations)\n")
-    print("| runs | " + " | ".join(f"{name}: MAE (s) | median error" for name in ways) + " |")
-    print("|---|" + "---|" * (2 * len(ways)))
-    curves: dict[str, list[list[tuple[float, float]]]] = {name: [] for name in ways}
+    print("| runs | " + " | ".join(f"{name}: MAE (s) | median error" for name in choosers) + " |")
+    print("|---|" + "---|" * (2 * len(choosers)))
+    curves: dict[str, list[list[tuple[float, float]]]] = {name: [] for name in choosers}
     for draw in range(draws):
-        for name, way in ways.items():
+        for name, chooser in choosers.items():
             random = np.random.default_rng(draw)
             chosen = random.choice(len(replay.logs), first, replace=False).tolist() if first else []
             errors = []
             for size in sizes:
-                chosen = way(chosen, size - len(chosen), random)
+                chosen = chooser(chosen, size - len(chosen), random)
                 errors.append(replay.errors(chosen))
             curves[name].append(errors)
     for at, size in enumerate(sizes):
         cells = []
-        for name in ways:
+        for name in choosers:
             mae_s, median = np.mean([errors[at] for errors in curves[name]], axis=0)
             cells += [f"{mae_s:,.0f}", f"{median:.1%}"]
         print(f"| {size} | " + " | ".join(cells) + " |", flush=True)
@@ -116,8 +116,8 @@ def main() -> None:
             TrainingData.of(table.subset(cluster.codes != code)),
             TrainingData.of(table.subset(cluster.codes == code)),
         )
-        theirs, plan = others.configurations(), held_out.configurations()
-        replay = Replay(encoding.of(theirs), others.logs, plan, encoding.of(plan), held_out.logs)
+        other_configurations, plan = others.configurations(), held_out.configurations()
+        replay = Replay(encoding.of(other_configurations), others.logs, plan, encoding.of(plan), held_out.logs)
         replayed(f"cluster {name}, nothing known of it", replay, (5, 10, 20, 40, 80), 0, options.draws)
     nothing = np.zeros((0, len(encoding.names)), np.float32)
     for where, job in (("m1000-01", "terasort"), ("m1000-01", "dfsioe-read"), ("al-02", "dfsioe-write")):

@@ -60,8 +60,8 @@ workers:
 SIZES_GB = (4, 16, 48)
 FASTER: Mapping[str, Mapping[str, Any]] = {"disks": {"disks": 2.0}, "network": {"links": 2.0}, "cpu": {"cpu": 0.5}}
 FASTEST: Mapping[str, Mapping[str, Any]] = {"disks": {"disks": 8.0}, "network": {"links": 8.0}, "cpu": {"cpu": 0.125}}
-LEAST_GAIN = 0.05
-BEATEN, FAR = 0.02, 0.10
+GAIN_MIN = 0.05
+EXCEEDED, FAR_EXCEEDED = 0.02, 0.10
 NONE = "none of them"
 
 
@@ -85,7 +85,7 @@ class ScoredLimit:
     def truth(self) -> str:
         """The resource that shortens the run most."""
         best = max(self.gains, key=lambda name: self.gains[name])
-        return best if self.gains[best] >= LEAST_GAIN else NONE
+        return best if self.gains[best] >= GAIN_MIN else NONE
 
     @property
     def misled(self) -> bool:
@@ -128,13 +128,13 @@ def as_run(request: SimulationRequest, simulated: SimulationResult) -> tuple[Run
 
 def score(request: SimulationRequest, seed: int) -> ScoredLimit | None:
     """Return the stated and the true limit of a run; None where neither can be stated."""
-    every = [request, *(replace(request, **factor) for kinds in (FASTER, FASTEST) for factor in kinds.values())]
-    details = ["traces", *["duration"] * (len(every) - 1)]
+    drawn_runs = [request, *(replace(request, **factor) for kinds in (FASTER, FASTEST) for factor in kinds.values())]
+    details = ["traces", *["duration"] * (len(drawn_runs) - 1)]
     scenarios = [
         to_builtins(scenario_of(item).with_seed(seed, "drawn", detail))
-        for item, detail in zip(every, details, strict=True)
+        for item, detail in zip(drawn_runs, details, strict=True)
     ]
-    for item, scenario in zip(every, scenarios, strict=True):
+    for item, scenario in zip(drawn_runs, scenarios, strict=True):
         scenario["cluster"] = with_faster_disks(scenario["cluster"], item.disks)
     results = simulate(scenarios)
     run, observed = as_run(request, results[0])
@@ -178,36 +178,40 @@ def main() -> None:
     """Print the tables."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else None)
     parser.add_argument("--runs", type=int, default=500)
-    every = list(runs(parser.parse_args().runs, seed=5))
-    print_named(every)
-    print_bounds(every)
+    drawn_runs = list(runs(parser.parse_args().runs, seed=5))
+    print_named(drawn_runs)
+    print_bounds(drawn_runs)
 
 
-def print_named(every: Sequence[ScoredLimit]) -> None:
+def print_named(drawn_runs: Sequence[ScoredLimit]) -> None:
     """Print the named limits by true limit."""
     kinds = [*RESOURCES_OF_BOUND, NONE]
-    counts = Counter((item.truth, item.named) for item in every)
-    print("| limit in truth | runs | " + " | ".join(f"named: {kind}" for kind in kinds) + " |")
+    counts = Counter((item.truth, item.named) for item in drawn_runs)
+    print("| true limit | runs | " + " | ".join(f"named: {kind}" for kind in kinds) + " |")
     print("|---|---|" + "---|" * len(kinds))
     for truth in kinds:
         total = sum(counts[truth, kind] for kind in kinds)
         cells = [f"{counts[truth, kind] / total:.1%}" if total else "–" for kind in kinds]
         print(f"| {truth} | {total} | " + " | ".join(cells) + " |")
-    named = [item for item in every if item.named != NONE]
-    print(f"\nOf {len(named)} runs of which one is named, another saves at least twice as much in ", end="")
-    print(f"{np.mean([item.misled for item in named]):.1%}.")
+    named = [item for item in drawn_runs if item.named != NONE]
+    print(f"\nIn {np.mean([item.misled for item in named]):.1%} of {len(named)} runs with a named limit, ", end="")
+    print("another resource saves at least twice as much.")
 
 
-def print_bounds(every: Sequence[ScoredLimit]) -> None:
+def print_bounds(drawn_runs: Sequence[ScoredLimit]) -> None:
     """Print how often bounds are exceeded, and which share of the bound the true gain reaches."""
-    print(f"\n| made infinitely fast | bounds | beaten | by {FAR:.0%} and more | allowed | eight times as fast |")
+    print(
+        f"\n| resource without cost | bounds | exceeded | by {FAR_EXCEEDED:.0%} and more | allowed speedup | speedup if eight times as fast |"
+    )
     print("|---|---|---|---|---|---|")
     for kind in RESOURCES_OF_BOUND:
-        bounds = [(item, bound) for item in every for bound in item.answer.bounds if bound.freed == kind]
-        beaten = [float(np.mean([item.beyond(kind) > least for item, _ in bounds])) for least in (BEATEN, FAR)]
+        bounds = [(item, bound) for item in drawn_runs for bound in item.answer.bounds if bound.freed == kind]
+        exceeded = [
+            float(np.mean([item.beyond(kind) > least for item, _ in bounds])) for least in (EXCEEDED, FAR_EXCEEDED)
+        ]
         allowed = np.median([bound.gain_max for _, bound in bounds])
         real = np.median([item.answer.duration_s / item.fastest_s[kind] for item, _ in bounds])
-        cells = f"{len(bounds)} | {beaten[0]:.1%} | {beaten[1]:.1%} | {allowed:.2f} times | {real:.2f} times"
+        cells = f"{len(bounds)} | {exceeded[0]:.1%} | {exceeded[1]:.1%} | {allowed:.2f} times | {real:.2f} times"
         print(f"| {kind} | {cells} |")
 
 

@@ -52,7 +52,13 @@ class SimulatedTable:
 
 def table_of_repositories(repositories: Sequence[Path]) -> SimulatedTable:
     """Return the configurations of some repositories."""
-    profile, runs, measured, asked, total = shipped_profile(), list[Run](), list[float](), list[SimulationRequest](), 0
+    profile, runs, measured, requests, total = (
+        shipped_profile(),
+        list[Run](),
+        list[float](),
+        list[SimulationRequest](),
+        0,
+    )
     for path in repositories:
         repository = Repository.open(path)
         every = repository.runs()
@@ -61,7 +67,7 @@ def table_of_repositories(repositories: Sequence[Path]) -> SimulatedTable:
             plan = altered(group.plan, group.levels, group.workload)
             single = only_run(plan)
             costs = profile.of_engine(group.runs[0].engine)
-            asked.append(
+            requests.append(
                 SimulationRequest(
                     plan.cluster, single.configuration, single.workload.name, size_of(single, plan), costs
                 )
@@ -69,7 +75,7 @@ def table_of_repositories(repositories: Sequence[Path]) -> SimulatedTable:
             runs.append(group.runs[0])
             measured.append(float(np.median([np.log(run.duration_s) for run in group.runs])))
             total += len(group.runs)
-    results = simulate([scenario_of(single).with_seed(1, str(at)) for at, single in enumerate(asked)])
+    results = simulate([scenario_of(single).with_seed(1, str(at)) for at, single in enumerate(requests)])
     table = table_of(runs)
     features = learned_encoding(table).of(table).astype(np.float64)
     return SimulatedTable(
@@ -111,10 +117,10 @@ def corrected(simulated_table: SimulatedTable, kept: np.ndarray, left: np.ndarra
 METHODS: dict[str, Method] = {
     "trees, without a simulated time": trees(feature=False, residual=False),
     "trees, a simulated time as one feature": trees(feature=True, residual=False),
-    "trees of what the simulation missed": trees(feature=False, residual=True),
-    "the same, and as a feature": trees(feature=True, residual=True),
+    "trees of the error of the simulation": trees(feature=False, residual=True),
+    "trees of the error, and a simulated time as one feature": trees(feature=True, residual=True),
     "the simulator alone": lambda simulated_table, _, left: simulated_table.simulated[left],
-    "the simulator, corrected by its miss elsewhere": corrected,
+    "the simulator, corrected by its median error on other configurations": corrected,
 }
 
 
@@ -135,7 +141,7 @@ def main() -> None:
     size = len(simulated_table.runs)
     clusters = ", ".join(dict.fromkeys(run.cluster for run in simulated_table.runs))
     print(f"{simulated_table.runs_in_all} valid measured runs of {size} configurations; clusters: {clusters}\n")
-    print("| left out | what tells it | mean error | largest | MAE (s) |\n|---|---|---|---|---|")
+    print("| left out | model | mean error | largest | MAE (s) |\n|---|---|---|---|---|")
     for title, names in parts(simulated_table).items():
         groups = list(dict.fromkeys(names))
         for method, predict in METHODS.items():

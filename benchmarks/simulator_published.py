@@ -98,9 +98,9 @@ def sandisk() -> Iterator[str]:
         time_s = simulated_s(plan, {"layout": layout}, workload, speed)
         with_fixed = time_s + fixed_s
         kind = "fixed costs fitted" if layout == "All-SSD" else "predicted"
-        words = f"{workload} {layout}: printed {printed:.0f} s ({SANDISK_MB / rate:.0f} s by its aggregated throughput)"
+        row = f"{workload} {layout}: printed {printed:.0f} s ({SANDISK_MB / rate:.0f} s by its aggregated throughput)"
         error = with_fixed / printed - 1
-        yield f"  {words}, simulated {time_s:.0f} s, with fixed costs {with_fixed:.0f} s ({error:+.0%}), {kind}"
+        yield f"  {row}, simulated {time_s:.0f} s, with fixed costs {with_fixed:.0f} s ({error:+.0%}), {kind}"
 
 
 def fitted_speed(plan: Plan) -> float:

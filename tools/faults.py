@@ -25,7 +25,7 @@ sys.path.insert(0, str(ROOT / "tests" / "support"))
 
 import claims_held  # noqa: E402
 from fault_claims import CLAIMS, Claim  # noqa: E402
-from fault_runner import Became, carry_out  # noqa: E402
+from fault_runner import FaultResult, inject_fault  # noqa: E402
 from fault_table import ROWS, Row  # noqa: E402
 
 HEAD = """\
@@ -33,21 +33,21 @@ HEAD = """\
 |---|---|---|---|---|---|---|"""
 
 
-def line(row: Row, became: Became | None) -> str:
+def line(row: Row, result: FaultResult | None) -> str:
     """Return a row of the table."""
-    if became is None:
+    if result is None:
         cells = [row.fault, row.phase, row.engine, "not run", "", "", ""]
     else:
-        noticed = f"{became.noticed_s:.1f} s" if became.noticed_s is not None else "–"
-        held = "; ".join(became.wrong).replace("\n", " ")[:200] or "yes"
-        held += f"; {became.before} attempts had ended before the fault" if became.before else ""
-        cause = became.cause.replace("\n", " ").replace("|", "/")[:140]
-        cells = [row.fault, row.phase, row.engine, became.attempts.replace(" ", ", "), cause, noticed, held]
+        noticed = f"{result.noticed_s:.1f} s" if result.noticed_s is not None else "–"
+        held = "; ".join(result.wrong).replace("\n", " ")[:200] or "yes"
+        held += f"; {result.before} attempts had ended before the fault" if result.before else ""
+        cause = result.cause.replace("\n", " ").replace("|", "/")[:140]
+        cells = [row.fault, row.phase, row.engine, result.attempts.replace(" ", ", "), cause, noticed, held]
     return f"| {' | '.join(cells)} |"
 
 
-class Kept:
-    """The lines of rows that were run before, in a file that grows by each row."""
+class StoredLines:
+    """The lines of rows that earlier calls ran, in a file to which each new line is appended."""
 
     def __init__(self, path: Path | None) -> None:
         self._path = path
@@ -61,20 +61,20 @@ class Kept:
                 file.write(f"{json.dumps([name, text], ensure_ascii=False)}\n")
 
 
-def verdicts(claims: list[Claim], kept: Kept, marks: str, run: bool) -> dict[str, str]:
-    """Return by its fault what the tests say of each claim: as it was kept, or as they say now."""
-    results = {claim.fault: kept.lines[claim.fault] for claim in claims if claim.fault in kept.lines}
-    open_ones = [claim for claim in claims if claim.fault not in results]
-    tried = claims_held.tried(open_ones, marks) if run and open_ones else {}
-    for claim in open_ones:
+def verdicts(claims: list[Claim], stored: StoredLines, marks: str, run: bool) -> dict[str, str]:
+    """Return the result of each claim's tests by fault: the stored result, or that of running them now."""
+    results = {claim.fault: stored.lines[claim.fault] for claim in claims if claim.fault in stored.lines}
+    remaining = [claim for claim in claims if claim.fault not in results]
+    tried = claims_held.tried(remaining, marks) if run and remaining else {}
+    for claim in remaining:
         results[claim.fault] = claims_held.verdict(claim, tried)
         if results[claim.fault] != claims_held.NOT_RUN:
-            kept.add(claim.fault, results[claim.fault])
+            stored.add(claim.fault, results[claim.fault])
     return results
 
 
 def main() -> int:
-    """Run the rows; 0 when all that were run held."""
+    """Run the rows. Return 0 if every row that was run holds."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--short", action="store_true")
     parser.add_argument("--only", action="append", default=[])
@@ -82,39 +82,39 @@ def main() -> int:
     parser.add_argument("--at-once", type=int, default=1)
     parser.add_argument("--kept", type=Path)
     parser.add_argument("--table", choices=("injected", "held"))
-    asked = parser.parse_args()
-    began_s, kept = time.monotonic(), Kept(asked.kept)
+    options = parser.parse_args()
+    began_s, stored = time.monotonic(), StoredLines(options.kept)
 
     def result_of(number: int, row: Row) -> tuple[str, bool]:
-        if row.name in kept.lines:
-            return kept.lines[row.name], True
-        if time.monotonic() - began_s >= 60 * asked.minutes:
+        if row.name in stored.lines:
+            return stored.lines[row.name], True
+        if time.monotonic() - began_s >= 60 * options.minutes:
             return line(row, None), True
         with tempfile.TemporaryDirectory(prefix="assay-faults-") as folder:
-            became = carry_out(row, Path(folder), f"f{os.getpid()}-{number:03d}")
-        kept.add(row.name, line(row, became))
-        return line(row, became), not became.wrong
+            result = inject_fault(row, Path(folder), f"f{os.getpid()}-{number:03d}")
+        stored.add(row.name, line(row, result))
+        return line(row, result), not result.wrong
 
     def chosen(name: str) -> bool:
-        return all(any(words in name for words in option.split("|")) for option in asked.only)
+        return all(any(word in name for word in option.split("|")) for option in options.only)
 
-    claims = [claim for claim in CLAIMS if chosen(claim.fault) and asked.table != "injected"]
-    marks = claims_held.WITHOUT_LABS if asked.short else ""
-    held_by_tests = verdicts(claims, kept, marks, run=asked.minutes > 0)
-    wanted = [
+    claims = [claim for claim in CLAIMS if chosen(claim.fault) and options.table != "injected"]
+    marks = claims_held.WITHOUT_LABS if options.short else ""
+    held_by_tests = verdicts(claims, stored, marks, run=options.minutes > 0)
+    selected = [
         (number, row)
         for number, row in enumerate(ROWS)
-        if chosen(row.name) and (row.short or not asked.short) and asked.table != "held"
+        if chosen(row.name) and (row.short or not options.short) and options.table != "held"
     ]
-    sys.stdout.write(f"{HEAD}\n" if asked.table != "held" else "")
+    sys.stdout.write(f"{HEAD}\n" if options.table != "held" else "")
     all_held = not any(held.startswith("no: ") for held in held_by_tests.values())
-    with ThreadPoolExecutor(asked.at_once) as pool:
-        for text, held in pool.map(lambda item: result_of(*item), wanted):
+    with ThreadPoolExecutor(options.at_once) as pool:
+        for text, held in pool.map(lambda item: result_of(*item), selected):
             all_held = all_held and held
             sys.stdout.write(f"{text}\n")
             sys.stdout.flush()
     if claims:
-        sys.stdout.write(f"\n{claims_held.HEAD}\n" if asked.table is None else f"{claims_held.HEAD}\n")
+        sys.stdout.write(f"\n{claims_held.HEAD}\n" if options.table is None else f"{claims_held.HEAD}\n")
         for claim in claims:
             sys.stdout.write(f"{claims_held.line(claim, held_by_tests[claim.fault])}\n")
     return 0 if all_held else 1

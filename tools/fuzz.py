@@ -22,31 +22,31 @@ HEAD = """\
 |---|---|---|---|---|---|---|---|---|---|"""
 
 
-def line(done: Fuzzed) -> str:
+def line(result: Fuzzed) -> str:
     """Return a row of the table."""
-    cells = [f"{done.executions:,}", f"{done.edges:,}", f"{done.features:,}", f"{done.corpus:,}"]
-    cells += [f"{done.slowest_s:.3f} s", f"{done.most_bytes / 1e6:.0f} MB"]
-    cells += ["" if done.large_s is None else f"{done.large_s:.1f} s"]
-    cells += ["" if done.large_bytes is None else f"{done.large_bytes / 1e6:.0f} MB"]
-    cells.append("; ".join(done.findings).replace("|", "/") or "nothing")
-    return f"| {done.parser} | {' | '.join(cells)} |"
+    cells = [f"{result.executions:,}", f"{result.edges:,}", f"{result.features:,}", f"{result.corpus:,}"]
+    cells += [f"{result.slowest_s:.3f} s", f"{result.most_bytes / 1e6:.0f} MB"]
+    cells += ["" if result.large_s is None else f"{result.large_s:.1f} s"]
+    cells += ["" if result.large_bytes is None else f"{result.large_bytes / 1e6:.0f} MB"]
+    cells.append("; ".join(result.findings).replace("|", "/") or "nothing")
+    return f"| {result.parser} | {' | '.join(cells)} |"
 
 
 def main() -> int:
-    """Fuzz what was asked for; 0 when nothing was found."""
+    """Fuzz the chosen parsers. Return 0 if no defect was found."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--seconds", type=int, default=60)
     parser.add_argument("--only", action="append", choices=fuzz_targets.parsers())
     parser.add_argument("--folder", type=Path, default=ROOT / "build" / "fuzz")
-    asked = parser.parse_args()
+    options = parser.parse_args()
     if not can_fuzz():
         sys.exit("atheris is not installed: it is made for Python 3.11 to 3.13 on Linux with x86-64")
     sys.stdout.write(f"{HEAD}\n")
     failed = False
-    for name in asked.only or fuzz_targets.parsers():
-        done = large(fuzzed(name, asked.folder / name, asked.seconds), asked.folder / name)
-        failed = failed or bool(done.findings)
-        sys.stdout.write(f"{line(done)}\n")
+    for name in options.only or fuzz_targets.parsers():
+        result = large(fuzzed(name, options.folder / name, options.seconds), options.folder / name)
+        failed = failed or bool(result.findings)
+        sys.stdout.write(f"{line(result)}\n")
         sys.stdout.flush()
     return 1 if failed else 0
 

@@ -1,11 +1,11 @@
-"""The wheel's build hook: the parts that are not Python, made and put into the package's folder ``shipped``.
+"""Build the parts of the wheel that are not Python, and add them to the package's folder ``shipped``.
 
-Needs cargo, and Maven with a JDK. What is made: the emulated disks' daemon and the simulator (linked statically, so
-that they run whatever C library a machine has), the jar of assay's own jobs, the list of Hadoop's jars with their
-checksums, the sources of the Spark programs (compiled where Spark is), the examples, and the commit. An editable
-installation needs none of that and gets none: it uses the source tree's own.
+Needs cargo, and Maven with a JDK. The parts: the daemon of modelled disks and the simulator (linked statically, so that
+they run with any C library), the jar of assay's own jobs, the list of Hadoop's jars with their checksums, the sources
+of the Spark programs (compiled on the machine with Spark), the examples, and the commit. An editable installation gets
+no parts: it uses those of the source tree.
 
-``assay.foundation.installation`` says where each part is looked for.
+``assay.foundation.installation`` finds each part.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ class ShippedParts(BuildHookInterface):
     """Makes the parts below ``build/wheel`` and adds them to the wheel, which becomes one for this platform."""
 
     def initialize(self, version: str, build_data: dict[str, Any]) -> None:
-        """Make the parts; raises RuntimeError with what is missing or went wrong."""
+        """Make the parts. Raises RuntimeError if a program is missing or fails."""
         if version == "editable":
             return
         root = Path(self.root)
@@ -46,7 +46,7 @@ class ShippedParts(BuildHookInterface):
         parts |= {f"spark-jobs/{path.relative_to(spark)}": path for path in sorted(spark.rglob("*.java"))}
         for path in sorted((root / "examples").rglob("*")):
             name = path.relative_to(root)
-            # What was measured with them is for reading in the source tree.
+            # The measured runs of the examples stay in the source tree.
             if path.is_file() and "measured" not in name.parts:
                 parts[str(name)] = path
         if commit := _commit(root, work):
@@ -59,7 +59,7 @@ class ShippedParts(BuildHookInterface):
 
 
 def _programs(root: Path, work: Path) -> dict[str, Path]:
-    """Build what is Rust; the triple is named because cargo would give a build script the same flags otherwise."""
+    """Build the Rust programs. The target is explicit: otherwise cargo applies the flags to build scripts too."""
     version = _run(
         ["rustc", "-vV"], root, "the disks' daemon and the simulator are built by Rust: install cargo and rustc"
     )
@@ -86,14 +86,14 @@ def _jobs(root: Path) -> Path:
 
 
 def _hadoop_jars(root: Path, work: Path) -> Path:
-    """Write ``SHA-256  bytes  path in a Maven repository`` of every jar that the POM comes to.
+    """Write ``SHA-256  bytes  path in a Maven repository`` for every jar on which the POM depends.
 
-    The POM's versions are fixed, so the list is kept for as long as the POM stays as it is.
+    The POM's versions are fixed, so the list is made again only if the POM changes.
     """
     pom = root / "java" / "hadoop-distribution" / "pom.xml"
-    kept = work / f"hadoop-jars-{hashlib.sha256(pom.read_bytes()).hexdigest()[:_NAME_CHARS]}.txt"
-    if kept.is_file():
-        return kept
+    list_file = work / f"hadoop-jars-{hashlib.sha256(pom.read_bytes()).hexdigest()[:_NAME_CHARS]}.txt"
+    if list_file.is_file():
+        return list_file
     layout = work / "hadoop-jars"
     shutil.rmtree(layout, ignore_errors=True)
     _maven(root, pom, f"-Dassay.lib={layout}", "-Dmdep.useRepositoryLayout=true")
@@ -102,10 +102,10 @@ def _hadoop_jars(root: Path, work: Path) -> Path:
         content = jar.read_bytes()
         lines.append(f"{hashlib.sha256(content).hexdigest()}  {len(content)}  {jar.relative_to(layout)}\n")
     shutil.rmtree(layout)
-    aside = kept.with_suffix(".new")
-    aside.write_text("".join(lines))
-    aside.replace(kept)
-    return kept
+    partial = list_file.with_suffix(".new")
+    partial.write_text("".join(lines))
+    partial.replace(list_file)
+    return list_file
 
 
 def _commit(root: Path, work: Path) -> Path | None:
@@ -122,13 +122,13 @@ def _commit(root: Path, work: Path) -> Path | None:
 
 
 def _maven(root: Path, pom: Path, *settings: str) -> None:
-    lacking = "assay's own jobs and the list of Hadoop's jars are made by Maven: install maven and a JDK"
-    _run(["mvn", "-B", "-q", "-f", str(pom), "package", *settings], root, lacking)
+    hint = "assay's own jobs and the list of Hadoop's jars are made by Maven: install maven and a JDK"
+    _run(["mvn", "-B", "-q", "-f", str(pom), "package", *settings], root, hint)
 
 
-def _run(command: list[str], folder: Path, lacking: str, **settings: str) -> str:
+def _run(command: list[str], folder: Path, hint: str, **settings: str) -> str:
     if shutil.which(command[0]) is None:
-        raise RuntimeError(f"{command[0]} is not installed; {lacking}")
+        raise RuntimeError(f"{command[0]} is not installed; {hint}")
     done = subprocess.run(
         command, cwd=folder, env={**os.environ, **settings}, capture_output=True, text=True, check=False
     )

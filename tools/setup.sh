@@ -1,7 +1,7 @@
 #!/bin/sh
-# Everything that `make demo` and `make test` need: system packages (as root on Debian-like systems), the virtual
-# environment in .venv, the emulated disks' daemon and the simulator in rust/target, and the Hadoop distribution. Safe to
-# run again; what is there already is left alone. For `make test-fast` the virtual environment is enough.
+# Install everything that `make demo` and `make test` need: system packages (as root on Debian-like systems), the virtual
+# environment in .venv, the daemon of modelled disks and the simulator in rust/target, and the Hadoop distribution. A
+# second call installs only missing parts. `make test-fast` needs only the virtual environment.
 # Usage: tools/setup.sh run|test|fast
 set -eu
 cd "$(dirname "$0")/.."
@@ -18,7 +18,7 @@ if [ "$purpose" = test ]; then
     wanted="$wanted chromium-headless-shell:chromium-headless-shell
             prometheus:prometheus sudo:sudo curl:curl openssl:openssl
             krb5-kdc:krb5kdc krb5-admin-server:kadmin.local krb5-user:kinit"
-    # Debian's lint fits Debian's cargo alone; another cargo brings its own.
+    # Debian's clippy works only with Debian's cargo; other distributions of cargo include clippy.
     case $(command -v cargo || echo /usr/bin/cargo) in
         /usr/bin/cargo) wanted="$wanted rust-clippy:cargo-clippy rustfmt:rustfmt" ;;
     esac
@@ -38,26 +38,26 @@ missing=$(printf '%s\n' $missing | sort -u | tr '\n' ' ')
 if [ -n "$(printf '%s' "$missing" | tr -d ' ')" ]; then
     if [ "$(id -u)" = 0 ] && command -v apt-get >/dev/null 2>&1; then
         say "installing $missing"
-        # Whatever Java the system has as its default will do when 17 is not offered.
+        # If Java 17 is not available, install the system's default Java.
         apt-get update -qq
         case " $missing" in *openjdk-17*)
             apt-cache show openjdk-17-jdk-headless >/dev/null 2>&1 ||
                 missing=$(printf '%s' "$missing" | sed 's/openjdk-17-jdk-headless/default-jdk-headless/') ;;
         esac
-        # Installing the SSH server must not start one: a lab starts its own, inside its nodes.
+        # Do not start the SSH server after its installation: a lab starts sshd in each node.
         policy=/usr/sbin/policy-rc.d
-        ours=
+        made_policy=
         if [ ! -e "$policy" ]; then
-            printf '#!/bin/sh\nexit 101\n' >"$policy" && chmod 755 "$policy" && ours=1
+            printf '#!/bin/sh\nexit 101\n' >"$policy" && chmod 755 "$policy" && made_policy=1
         fi
-        trap '[ -z "$ours" ] || rm -f "$policy"' EXIT INT TERM
+        trap '[ -z "$made_policy" ] || rm -f "$policy"' EXIT INT TERM
         # shellcheck disable=SC2086
         DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends $missing >/dev/null
-        [ -z "$ours" ] || rm -f "$policy"
-        ours=
+        [ -z "$made_policy" ] || rm -f "$policy"
+        made_policy=
     else
         say "not root, or no apt-get: please install $missing"
-        say "going on without; what can't be done for lack of them will be said"
+        say "continuing without them; commands that need them end with an error"
     fi
 fi
 
@@ -75,10 +75,10 @@ if ! grep -qxF "$fingerprint $requirements" "$stamp" 2>/dev/null; then
 fi
 [ "$purpose" = fast ] && exit
 
-# Without it the lab goes on with throttled disks, that know nothing of seeks.
+# Without the daemon, the lab uses throttled disks, which do not emulate seeks.
 no_daemon() {
-    say "the emulated disks' daemon and the simulator (rust/) were not built: $1"
-    say "the lab will use throttled disks instead, and nothing can be simulated"
+    say "the daemon of modelled disks and the simulator (rust/) were not built: $1"
+    say "the lab will use throttled disks, and simulations are not possible"
 }
 if ! command -v cargo >/dev/null 2>&1; then
     no_daemon "cargo is not installed"
@@ -88,5 +88,5 @@ elif ! built=$(cargo build --release --offline --manifest-path rust/Cargo.toml 2
 fi
 
 .venv/bin/assay hadoop fetch >&2
-# Tests of Spark need it; they skip, and say so, where it can't be had.
-[ "$purpose" != test ] || .venv/bin/assay spark fetch >&2 || say "going on without Spark: its tests will be skipped"
+# Tests of Spark are skipped with a message if it can't be fetched.
+[ "$purpose" != test ] || .venv/bin/assay spark fetch >&2 || say "continuing without Spark: its tests will be skipped"

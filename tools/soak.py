@@ -21,15 +21,15 @@ import numpy as np
 
 ROOT = Path(__file__).parents[1]
 PATHS = ("/api/v1/runs?limit=20", "/api/v1/runs?status=valid&limit=5", "/", "/api/v1/bundles")
-LOOK_EVERY = 50
-"""Requests between two looks."""
+CHECK_INTERVAL = 50
+"""Requests between two checks."""
 
 
 def process_facts(pid: int) -> tuple[float, float]:
-    """Return a process's descriptors and MB of memory; NaN where it has ended."""
+    """Return a process's descriptors and MB of memory; NaN if it has ended."""
     try:
         resident = re.search(r"^VmRSS:\s+(\d+)", Path(f"/proc/{pid}/status").read_text(), re.MULTILINE)
-        if resident:  # one that has ended has none
+        if resident:  # a process that has ended has no VmRSS
             return float(len(list(Path(f"/proc/{pid}/fd").iterdir()))), int(resident[1]) / 1e3
     except OSError:
         pass
@@ -47,7 +47,7 @@ def plan_of(folder: Path, runs: int) -> Path:
 
 
 def answers(port: int, count: int) -> Iterator[tuple[int, float]]:
-    """Ask one request after the other and yield each one's number and seconds. Raises for an answer that is none."""
+    """Send one request after the other, and yield the number and seconds of each. Raises RuntimeError if one fails."""
     connection = http.client.HTTPConnection("127.0.0.1", port, timeout=600)
     for number in range(count):
         began = time.monotonic()
@@ -70,30 +70,30 @@ def port_of(server: subprocess.Popen[str], log: Path) -> int:
 
 
 def slope(values: list[float]) -> str:
-    """Return the middle, and the change over the whole soak by a straight line, without the first quarter."""
-    seen = np.array(values)
-    seen = seen[~np.isnan(seen)]  # a process has none when it has ended
-    seen = seen[len(seen) // 4 :]
-    if len(seen) < 3:
-        return "too few looks"
-    per_look, _ = np.polyfit(np.arange(len(seen)), seen, 1)
-    return f"median {np.median(seen):.3f}, change {per_look * len(seen):+.3f} (n = {len(seen)} looks)"
+    """Return the median and the change over the whole soak by a fitted line, without the first quarter."""
+    samples = np.array(values)
+    samples = samples[~np.isnan(samples)]  # NaN: the process has ended
+    samples = samples[len(samples) // 4 :]
+    if len(samples) < 3:
+        return "too few checks"
+    per_check, _ = np.polyfit(np.arange(len(samples)), samples, 1)
+    return f"median {np.median(samples):.3f}, change {per_check * len(samples):+.3f} (n = {len(samples)} checks)"
 
 
 def main() -> int:
-    """Soak and print."""
+    """Run the soak and print the growth of each resource."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--runs", type=int, default=500)
     parser.add_argument("--requests", type=int, default=10_000)
-    asked = parser.parse_args()
-    looks: dict[str, list[float]] = {}
+    options = parser.parse_args()
+    checks: dict[str, list[float]] = {}
     with tempfile.TemporaryDirectory(prefix="soak-") as scratch:
         folder = Path(scratch)
         repository, log = folder / "repository", folder / "serve.log"
         assay = [sys.executable, "-m", "assay"]
         seed = plan_of(folder, 1)
         subprocess.run([*assay, "run", seed, "--simulate", "--repository", repository], check=True, capture_output=True)
-        plan = plan_of(folder, asked.runs)
+        plan = plan_of(folder, options.runs)
         with log.open("w") as out, (folder / "run.log").open("w") as run_log:
             serve = [*assay, "serve", "--port", "0", "--repository", str(repository)]
             server = subprocess.Popen(serve, stdout=out, stderr=out, text=True)
@@ -101,18 +101,18 @@ def main() -> int:
             campaign = subprocess.Popen(command, stdout=run_log, stderr=run_log, text=True)
             try:
                 taken: list[float] = []
-                for number, seconds in answers(port_of(server, log), asked.requests):
+                for number, seconds in answers(port_of(server, log), options.requests):
                     taken.append(seconds)
-                    if number % LOOK_EVERY == 0:
-                        look = {
+                    if number % CHECK_INTERVAL == 0:
+                        check = {
                             "request, s": float(np.median(taken)),
                             "partial": len(list((repository / "partial").iterdir())),
                         }
                         for name, pid in (("serve", server.pid), ("run", campaign.pid)):
-                            look[f"{name}: descriptors"], look[f"{name}: MB"] = process_facts(pid)
-                        look["temporary entries"] = float(len(list(Path(tempfile.gettempdir()).glob("assay-*"))))
-                        for name, value in look.items():
-                            looks.setdefault(name, []).append(value)
+                            check[f"{name}: descriptors"], check[f"{name}: MB"] = process_facts(pid)
+                        check["temporary entries"] = float(len(list(Path(tempfile.gettempdir()).glob("assay-*"))))
+                        for name, value in check.items():
+                            checks.setdefault(name, []).append(value)
                         taken.clear()
                 status = campaign.wait(3600)
             finally:
@@ -120,10 +120,10 @@ def main() -> int:
                     process.terminate()
                     process.wait(60)
         bundles = len(list((repository / "bundles").iterdir()))
-    sys.stdout.write(f"{bundles} bundles, {asked.requests} requests, exit code {status}\n")
-    for name, values in looks.items():
+    sys.stdout.write(f"{bundles} bundles, {options.requests} requests, exit code {status}\n")
+    for name, values in checks.items():
         sys.stdout.write(f"{name}: {slope(values)}\n")
-    return 0 if status == 0 and bundles >= asked.runs else 1
+    return 0 if status == 0 and bundles >= options.runs else 1
 
 
 if __name__ == "__main__":

@@ -33,8 +33,8 @@ EVERYTHING_ELSE = CONCURRENT_SETS["everything else"]
 FAILED = 1
 NO_TESTS = 5
 """pytest's exit codes when tests failed, and when nothing was selected."""
-TRIED_AGAIN_MAX = 6
-"""More failures than this are no accident."""
+REPEATED_MAX = 6
+"""Maximum number of failed tests that are tried again. More failures are not chance."""
 
 
 def pytest(marks: str, arguments: list[str]) -> list[str]:
@@ -49,31 +49,31 @@ def pytest(marks: str, arguments: list[str]) -> list[str]:
 def environment_of(name: str, state: str) -> dict[str, str]:
     """Return a set's environment.
 
-    The set that makes labs alone sees the machine's state directory, where every command removes abandoned labs.
-    Scripts for hosts run by this Python, as a shim that looks for one takes ten times as long.
+    Only the set that makes labs uses the machine's state directory, because every command removes abandoned labs there.
+    Scripts for hosts run with this Python: a shim that first searches for a Python takes ten times as long.
     """
     state_variable = {} if name == ON_LABS else {"ASSAY_STATE": state}
     return {**os.environ, "PATH": f"{Path(sys.executable).parent}:{os.environ['PATH']}", **state_variable}
 
 
 def failed_of(marks: str) -> list[str]:
-    """Return which tests of the set failed when it was last run."""
+    """Return the tests of the set that failed in its last run."""
     file = ROOT / ".pytest_cache" / marks.replace(" ", "-") / "v/cache/lastfailed"
     return sorted(json.loads(file.read_text(encoding="utf-8"))) if file.is_file() else []
 
 
 def try_again(codes: dict[str, int], arguments: list[str]) -> list[str]:
     """Run the failed tests of each set alone, update ``codes``, and return the tests that passed."""
-    sets = {"what measures": ALONE, **CONCURRENT_SETS}
+    sets = {"measurements": ALONE, **CONCURRENT_SETS}
     failed = {name: failed_of(sets[name]) for name, code in codes.items() if code == FAILED}
-    if not 0 < sum(map(len, failed.values())) <= TRIED_AGAIN_MAX:
+    if not 0 < sum(map(len, failed.values())) <= REPEATED_MAX:
         return []
     passed = []
     for name, tests in failed.items():
         sys.stdout.write(f"== failed, tried again alone: {name}\n")
         sys.stdout.flush()
-        again = [*pytest(sets[name], arguments), "--last-failed", "--last-failed-no-failures=none"]
-        codes[name] = subprocess.run(again, cwd=ROOT, check=False).returncode
+        command = [*pytest(sets[name], arguments), "--last-failed", "--last-failed-no-failures=none"]
+        codes[name] = subprocess.run(command, cwd=ROOT, check=False).returncode
         passed += sorted({*tests} - {*failed_of(sets[name])})
     return passed
 
@@ -82,18 +82,18 @@ def main(arguments: list[str]) -> int:
     """Run the five sets and failed tests a second time; return 0 if no test failed twice."""
     began_s = time.monotonic()
     shutil.rmtree(ROOT / ".pytest_cache", ignore_errors=True)
-    codes = {"what measures": subprocess.run(pytest(ALONE, arguments), cwd=ROOT, check=False).returncode}
+    codes = {"measurements": subprocess.run(pytest(ALONE, arguments), cwd=ROOT, check=False).returncode}
     with contextlib.ExitStack() as files:
-        later = {name: files.enter_context(tempfile.TemporaryFile()) for name in [*CONCURRENT_SETS][:-1]}
+        outputs = {name: files.enter_context(tempfile.TemporaryFile()) for name in [*CONCURRENT_SETS][:-1]}
         state = files.enter_context(tempfile.TemporaryDirectory(prefix="assay-tests-"))
-        # Not by a shell: its background jobs ignore SIGINT and hand that on, and campaigns are interrupted in tests.
+        # Without a shell: its background jobs ignore SIGINT and pass that on, but tests interrupt campaigns by SIGINT.
         running = {
             name: subprocess.Popen(
                 pytest(marks, arguments),
                 cwd=ROOT,
                 env=environment_of(name, f"{state}/{number}"),
-                stdout=later.get(name),
-                stderr=subprocess.STDOUT if name in later else None,
+                stdout=outputs.get(name),
+                stderr=subprocess.STDOUT if name in outputs else None,
             )
             for number, (name, marks) in enumerate(CONCURRENT_SETS.items())
         }
@@ -101,19 +101,19 @@ def main(arguments: list[str]) -> int:
             for process in reversed(running.values()):
                 process.wait()
         codes |= {name: process.wait() for name, process in running.items()}
-        for name, shown in later.items():
-            shown.seek(0)
+        for name, output in outputs.items():
+            output.seek(0)
             sys.stdout.write(f"== {name}\n")
             sys.stdout.flush()
-            sys.stdout.buffer.write(shown.read())
+            sys.stdout.buffer.write(output.read())
     unsteady = try_again(codes, arguments)
-    bad = [name for name, code in codes.items() if code not in (0, NO_TESTS)]
+    failed_sets = [name for name, code in codes.items() if code not in (0, NO_TESTS)]
     took_min, took_s = divmod(round(time.monotonic() - began_s), 60)
-    words = f"tests {'failed: ' + ', '.join(bad) if bad else 'passed'}; {took_min} min {took_s} s"
+    summary = f"tests {'failed: ' + ', '.join(failed_sets) if failed_sets else 'passed'}; {took_min} min {took_s} s"
     if unsteady:
-        words += f"; passed only alone: {', '.join(unsteady)}"
-    sys.stdout.write(words + "\n")
-    return 1 if bad else 0
+        summary += f"; passed only alone: {', '.join(unsteady)}"
+    sys.stdout.write(summary + "\n")
+    return 1 if failed_sets else 0
 
 
 if __name__ == "__main__":

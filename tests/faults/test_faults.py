@@ -11,7 +11,7 @@ import pytest
 
 from campaign_support import require_hadoop
 from fault_claims import CLAIMS
-from fault_runner import carry_out
+from fault_runner import inject_fault
 from fault_table import ROWS, Row
 from lab_support import require_lab, unique_name
 from paths import ROOT
@@ -57,6 +57,6 @@ def test_the_table_is_printed_with_what_was_run_before_and_says_what_was_not(tmp
 def test_a_fault_is_noticed_named_and_survived(row: Row, tmp_path: Path) -> None:
     require_lab()
     require_hadoop()
-    became = carry_out(row, tmp_path, unique_name("fault"))
-    print(f"{row.name}: {became.attempts}; {became.cause}; noticed after {became.noticed_s} s; {became.took_s:.0f} s")
-    assert became.wrong == []
+    result = inject_fault(row, tmp_path, unique_name("fault"))
+    print(f"{row.name}: {result.attempts}; {result.cause}; noticed after {result.noticed_s} s; {result.took_s:.0f} s")
+    assert result.wrong == []

@@ -18,7 +18,7 @@ HEAD = """\
 NOT_RUN, SKIPPED = "not run", "skipped: "
 WITHOUT_LABS = "not lab and not hadoop"
 TIME_MAX_S = 3600.0
-WORDS_MAX = 160
+MESSAGE_LENGTH_MAX = 160
 BAR = r"\|"
 """How a table has it."""
 
@@ -77,4 +77,4 @@ def line(claim: Claim, held: str) -> str:
 
 
 def _cell(text: str) -> str:
-    return text.strip().partition("\n")[0][:WORDS_MAX]
+    return text.strip().partition("\n")[0][:MESSAGE_LENGTH_MAX]

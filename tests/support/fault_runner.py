@@ -1,7 +1,7 @@
 """Run one row of the fault table on a lab with real daemons and report the result.
 
-A row holds when: the attempts' classes and the first cause are as the table has them, the fault was noticed within its
-bound, the run is valid in the end, each once, nothing is left on the machine, and ``assay verify`` finds nothing.
+A row holds if the attempts' classes and the first cause are those of the table, the fault was detected within its time
+limit, each run is valid once at the end, nothing remains on the machine, and ``assay verify`` reports no damage.
 """
 
 from __future__ import annotations
@@ -37,22 +37,22 @@ PHASE_WAIT_S = 240.0
 
 
 @dataclass
-class Became:
-    """What became of a row. ``wrong``: what is not as it should be, in words."""
+class FaultResult:
+    """The result of a row. ``wrong``: a message for each condition that does not hold."""
 
     row: Row
     attempts: str = ""
-    """Classes from the disturbed one on."""
+    """Classes of the attempts, from the disturbed attempt on."""
     cause: str = ""
     before: int = 0
-    """Attempts that had ended before the fault came."""
+    """Attempts that had ended before the fault."""
     noticed_s: float | None = None
     took_s: float = 0.0
     wrong: list[str] = field(default_factory=list)
 
 
 def phase_reached(scene: Scene, phase: str) -> Callable[[], bool]:
-    """Return what says that a campaign is in a phase."""
+    """Return a function that returns whether the campaign is in a phase."""
     words = {"daemons": "waiting: ", "input": "generating input", "caches": "dropping caches", "validation": "check: "}
     repository, since_unix_s = scene.campaign.repository, time.time()
 
@@ -106,26 +106,26 @@ def _planned(folder: Path, name: str, engine: str, repetitions: int = 1, attempt
     return plan
 
 
-def carry_out_in_turn(rows: Sequence[Row], folder: Path, name: str) -> tuple[list[Became], list[str]]:
+def inject_faults_in_turn(rows: Sequence[Row], folder: Path, name: str) -> tuple[list[FaultResult], list[str]]:
     """Run rows of one engine in one campaign on a lab that is up: a run each, tried once, and one undisturbed run more.
 
     Returns what became of each, by the first of its attempts, and every other defect.
     """
-    results, wrong = [Became(row) for row in rows], list[str]()
+    results, wrong = [FaultResult(row) for row in rows], list[str]()
     plan = _planned(folder, name, rows[0].engine, repetitions=len(rows) + 1, attempts=1)
     try:
         with Campaign(plan, folder / "repository") as campaign:
             scene = Scene(name, campaign)
-            for became in results:
+            for result in results:
                 began_s = time.monotonic()
-                if not _wait(scene, phase_reached(scene, became.row.phase)):
-                    became.wrong.append(f"the phase {became.row.phase} was not reached: {campaign.text()[-300:]}")
+                if not _wait(scene, phase_reached(scene, result.row.phase)):
+                    result.wrong.append(f"the phase {result.row.phase} was not reached: {campaign.text()[-300:]}")
                     break
-                became.before, injected_unix_s = ends(scene), time.time()
-                became.row.inject(scene)
-                _wait(scene, lambda: ends(scene) > became.before)  # noqa: B023
-                _judge_noticing(became, campaign, injected_unix_s)
-                became.took_s = time.monotonic() - began_s
+                result.before, injected_unix_s = ends(scene), time.time()
+                result.row.inject(scene)
+                _wait(scene, lambda: ends(scene) > result.before)  # noqa: B023
+                _check_detection(result, campaign, injected_unix_s)
+                result.took_s = time.monotonic() - began_s
             _wait(scene, phase_reached(scene, "shuffle"))
             applications = {
                 part for path in shuffle_files(scene) for part in path.parts if part.startswith("application_")
@@ -135,58 +135,58 @@ def carry_out_in_turn(rows: Sequence[Row], folder: Path, name: str) -> tuple[lis
             for thread in scene.later:
                 thread.join()
             wrong += ["a traceback"] if "Traceback" in campaign.text() else []
-        wrong += _judge_in_turn(results, folder / "repository")
+        wrong += _check_in_turn(results, folder / "repository")
     finally:
         wrong += [f"left: process {pid}" for pid in end_java_processes(name)]
     return results, wrong
 
 
-def _judge_in_turn(results: Sequence[Became], repository: Path) -> list[str]:
+def _check_in_turn(results: Sequence[FaultResult], repository: Path) -> list[str]:
     runs: list[dict[str, Any]] = assay_json("runs", "--repository", repository)
-    for became in results:
-        run = runs[became.before]
-        became.attempts, became.cause = run["failure_class"] or run["status"], str(run["cause"] or "")
-        wanted = became.row.becomes.split()[0]
-        became.wrong += [] if became.attempts == wanted else [f"it became {became.attempts!r} instead of {wanted!r}"]
-        became.wrong += [] if re.search(became.row.cause, became.cause) else [f"cause {became.cause!r}"]
+    for result in results:
+        run = runs[result.before]
+        result.attempts, result.cause = run["failure_class"] or run["status"], str(run["cause"] or "")
+        wanted = result.row.becomes.split()[0]
+        result.wrong += [] if result.attempts == wanted else [f"it became {result.attempts!r} instead of {wanted!r}"]
+        result.wrong += [] if re.search(result.row.cause, result.cause) else [f"cause {result.cause!r}"]
     statuses = [run["status"] for run in runs]
     goes_on = statuses.count("valid") == 1 and statuses[-1] == "valid"
     problems = assay_json("verify", "--repository", repository)
     return [*([] if goes_on else [f"the campaign's runs: {statuses}"]), *map(str, problems)]
 
 
-def carry_out(row: Row, folder: Path, name: str) -> Became:
+def inject_fault(row: Row, folder: Path, name: str) -> FaultResult:
     """Run one row in an empty folder, on a lab of this name; whatever happens, nothing of it is left running."""
-    became, began_s = Became(row), time.monotonic()
+    result, began_s = FaultResult(row), time.monotonic()
     plan, repository = _planned(folder, name, row.engine), folder / "repository"
     layer = Layer(folder / "layer", _layered(row, name, repository)) if row.layer else None
     try:
         with Campaign(plan, repository, _environment(row, layer)) as campaign:
             scene = Scene(name, campaign, layer)
             if not _wait(scene, phase_reached(scene, row.phase)):
-                became.wrong.append(f"the phase {row.phase} was not reached: {campaign.text()[-300:]}")
-                return became
-            became.before = max(sum(event["event"] == "begin" for event in campaign.events()) - 1, 0)
+                result.wrong.append(f"the phase {row.phase} was not reached: {campaign.text()[-300:]}")
+                return result
+            result.before = max(sum(event["event"] == "begin" for event in campaign.events()) - 1, 0)
             injected_unix_s = time.time()
             row.inject(scene)
             status = campaign.finish(900)
             for thread in scene.later:
                 thread.join()
             if row.exit_code is not None and status != row.exit_code:
-                became.wrong.append(f"exit code {status} instead of {row.exit_code}: {campaign.text()[-300:]}")
+                result.wrong.append(f"exit code {status} instead of {row.exit_code}: {campaign.text()[-300:]}")
             if "Traceback" in campaign.text():
-                became.wrong.append(f"a traceback: {campaign.text().partition('Traceback')[2][-500:]}")
-            _judge_noticing(became, campaign, injected_unix_s)
+                result.wrong.append(f"a traceback: {campaign.text().partition('Traceback')[2][-500:]}")
+            _check_detection(result, campaign, injected_unix_s)
         if row.again:
             assay("lab", "status")
             assay("run", plan, "--repository", repository, "--no-baseline", check=False)
-        _judge(became, repository, time.monotonic() - began_s)
+        _check_result(result, repository, time.monotonic() - began_s)
     finally:
         assay("lab", "status", check=False)
-        became.wrong += [f"left: {thing}" for thing in left_of(name, state_root())]
-        became.wrong += [f"left: process {pid}" for pid in end_java_processes(name)]
-        became.took_s = time.monotonic() - began_s
-    return became
+        result.wrong += [f"left: {thing}" for thing in left_of(name, state_root())]
+        result.wrong += [f"left: process {pid}" for pid in end_java_processes(name)]
+        result.took_s = time.monotonic() - began_s
+    return result
 
 
 def _layered(row: Row, name: str, repository: Path) -> Path:
@@ -205,30 +205,30 @@ def _environment(row: Row, layer: Layer | None) -> dict[str, str] | None:
     return {**os.environ, "ASSAY_DISKD": str(layer.around(daemon))}
 
 
-def _judge_noticing(became: Became, campaign: Campaign, injected_unix_s: float) -> None:
-    row = became.row
+def _check_detection(result: FaultResult, campaign: Campaign, injected_unix_s: float) -> None:
+    row = result.row
     troubles = [event["at_unix_s"] for event in campaign.events() if event["event"] == "trouble"]
     noticed = [at_unix_s for at_unix_s in troubles if at_unix_s >= injected_unix_s]
-    became.noticed_s = noticed[0] - injected_unix_s if noticed else None
-    if row.bound_s is not None and (became.noticed_s is None or became.noticed_s > row.bound_s):
-        became.wrong.append(f"noticed after {became.noticed_s} s, not within {row.bound_s}")
+    result.noticed_s = noticed[0] - injected_unix_s if noticed else None
+    if row.bound_s is not None and (result.noticed_s is None or result.noticed_s > row.bound_s):
+        result.wrong.append(f"noticed after {result.noticed_s} s, not within {row.bound_s}")
 
 
-def _judge(became: Became, repository: Path, took_s: float) -> None:
-    row = became.row
+def _check_result(result: FaultResult, repository: Path, took_s: float) -> None:
+    row = result.row
     every: list[dict[str, Any]] = assay_json("runs", "--repository", repository)
-    runs = sorted(every, key=lambda run: run["attempt"])[became.before :]
-    became.attempts = " ".join(run["failure_class"] or run["status"] for run in runs)
-    became.cause = str(runs[0]["cause"] or "") if runs else ""
-    if not re.fullmatch(row.becomes, became.attempts):
-        became.wrong.append(f"attempts {became.attempts!r} instead of {row.becomes!r}")
-    if row.cause and not re.search(row.cause, became.cause):
-        became.wrong.append(f"cause {became.cause!r}")
+    runs = sorted(every, key=lambda run: run["attempt"])[result.before :]
+    result.attempts = " ".join(run["failure_class"] or run["status"] for run in runs)
+    result.cause = str(runs[0]["cause"] or "") if runs else ""
+    if not re.fullmatch(row.becomes, result.attempts):
+        result.wrong.append(f"attempts {result.attempts!r} instead of {row.becomes!r}")
+    if row.cause and not re.search(row.cause, result.cause):
+        result.wrong.append(f"cause {result.cause!r}")
     if sum(run["status"] == "valid" for run in every) != 1:
-        became.wrong.append("not one valid run in the end")
+        result.wrong.append("not one valid run in the end")
     if odd := [run["duration_s"] for run in every if not 0 <= (run["duration_s"] or 0) < took_s]:
-        became.wrong.append(f"durations {odd} of a campaign of {took_s:.0f} s")
+        result.wrong.append(f"durations {odd} of a campaign of {took_s:.0f} s")
     problems = assay_json("verify", "--repository", repository)
     if problems:
-        became.wrong.append(f"verify: {problems}")
-    became.wrong += [f"left in the repository: {path.name}" for path in (repository / "partial").glob("*")]
+        result.wrong.append(f"verify: {problems}")
+    result.wrong += [f"left in the repository: {path.name}" for path in (repository / "partial").glob("*")]

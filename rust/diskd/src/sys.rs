@@ -110,7 +110,7 @@ pub fn read_cached(file: &impl AsRawFd, buffer: &mut [u8], offset: u64) -> bool 
 /// Wake on time, never wait for memory that only a write to an emulated disk could free, keep all memory resident, and
 /// run before the programs that wait for the disks. Each applies where it is permitted; threads that are started later
 /// inherit it.
-pub fn behave_like_a_device() {
+pub fn raise_priority() {
     let round_robin_1: c_int = 1;
     unsafe {
         prctl(PR_SET_TIMERSLACK, 1 as c_ulong, 0 as c_ulong, 0 as c_ulong, 0 as c_ulong);

@@ -15,7 +15,7 @@ use crate::fair::{Fair, PartId, INSTANT_S};
 use crate::series::{Series, Shared};
 
 #[derive(Clone, Copy, Debug)]
-enum What<T> {
+enum EventKind<T> {
     Cpu(u32),
     Link(u32),
     Disk(u32),
@@ -27,7 +27,7 @@ enum What<T> {
 struct Event<T> {
     at: f64,
     order: u64,
-    what: What<T>,
+    kind: EventKind<T>,
 }
 
 impl<T> PartialEq for Event<T> {
@@ -152,7 +152,7 @@ impl<T: Copy> Engine<T> {
 
     /// Wake the driver at a time.
     pub fn timer(&mut self, at: f64, timer: T) {
-        self.push(at.max(self.now), What::Timer(timer));
+        self.push(at.max(self.now), EventKind::Timer(timer));
     }
 
     /// Count waiting time that belongs to no activity.
@@ -247,24 +247,24 @@ impl<T: Copy> Engine<T> {
             }
             self.events += 1;
             self.now = self.now.max(event.at);
-            match event.what {
-                What::Timer(timer) => return Some(Wake::Timer(timer)),
-                What::Part(part) => self.done.push(part),
-                What::Cpu(node) => {
+            match event.kind {
+                EventKind::Timer(timer) => return Some(Wake::Timer(timer)),
+                EventKind::Part(part) => self.done.push(part),
+                EventKind::Cpu(node) => {
                     let (activities, cpu) = (&self.activities, &mut self.cpus[node as usize]);
                     cpu.due = NEVER;
                     cpu.fair.advance(self.now);
                     cpu.fair.finish(|part| is_alive(activities, part), &mut self.done);
                     self.cpu_changed(node);
                 }
-                What::Link(link) => {
+                EventKind::Link(link) => {
                     let (activities, shared) = (&self.activities, &mut self.links[link as usize]);
                     shared.due = NEVER;
                     shared.fair.advance(self.now);
                     shared.fair.finish(|part| is_alive(activities, part), &mut self.done);
                     self.link_changed(link);
                 }
-                What::Disk(disk) => {
+                EventKind::Disk(disk) => {
                     self.disks[disk as usize].1 = NEVER;
                     self.with_disk(disk, |_, _| ());
                 }
@@ -274,35 +274,35 @@ impl<T: Copy> Engine<T> {
     }
 
     fn is_valid(&self, event: &Event<T>) -> bool {
-        match event.what {
-            What::Cpu(node) => self.cpus[node as usize].due.order == event.order,
-            What::Link(link) => self.links[link as usize].due.order == event.order,
-            What::Disk(disk) => self.disks[disk as usize].1.order == event.order,
-            What::Part(part) => is_alive(&self.activities, part),
-            What::Timer(_) => true,
+        match event.kind {
+            EventKind::Cpu(node) => self.cpus[node as usize].due.order == event.order,
+            EventKind::Link(link) => self.links[link as usize].due.order == event.order,
+            EventKind::Disk(disk) => self.disks[disk as usize].1.order == event.order,
+            EventKind::Part(part) => is_alive(&self.activities, part),
+            EventKind::Timer(_) => true,
         }
     }
 
-    fn push(&mut self, at: f64, what: What<T>) -> u64 {
+    fn push(&mut self, at: f64, kind: EventKind<T>) -> u64 {
         self.order += 1;
-        self.heap.push(Event { at, order: self.order, what });
+        self.heap.push(Event { at, order: self.order, kind });
         self.order
     }
 
     /// Schedule the next event of a resource. A new event is added only if it is earlier than the present one. An event
     /// that fires too early schedules the next one and does nothing else.
-    fn schedule(&mut self, at: f64, due: Due, what: What<T>) -> Due {
+    fn schedule(&mut self, at: f64, due: Due, kind: EventKind<T>) -> Due {
         if at >= due.at || at == f64::INFINITY {
             return due;
         }
-        Due { order: self.push(at, what), at }
+        Due { order: self.push(at, kind), at }
     }
 
     fn link_changed(&mut self, link: u32) {
         let shared = &mut self.links[link as usize];
         shared.fair.set_rate(shared.bytes_per_s / f64::from(shared.fair.streams().max(1)));
         let (at, due) = (self.now + shared.fair.next_s(), shared.due);
-        self.links[link as usize].due = self.schedule(at, due, What::Link(link));
+        self.links[link as usize].due = self.schedule(at, due, EventKind::Link(link));
     }
 
     fn cpu_changed(&mut self, node: u32) {
@@ -320,7 +320,7 @@ impl<T: Copy> Engine<T> {
         let cpu = &mut self.cpus[node as usize];
         cpu.fair.set_rate(rate);
         let (at, due) = (self.now + cpu.fair.next_s(), cpu.due);
-        self.cpus[node as usize].due = self.schedule(at, due, What::Cpu(node));
+        self.cpus[node as usize].due = self.schedule(at, due, EventKind::Cpu(node));
     }
 
     /// Divide the cores of the machine among the nodes by weight, none more than its number of threads: max-min fair
@@ -355,7 +355,7 @@ impl<T: Copy> Engine<T> {
         disk.advance(now, |part| is_alive(activities, part), &mut self.done);
         let result = change(disk, now);
         let (at, due) = (disk.next_at(now), *due);
-        self.disks[index as usize].1 = self.schedule(at, due, What::Disk(index));
+        self.disks[index as usize].1 = self.schedule(at, due, EventKind::Disk(index));
         result
     }
 
@@ -446,7 +446,7 @@ impl<T: Copy> Engine<T> {
             }
             Use::Write { disk, bytes, .. } => !self.with_disk(disk, |disk, now| disk.write(now, id, bytes * share)),
             Use::Wait { seconds, .. } => {
-                self.push(self.now + seconds * share, What::Part(id));
+                self.push(self.now + seconds * share, EventKind::Part(id));
                 true
             }
         }

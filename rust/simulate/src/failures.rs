@@ -150,7 +150,7 @@ impl Sim<'_> {
             _ => return,
         };
         let lost: Vec<u32> =
-            self.made_on.iter().filter(|made| made.0 == outputs && made.1 == node).map(|made| made.2).collect();
+            self.output_nodes.iter().filter(|made| made.0 == outputs && made.1 == node).map(|made| made.2).collect();
         self.outputs[outputs].lose(node, lost.len() as u32);
         for &task in &lost {
             let state = &mut self.jobs[job].stages[stage];
@@ -161,7 +161,7 @@ impl Sim<'_> {
             self.jobs[job].stages[stage].done -= 1;
             self.run_again(job, stage, task);
         }
-        self.made_on.retain(|made| !(made.0 == outputs && made.1 == node));
+        self.output_nodes.retain(|made| !(made.0 == outputs && made.1 == node));
     }
 
     /// Start a speculative attempt of a task that would end later than a new attempt.
@@ -195,14 +195,14 @@ impl Sim<'_> {
         let running: Vec<(u32, bool, f64)> =
             self.attempts.iter().filter(of_stage).map(|a| (a.task, a.again, now - a.start_s)).collect();
         let speculated = running.iter().filter(|(_, again, _)| *again).count();
-        let most = SPECULATE_MIN.max((SPECULATE_SHARE * running.len() as f64) as usize);
-        if speculated >= most {
+        let speculated_max = SPECULATE_MIN.max((SPECULATE_SHARE * running.len() as f64) as usize);
+        if speculated >= speculated_max {
             return false;
         }
-        let doubled = |task: u32| running.iter().filter(|(other, _, _)| *other == task).count() > 1;
+        let has_two_attempts = |task: u32| running.iter().filter(|(other, _, _)| *other == task).count() > 1;
         let slow = running
             .iter()
-            .filter(|(task, again, age)| !again && *age > 2.0 * mean_s && !doubled(*task))
+            .filter(|(task, again, age)| !again && *age > 2.0 * mean_s && !has_two_attempts(*task))
             .max_by(|a, b| a.2.total_cmp(&b.2).then(b.0.cmp(&a.0)));
         let task = match slow {
             Some(&(task, _, _)) => task,

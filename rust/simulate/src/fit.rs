@@ -16,7 +16,9 @@ fn containers(scenario: &Scenario) -> Result<(), Failure> {
             scenario.cluster.types.iter().any(has_room)
         };
         if !fits(job.am_memory_bytes, 0.0) {
-            return Err(Failure::Input(format!("jobs[{job_index}].am_memory_bytes: no node has containers so large")));
+            return Err(Failure::Input(format!(
+                "jobs[{job_index}].am_memory_bytes: no node offers containers of this size"
+            )));
         }
         for (index, stage) in job.stages.iter().enumerate() {
             if !fits(stage.memory_bytes, stage.cores) {

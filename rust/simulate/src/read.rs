@@ -96,7 +96,7 @@ pub fn choice(fields: &Fields, key: &str, choices: &[&str]) -> Result<usize, Str
     }
     let text = fields.text(key)?;
     let index = choices.iter().position(|choice| *choice == text);
-    index.ok_or_else(|| format!("{}{key}: {} is none of {}", fields.at, json::quoted(&text), choices.join(", ")))
+    index.ok_or_else(|| format!("{}{key}: {} is not one of {}", fields.at, json::quoted(&text), choices.join(", ")))
 }
 
 /// A share from 0 to 1.

@@ -153,7 +153,7 @@ fn input(stage: &Fields, before: &[Stage], datasets: &[String]) -> Result<Input,
             let dataset = fields.text("dataset")?;
             if !datasets.contains(&dataset) {
                 let name = json::quoted(&dataset);
-                return Err(format!("{}dataset: there is no {name}; datasets and earlier outputs are", fields.at));
+                return Err(format!("{}dataset: no dataset or earlier output is called {name}", fields.at));
             }
             let bytes = match fields.optional("bytes") {
                 None => None,
@@ -168,7 +168,7 @@ fn input(stage: &Fields, before: &[Stage], datasets: &[String]) -> Result<Input,
                 None => {
                     let name = fields.text("stage")?;
                     let index = find(&name);
-                    vec![index.ok_or_else(|| format!("{}stage: no stage before is {name}", fields.at))?]
+                    vec![index.ok_or_else(|| format!("{}stage: no earlier stage is called {name}", fields.at))?]
                 }
             };
             if indices.is_empty() {

@@ -44,13 +44,13 @@ impl Sim<'_> {
         };
         let mut local: Vec<Vec<u32>> = vec![Vec::new(); self.world.nodes.len()];
         let located = matches!(self.scenario.jobs[job].stages[index].input, Input::Dfs { located: true, .. });
-        let mut elsewhere = Rng::keyed(self.scenario.seed, CONTROL_SALT, (job * 1000 + index) as u64);
+        let mut other_file = Rng::keyed(self.scenario.seed, CONTROL_SALT, (job * 1000 + index) as u64);
         for task in (0..self.jobs[job].stages[index].tasks).rev() {
             let block = self.first_block(job, index, task);
             if !located {
                 // The scheduler sees another file with the same number of copies, so its nodes are random.
                 let copies = self.world.datasets[dataset].replicas(block).len();
-                let first = elsewhere.below(local.len());
+                let first = other_file.below(local.len());
                 (0..copies).for_each(|copy| local[(first + copy) % self.world.nodes.len()].push(task));
                 continue;
             }
@@ -87,7 +87,7 @@ impl Sim<'_> {
         host.free_memory += memory;
         host.free_cores += cores;
         host.freed_at = self.engine.now;
-        let wanted = self.wants_anything();
+        let wanted = self.has_requests();
         let host = &mut self.world.nodes[node as usize];
         if wanted {
             self.ask_beat(node);
@@ -97,7 +97,7 @@ impl Sim<'_> {
         }
     }
 
-    fn wants_anything(&self) -> bool {
+    fn has_requests(&self) -> bool {
         self.jobs.iter().any(|job| {
             (job.am_wanted && job.am_node.is_none())
                 || job.running
@@ -114,21 +114,21 @@ impl Sim<'_> {
         let mut anywhere = 1;
         let mut left = self.scenario.engine.tasks_per_heartbeat.unwrap_or(u32::MAX);
         let instant = self.scenario.engine.node_heartbeat_s <= 0.0;
-        while left > 0 && self.give_one(node, &mut anywhere) {
+        while left > 0 && self.allocate_one(node, &mut anywhere) {
             left -= 1;
             if instant {
                 anywhere = 1;
             }
         }
         let host = &self.world.nodes[node as usize];
-        let could = self.wants_anything() && self.fits_any(node);
-        if could && !host.beat_pending {
+        let has_work = self.has_requests() && self.fits_any(node);
+        if has_work && !host.beat_pending {
             let interval = self.scenario.engine.node_heartbeat_s;
             self.world.nodes[node as usize].beat_pending = true;
             // Without heartbeats, a node that waits for tasks with local blocks asks again after an interval.
             let at = self.engine.now + if instant { 0.1 } else { interval };
             self.engine.timer(at, Timer::Beat(node));
-        } else if !could && !host.idle {
+        } else if !has_work && !host.idle {
             self.world.nodes[node as usize].idle = true;
             self.idle.push(node);
         }
@@ -147,7 +147,7 @@ impl Sim<'_> {
     }
 
     /// Allocate one container; return false if no further one may or can run here now.
-    fn give_one(&mut self, node: u32, anywhere: &mut u32) -> bool {
+    fn allocate_one(&mut self, node: u32, anywhere: &mut u32) -> bool {
         for job in 0..self.jobs.len() {
             let spec = &self.scenario.jobs[job];
             let free = self.world.nodes[node as usize].free_memory;
@@ -161,7 +161,7 @@ impl Sim<'_> {
                 continue;
             }
             for index in (0..spec.stages.len()).rev() {
-                if self.give_task(job, index, node, anywhere) {
+                if self.allocate_task(job, index, node, anywhere) {
                     return true;
                 }
             }
@@ -178,7 +178,7 @@ impl Sim<'_> {
         self.engine.timer(at, Timer::Launch(attempt));
     }
 
-    fn give_task(&mut self, job: usize, index: usize, node: u32, anywhere: &mut u32) -> bool {
+    fn allocate_task(&mut self, job: usize, index: usize, node: u32, anywhere: &mut u32) -> bool {
         let spec = &self.scenario.jobs[job].stages[index];
         let state = &self.jobs[job].stages[index];
         let host = &self.world.nodes[node as usize];
@@ -219,8 +219,8 @@ impl Sim<'_> {
                 }
             }
         }
-        let has_places = !state.local.is_empty();
-        if !anywhere || (has_places && now - state.last_local_at < wait_s) {
+        let has_local_tasks = !state.local.is_empty();
+        if !anywhere || (has_local_tasks && now - state.last_local_at < wait_s) {
             return None;
         }
         while let Some(task) = state.again.pop_front() {
@@ -270,10 +270,10 @@ impl Sim<'_> {
         let since = host.freed_at.max(state.ready_at);
         let number = u64::from(task) << 20 | (index as u64) << 10 | job as u64;
         let attempts_before = if again { 1 } else { 0 };
-        let mut luck = Rng::keyed(self.scenario.seed.wrapping_add(attempts_before), TASK_SALT, number);
+        let mut random = Rng::keyed(self.scenario.seed.wrapping_add(attempts_before), TASK_SALT, number);
         let noise = &self.scenario.noise;
-        let mut factor = luck.lognormal(noise.task_sigma) * self.fixed_factor;
-        if luck.uniform() < noise.straggler_share {
+        let mut factor = random.lognormal(noise.task_sigma) * self.fixed_factor;
+        if random.uniform() < noise.straggler_share {
             factor *= noise.straggler_factor;
         }
         let attempt = Attempt::task(job as u32, index as u32, task, node, factor, locality, again);

@@ -39,19 +39,33 @@ pub struct StageState {
     pub input_bytes: f64,
     pub ready: bool,
     pub ready_at: f64,
+    /// Whether each task has an attempt that runs or has succeeded.
     pub taken: Vec<bool>,
+    /// The first task that may be without an attempt.
     pub cursor: u32,
+    /// Number of tasks without an attempt.
     pub pending: u32,
+    /// Number of running attempts.
     pub running: u32,
+    /// Number of tasks that have succeeded.
     pub done: u32,
+    /// Number of containers that the ApplicationMaster has requested so far.
     pub requested: u32,
+    /// Tasks by the node that has their first block.
     pub local: Vec<Vec<u32>>,
+    /// Tasks that must run again after a node failed.
     pub again: VecDeque<u32>,
+    /// Time of the last allocation on a node with the task's block.
     pub last_local_at: f64,
+    /// Dataset that the stage reads.
     pub dataset: Option<usize>,
+    /// Dataset that the stage writes.
     pub written: Option<usize>,
+    /// Its shuffle outputs.
     pub outputs: Option<usize>,
+    /// Shuffle outputs that it reads.
     pub sources: Vec<usize>,
+    /// Whether each task has succeeded.
     pub finished: Vec<bool>,
     pub spills: u32,
     pub extra_merge_share: f64,
@@ -118,7 +132,7 @@ pub struct Sim<'a> {
     pub total_memory: f64,
     pub idle: Vec<u32>,
     /// The node on which each task left output, recorded if nodes can fail: outputs, node, task.
-    pub made_on: Vec<(usize, u32, u32)>,
+    pub output_nodes: Vec<(usize, u32, u32)>,
     pub failed: Option<Failure>,
     pub end_s: f64,
 }
@@ -130,7 +144,7 @@ impl<'a> Sim<'a> {
         if scenario.detail == Detail::Traces {
             engine.trace_limits(scenario.trace_interval_s, world.groups.steps);
         }
-        let mut luck = Rng::keyed(scenario.seed, RUN_SALT, 0);
+        let mut random = Rng::keyed(scenario.seed, RUN_SALT, 0);
         let total_memory = world.nodes.iter().map(|node| node.free_memory).sum();
         let idle = (0..world.nodes.len() as u32).collect();
         let mut sim = Sim {
@@ -145,18 +159,18 @@ impl<'a> Sim<'a> {
             records: Vec::new(),
             counters: Counters::default(),
             pieces: 1,
-            fixed_factor: luck.lognormal(scenario.noise.run_sigma),
+            fixed_factor: random.lognormal(scenario.noise.run_sigma),
             parts: Vec::with_capacity(64),
             total_memory,
             idle,
-            made_on: Vec::new(),
+            output_nodes: Vec::new(),
             failed: None,
             end_s: 0.0,
         };
         for job in &scenario.jobs {
             let state = JobState {
                 waits_for: job.after.len(),
-                am_phase: luck.uniform(),
+                am_phase: random.uniform(),
                 stages_left: job.stages.len(),
                 ..JobState::default()
             };
@@ -252,10 +266,10 @@ impl<'a> Sim<'a> {
             self.outputs.push(Outputs::new(bytes, state.tasks, self.world.nodes.len()));
             let outputs = Some(self.outputs.len() - 1);
             self.jobs[job].stages.push(StageState { outputs, ..state });
-            self.settle_sizes(job, index, stage);
+            self.set_spills(job, index, stage);
         }
         let tasks: usize = self.jobs.iter().flat_map(|job| &job.stages).map(|stage| stage.tasks as usize).sum();
-        let usual = PIECES.iter().find(|(most, _)| tasks <= *most).map_or(1, |&(_, pieces)| pieces);
+        let usual = PIECES.iter().find(|(tasks_max, _)| tasks <= *tasks_max).map_or(1, |&(_, pieces)| pieces);
         self.pieces = self.scenario.pieces.unwrap_or(usual);
         let wait = self.fixed(self.scenario.engine.job_submit_s + spec.fixed_s);
         self.engine.timer(self.engine.now + wait, Timer::MasterWanted(job as u32));
@@ -272,7 +286,10 @@ impl<'a> Sim<'a> {
             Input::Dfs { dataset, bytes, .. } => {
                 let index = self.world.datasets.iter().position(|known| known.name == *dataset);
                 let index = index.ok_or_else(|| {
-                    Failure::Input(format!("job {}: {dataset} is not there yet", self.scenario.jobs[job].name))
+                    Failure::Input(format!(
+                        "job {}: dataset {dataset} does not exist yet",
+                        self.scenario.jobs[job].name
+                    ))
                 })?;
                 let blocks = &self.world.datasets[index].block_bytes;
                 let stored: f64 = blocks.iter().sum();
@@ -313,7 +330,7 @@ impl<'a> Sim<'a> {
     }
 
     /// Spills and merges of a map-side sort, for a task of the mean size.
-    fn settle_sizes(&mut self, job: usize, index: usize, stage: &Stage) {
+    fn set_spills(&mut self, job: usize, index: usize, stage: &Stage) {
         if let Output::Shuffle { ratio, .. } = stage.output {
             let state = &mut self.jobs[job].stages[index];
             let mean = state.input_bytes * self.expansion_of(job, index) * ratio

@@ -124,7 +124,7 @@ impl Sim<'_> {
         if let (Some((bytes, position)), Some(outputs)) = (output, state.outputs) {
             self.outputs[outputs].add(node, bytes, position);
             if !self.scenario.failures.is_empty() {
-                self.made_on.push((outputs, node, task));
+                self.output_nodes.push((outputs, node, task));
             }
         }
         state.finished[task as usize] = true;

@@ -190,7 +190,7 @@ impl Parser<'_> {
         let digits = &rest[..length];
         let starts_well = digits.trim_start_matches('-').starts_with(|c: char| c.is_ascii_digit());
         let number = digits.parse::<f64>().ok().filter(|number| starts_well && number.is_finite());
-        let number = number.ok_or_else(|| self.wrong("no value that JSON knows"))?;
+        let number = number.ok_or_else(|| self.wrong("no JSON value"))?;
         self.at += length;
         Ok(Json::Number(number))
     }

@@ -118,22 +118,22 @@ def _check_attached(file: ClusterFile, problems: Problems) -> None:
         if file.attached is not None:
             problems.add(("attached",), "attached is for 'provider: attached'; a deployed engine does not need it")
         for name in (name for name, group in file.nodes.items() if not group.roles):
-            words = f"node {name!r} has no role, which only an edge node of an attached cluster may have"
-            problems.add(("nodes", name, "roles"), words)
+            message = f"node {name!r} has no role, which only an edge node of an attached cluster may have"
+            problems.add(("nodes", name, "roles"), message)
         return
     if file.attached is None:
-        words = (
+        message = (
             "provider: attached needs an 'attached' section with 'queue' and 'directory': the YARN queue and the HDFS "
             "folder that assay may use"
         )
-        problems.add(("provider",), words)
+        problems.add(("provider",), message)
         return
     nodes = [node for name, group in file.nodes.items() for node in node_names(name, group)]
     if file.attached.edge is not None and file.attached.edge not in nodes:
         problems.add(("attached", "edge"), unknown("node", file.attached.edge, nodes))
     if file.attached.directory.strip("/").count("/") < 1:
-        words = "name a folder for assay alone, such as /user/NAME/assay: assay may delete everything below it"
-        problems.add(("attached", "directory"), words)
+        message = "name a folder for assay alone, such as /user/NAME/assay: assay may delete everything below it"
+        problems.add(("attached", "directory"), message)
 
 
 def _check_duplicates(file: ClusterFile, problems: Problems) -> None:
@@ -220,8 +220,8 @@ def check_device(group: DeviceKeys, at: Location, problems: Problems) -> None:
     keys, others = (HDD_KEYS, FLASH_KEYS) if is_hdd else (FLASH_KEYS, HDD_KEYS)
     for key in others:
         if getattr(group, key) is not None:
-            words = f"{key} is not for kind {group.kind}, which has {', '.join(keys)} and queue_depth"
-            problems.add((*at, key), words)
+            message = f"{key} is not for kind {group.kind}, which has {', '.join(keys)} and queue_depth"
+            problems.add((*at, key), message)
     seek_track_s = group.seek_track or default_hdd().seek_track_s
     if is_hdd and group.seek_full is not None and group.seek_full < seek_track_s:
         problems.add((*at, "seek_full"), f"the longest seek is shorter than the shortest, {seek_track_s * 1000:g}ms")

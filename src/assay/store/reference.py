@@ -68,9 +68,9 @@ def _make(queries: ReferenceQueries, generator: Path, folder: Path) -> None:
     except (OSError, subprocess.TimeoutExpired) as error:
         raise EngineError(f"the tables could not be generated: {error}", where=str(generator)) from error
     if done.returncode != 0:
-        words = (done.stderr or done.stdout).strip()[-300:]
+        message = (done.stderr or done.stdout).strip()[-300:]
         hint = "the answers need room for the tables on the machine where assay runs: 0.35 GB for each 1 GB of data"
-        raise EngineError(f"the tables could not be generated: {words}", where=str(generator), hint=hint)
+        raise EngineError(f"the tables could not be generated: {message}", where=str(generator), hint=hint)
 
 
 def _answers(queries: ReferenceQueries, folder: Path) -> tuple[Rows, ...]:

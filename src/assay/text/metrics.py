@@ -76,8 +76,8 @@ def metric_text(name: str, value: float) -> tuple[str, str]:
         return "start time (UTC)", f"{datetime.fromtimestamp(value, UTC):%Y-%m-%d %H:%M:%S}"
     for ending, unit in UNITS.items():
         if name.endswith(ending):
-            words = _NAMES.get(name) or name.removesuffix(ending).replace("_", " ") + _SUFFIX_TEXTS.get(ending, "")
-            return words, f"{_number(value)} {unit}" if isinstance(unit, str) else unit(value)
+            title = _NAMES.get(name) or name.removesuffix(ending).replace("_", " ") + _SUFFIX_TEXTS.get(ending, "")
+            return title, f"{_number(value)} {unit}" if isinstance(unit, str) else unit(value)
     return name.replace("_", " "), _number(value)
 
 
@@ -86,11 +86,11 @@ def metric_title(name: str) -> str:
     if name in _TITLES:
         return _TITLES[name]
     parts = metric_text(name, 0.0)[0].split(" ")
-    words = capitalised(" ".join(part.upper() if part in _ABBREVIATIONS else part for part in parts))
+    title = capitalised(" ".join(part.upper() if part in _ABBREVIATIONS else part for part in parts))
     ending = next((ending for ending in UNITS if name.endswith(ending)), "")
     unit = UNITS.get(ending, "")
     text = unit if isinstance(unit, str) else _RECORDED_UNITS[ending]
-    return f"{words} ({text})" if text else words
+    return f"{title} ({text})" if text else title
 
 
 def _number(value: float) -> str:

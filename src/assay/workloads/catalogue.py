@@ -18,13 +18,13 @@ def workloads() -> Mapping[str, Workload]:
 
 
 @lru_cache(maxsize=10_000)
-def known_name(written: str) -> str:
+def known_name(spelling: str) -> str:
     """Return the declared name of a workload from another spelling, for example ``dfsioe_write``.
 
     Undeclared names are returned unchanged.
     """
-    name = written.casefold().replace("_", "-")
-    return name if name in workloads() else written
+    name = spelling.casefold().replace("_", "-")
+    return name if name in workloads() else spelling
 
 
 def generates_input(name: str) -> bool:
@@ -47,7 +47,7 @@ def _declared(folders: tuple[str, ...]) -> Mapping[str, Workload]:
         for workload in getattr(importlib.import_module(f"assay.workloads.{module.name}"), "WORKLOADS", ()):
             if workload.name in by_name:
                 raise ValueError(f"two workloads are called {workload.name!r}")
-            if lacking := [part for part in ("title", "flow") if not hasattr(workload, part)]:
-                raise ValueError(f"workload {workload.name!r} does not declare its {' and '.join(lacking)}")
+            if missing := [part for part in ("title", "flow") if not hasattr(workload, part)]:
+                raise ValueError(f"workload {workload.name!r} does not declare its {' and '.join(missing)}")
             by_name[workload.name] = workload
     return by_name

@@ -184,9 +184,9 @@ class TeraValidate(_RowWorkload):
     def input(self, size: Size) -> Input | None:
         """Return sorted rows: TeraGen's rows, sorted by TeraSort."""
         rows = _rows_input(size)
-        wanted = Input(_terasort(size, rows.path, ""), "terasort", rows.data_bytes, _copies(size), needs=rows)
-        folder = wanted.path_of("data")
-        return wanted.with_program(_terasort(size, rows.path, folder), path=folder)
+        sorted_rows = Input(_terasort(size, rows.path, ""), "terasort", rows.data_bytes, _copies(size), needs=rows)
+        folder = sorted_rows.path_of("data")
+        return sorted_rows.with_program(_terasort(size, rows.path, folder), path=folder)
 
     def programs(self, size: Size, input_path: str | None) -> Mapping[str, Program]:  # noqa: ARG002
         """Return the program that validates the rows."""
@@ -270,8 +270,10 @@ class HdfsWrite(Workload):
         else:
             # The file format of RandomWriter adds some bytes to each record.
             length = approximately_equal("bytes in HDFS", stored.length_bytes, size.data_bytes)
-        once = equal("one copy", stored.replica_bytes, stored.length_bytes)
-        return ValidationResult((*common_checks(outcome), length, once), {"written_bytes": float(stored.length_bytes)})
+        one_copy = equal("one copy", stored.replica_bytes, stored.length_bytes)
+        return ValidationResult(
+            (*common_checks(outcome), length, one_copy), {"written_bytes": float(stored.length_bytes)}
+        )
 
 
 WORKLOADS = (TeraGen(), TeraSort(), TeraValidate(), TeraRead(), HdfsWrite())

@@ -89,7 +89,7 @@ def look_that_comes(ticks: int) -> Coroutine[Any, Any, object]:
         watch = cast(NodeWatch, SimpleNamespace(_received=asyncio.Event(), lost=None))
         coming = asyncio.create_task(_after(ticks, watch._received.set))
         try:
-            await NodeWatch.look(watch, 20)
+            await NodeWatch.next_check(watch, 20)
         finally:
             coming.cancel()
         return None

@@ -15,7 +15,7 @@ import pytest
 
 from assay.execution.campaign.attempts.run_context import AttemptContext, CompletedRun
 from assay.execution.campaign.loop import CallResult, CampaignWork, RunSequence
-from assay.execution.campaign.overheads import begins_s, measured_overheads
+from assay.execution.campaign.overheads import call_starts_s, measured_overheads
 from assay.execution.campaign.prepare import PreparedCampaign, prepare, recover_unpublished
 from assay.execution.planning.expansion import configured
 from assay.execution.planning.forecast.call_limits import Stop
@@ -352,7 +352,7 @@ def test_the_journal_tells_where_the_time_went_and_what_to_expect(tmp_path: Path
     assert measured.restart_s == 7.0
     another = measured_overheads(scene.repository.folders.campaigns, "another")
     assert (another.restart_s, another.begin_s) == (15.0, None)
-    assert begins_s({"event": name, "at_unix_s": at} for name, at in (*calls[1:], ("start", 104.0))) == [4.0]
+    assert call_starts_s({"event": name, "at_unix_s": at} for name, at in (*calls[1:], ("start", 104.0))) == [4.0]
 
 
 def test_later_runs_are_limited_by_what_like_ones_took(tmp_path: Path) -> None:

@@ -27,7 +27,7 @@ from assay.model.runs.run_status import RunStatus
 from assay.specs import load_cluster
 from builders import build_repository, make_run
 from campaign_support import assay, assay_json, java_processes, require_hadoop, write_lab_plan
-from fault_runner import carry_out_in_turn
+from fault_runner import inject_faults_in_turn
 from fault_table import ROWS
 from lab_support import left_of, require_lab, unique_name
 
@@ -68,7 +68,7 @@ def lab(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Path, str]]:
 
 def test_losses_of_spark_are_named_and_the_campaign_continues(lab: tuple[Path, str], tmp_path: Path) -> None:
     """A fault goes in by each run, one after the other, and the run after all of them is valid."""
-    outcomes, wrong = carry_out_in_turn([row for row in ROWS if row.in_turn], tmp_path, lab[1])
+    outcomes, wrong = inject_faults_in_turn([row for row in ROWS if row.in_turn], tmp_path, lab[1])
     for outcome in outcomes:
         print(
             f"{outcome.row.name}: {outcome.attempts}; {outcome.cause}; noticed after {outcome.noticed_s} s; "

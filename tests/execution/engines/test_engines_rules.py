@@ -62,7 +62,7 @@ def test_short_setting_names_become_engine_parameters() -> None:
     parameters = RULES.parameters(
         {"containers": "3", "compression": "snappy", "profile": "cpu", "dfs.replication": "2"}
     )
-    targets = {name for names in RULES.words.values() for name in names}
+    targets = {name for names in RULES.shorthands.values() for name in names}
     assert set(parameters) == {*targets, "dfs.replication"}
     assert containers.containers_per_node(parameters, containers.MAP_MEMORY) == 3
     assert not [*RULES.mistakes(parameters, CLUSTER, len(CLUSTER.workers))]

@@ -20,8 +20,8 @@ fn an_error_names_its_location() {
         ("\"read_bytes_per_s\":6e6,", "", "input", "cluster.nodes[0].devices[0].model.read_bytes_per_s: is missing"),
         ("\"read_bytes_per_s\":6e6", "\"read_bytes_per_s\":0", "input", "read_bytes_per_s: must be more than 0"),
         ("\"read_bytes_per_s\":6e6", "\"read_bytes_per_s\":1e200", "input", "is not from 1e3 to 1e13"),
-        ("\"read_bytes_per_s\":6e6", "\"read_bytes_per_s\":1e999", "input", "no value that JSON knows"),
-        ("\"read_bytes_per_s\":6e6", "\"read_bytes_per_s\":NaN", "input", "no value that JSON knows"),
+        ("\"read_bytes_per_s\":6e6", "\"read_bytes_per_s\":1e999", "input", "no JSON value"),
+        ("\"read_bytes_per_s\":6e6", "\"read_bytes_per_s\":NaN", "input", "no JSON value"),
         ("\"read_bytes_per_s\":6e6", "\"read_bytes_per_s\":-1", "input", "not negative"),
         ("\"cores\":4", "\"cores\":0", "input", "cluster.nodes[0].cores: must be more than 0"),
         ("\"count\":3", "\"count\":0", "input", "cluster.nodes: at least one node is needed"),
@@ -30,23 +30,23 @@ fn an_error_names_its_location() {
         ("\"dfs\":1,", "", "input", "no device has the purpose dfs"),
         (",\"intermediate\":1", "", "input", "no device has the purpose intermediate"),
         ("\"bytes\":300000000", "\"bytes\":300000000000000", "does-not-fit", "dfs: "),
-        ("\"dataset\":\"in\"", "\"dataset\":\"im\"", "input", "there is no \"im\""),
-        ("\"stage\":\"map\"", "\"stage\":\"mop\"", "input", "no stage before is mop"),
-        ("\"am_memory_bytes\":1,", "\"am_memory_bytes\":9,", "input", "no node has containers so large"),
+        ("\"dataset\":\"in\"", "\"dataset\":\"im\"", "input", "no dataset or earlier output is called \"im\""),
+        ("\"stage\":\"map\"", "\"stage\":\"mop\"", "input", "no earlier stage is called mop"),
+        ("\"am_memory_bytes\":1,", "\"am_memory_bytes\":9,", "input", "no node offers containers of this size"),
         ("\"seed\":1", "\"sead\":1", "input", "sead: unknown; known are"),
-        ("\"fidelity\":\"flows\"", "\"fidelity\":\"flow\"", "input", "none of flows, requests"),
+        ("\"fidelity\":\"flows\"", "\"fidelity\":\"flow\"", "input", "not one of flows, requests"),
         ("\"tasks\":6,", "", "input", "tasks: is missing"),
         ("\"process_s_per_byte\":10e-9", "\"process_s_per_byte\":1e3", "impossible", "would take longer"),
     ];
-    for (part, instead, kind, words) in cases {
+    for (part, instead, kind, message) in cases {
         assert!(good.contains(part), "{part} is not in {good}");
         let (actual, error) = error_of(&good.replace(part, instead));
-        assert!(actual == kind && error.contains(words), "{instead}: {actual}: {error}");
+        assert!(actual == kind && error.contains(message), "{instead}: {actual}: {error}");
     }
 }
 
 #[test]
-fn what_is_no_scenario_is_refused() {
+fn text_that_is_no_scenario_is_refused() {
     for text in ["", "{", "[]", "null", "\u{0}", "{\"jobs\":[]}", "{\"cluster\":3,\"jobs\":[]}"] {
         assert_eq!(error_of(text).0, "input", "{text}");
     }
@@ -54,7 +54,7 @@ fn what_is_no_scenario_is_refused() {
 
 /// Each number of a valid scenario in turn is replaced: the scenario is refused or simulated, never a panic.
 #[test]
-fn no_number_makes_it_panic() {
+fn no_number_makes_the_simulator_panic() {
     let good = Case { bytes: 20e6, maps: 2, reduces: 2, nodes: 2, ..Case::new(SSD) }.json();
     let bytes = good.as_bytes();
     let is_number = |at: usize| bytes[at].is_ascii_digit() || b".eE+-".contains(&bytes[at]);

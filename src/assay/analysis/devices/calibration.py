@@ -27,11 +27,11 @@ SEEK_LATENCY_S = 0.001
 """Minimum time of a random read that counts as a seek of a hard disk, in seconds."""
 SATA_BYTES_PER_S = 600e6
 """Maximum rate of a SATA device; a device that reads faster is NVMe."""
-INNER_FROM = 0.8
+INNER_POSITION_MIN = 0.8
 """Minimum position of a measurement at the inner edge, as a share of the disk."""
 INNER_SHARE_MIN = 1e-4
 """Minimum of the squared share: no disk is a hundred times slower at its inner edge."""
-OUTER_TO = 0.1
+OUTER_POSITION_MAX = 0.1
 """Maximum position of a measurement at the outer edge, as a share of the disk."""
 CACHED_SHARE = 0.5
 """Maximum time of a cached random write, as a share of a random read's time."""
@@ -128,7 +128,7 @@ def calibrate(
         numbers.append(CalibratedValue("write", write.bytes_per_s, f"job {write.job}", measured=True))
     else:
         numbers.append(
-            CalibratedValue("write", read.bytes_per_s, "as it reads: no job writes in sequence", measured=False)
+            CalibratedValue("write", read.bytes_per_s, "the read rate, as no job writes in sequence", measured=False)
         )
     write_bytes_per_s = numbers[1].value
     if kind is DeviceKind.HDD:
@@ -157,31 +157,33 @@ _CAPACITY_BYTES: Final = 10**12
 def _sequential(figures: Sequence[DeviceMeasurement], *, writes: bool) -> DeviceMeasurement | None:
     """Return the fastest single stream near the start of the device."""
     values = [
-        f for f in figures if f.writes == writes and not f.random and f.streams == 1 and f.offset_share <= OUTER_TO
+        f
+        for f in figures
+        if f.writes == writes and not f.random and f.streams == 1 and f.offset_share <= OUTER_POSITION_MAX
     ]
     return max(values, key=lambda figure: figure.bytes_per_s, default=None)
 
 
 def _random(
-    figures: Sequence[DeviceMeasurement], *, writes: bool, wanted: Callable[[int], bool]
+    figures: Sequence[DeviceMeasurement], *, writes: bool, is_wanted_depth: Callable[[int], bool]
 ) -> DeviceMeasurement | None:
-    """Return the random measurement with the smallest requests, then the largest depth, among the ``wanted`` depths."""
-    chosen = [f for f in figures if f.random and f.writes == writes and wanted(f.depth)]
+    """Return the random measurement with the smallest requests, then the largest depth."""
+    chosen = [f for f in figures if f.random and f.writes == writes and is_wanted_depth(f.depth)]
     return min(chosen, key=lambda figure: (figure.request_bytes, -figure.depth), default=None)
 
 
 def _random_at_depth_1(figures: Sequence[DeviceMeasurement], *, writes: bool) -> DeviceMeasurement | None:
-    return _random(figures, writes=writes, wanted=lambda depth: depth == 1)
+    return _random(figures, writes=writes, is_wanted_depth=lambda depth: depth == 1)
 
 
 def _kind(figures: Sequence[DeviceMeasurement], read: DeviceMeasurement) -> DeviceKind:
-    alone = _random_at_depth_1(figures, writes=False)
-    if alone is None:
+    at_depth_1 = _random_at_depth_1(figures, writes=False)
+    if at_depth_1 is None:
         raise FormatError(
             "no job reads at random with one request at a time, so HDD and flash can't be distinguished",
             hint="name the kind with --kind hdd, ssd or nvme",
         )
-    if alone.service_s > SEEK_LATENCY_S:
+    if at_depth_1.service_s > SEEK_LATENCY_S:
         return DeviceKind.HDD
     return DeviceKind.NVME if read.bytes_per_s > SATA_BYTES_PER_S else DeviceKind.SSD
 
@@ -190,10 +192,10 @@ def _hdd(
     figures: Sequence[DeviceMeasurement], read: DeviceMeasurement, capacity_bytes: int | None, rpm: float | None
 ) -> list[CalibratedValue]:
     usual = default_hdd() if rpm is None else replace(default_hdd(), rpm=rpm)
-    alone = _random_at_depth_1(figures, writes=False)
+    at_depth_1 = _random_at_depth_1(figures, writes=False)
     inner = _inner_share(figures, read, usual, capacity_bytes)
     model = replace(usual, inner_share=inner.value)
-    seek = _seek_full(alone, read, model, capacity_bytes)
+    seek = _seek_full(at_depth_1, read, model, capacity_bytes)
     model = replace(model, seek_full_s=seek.value)
     disk = HddAtScale(model, read.bytes_per_s, capacity_bytes or _CAPACITY_BYTES)
     iops = hdd_random_iops(disk, disk.capacity_bytes, RANDOM_REQUEST_BYTES)
@@ -205,12 +207,12 @@ def _hdd(
         CalibratedValue("seek_track", usual.seek_track_s, USUAL, measured=False),
         seek,
         CalibratedValue("rpm", usual.rpm, USUAL if rpm is None else "as given", measured=rpm is not None),
-        _write_cache(figures, alone),
+        _write_cache(figures, at_depth_1),
     ]
 
 
 def _seek_full(
-    alone: DeviceMeasurement | None, read: DeviceMeasurement, model: HddModel, capacity_bytes: int | None
+    at_depth_1: DeviceMeasurement | None, read: DeviceMeasurement, model: HddModel, capacity_bytes: int | None
 ) -> CalibratedValue:
     """Return the longest seek.
 
@@ -220,21 +222,24 @@ def _seek_full(
     def usual(why: str) -> CalibratedValue:
         return CalibratedValue("seek_full", model.seek_full_s, f"usual for the kind: {why}", measured=False)
 
-    if alone is None:
+    if at_depth_1 is None:
         return usual("no job reads at random with one request at a time")
-    if alone.span_bytes is not None and capacity_bytes is None:
-        return usual(f"job {alone.job} used a part of the disk, whose capacity is not known (--capacity)")
+    if at_depth_1.span_bytes is not None and capacity_bytes is None:
+        return usual(f"job {at_depth_1.job} used a part of the disk, whose capacity is not known (--capacity)")
     size_bytes = capacity_bytes or _CAPACITY_BYTES
-    span_bytes = _used_bytes(alone, size_bytes)
+    span_bytes = _used_bytes(at_depth_1, size_bytes)
     if span_bytes < SPAN_SHARE_MIN * size_bytes:
         return usual(
-            f"job {alone.job} used {format_percent(span_bytes / size_bytes, 1)} of the disk, too little for an estimate"
+            f"job {at_depth_1.job} used {format_percent(span_bytes / size_bytes, 1)} of the disk, "
+            "too little for an estimate"
         )
     unit = replace(model, seek_track_s=0.0, seek_full_s=1.0)
     share = hdd_mean_seek_s(HddAtScale(unit, read.bytes_per_s, size_bytes), span_bytes)
-    mean_s = alone.service_s - model.half_turn_s - alone.request_bytes / read.bytes_per_s
+    mean_s = at_depth_1.service_s - model.half_turn_s - at_depth_1.request_bytes / read.bytes_per_s
     full_s = max(model.seek_track_s, model.seek_track_s + (mean_s - model.seek_track_s) / share)
-    source = f"job {alone.job}: {alone.service_s * 1e3:.2f} ms a request, less half a rotation and the transfer"
+    source = (
+        f"job {at_depth_1.job}: {at_depth_1.service_s * 1e3:.2f} ms a request, less half a rotation and the transfer"
+    )
     return CalibratedValue("seek_full", full_s, source, measured=True)
 
 
@@ -250,7 +255,9 @@ def _inner_share(
 
     The square of the rate falls linearly with the position as a share of the capacity (docs/reference/devices.md).
     """
-    inner = [f for f in figures if not f.writes and not f.random and f.streams == 1 and f.offset_share >= INNER_FROM]
+    inner = [
+        f for f in figures if not f.writes and not f.random and f.streams == 1 and f.offset_share >= INNER_POSITION_MIN
+    ]
     if not inner:
         return CalibratedValue("inner_share", usual.inner_share, USUAL, measured=False)
     last = max(inner, key=lambda figure: figure.offset_share)
@@ -259,21 +266,21 @@ def _inner_share(
     offset = min(1.0, last.offset_share + swept_bytes / size_bytes / 2)
     relative_rate = min(1.0, last.bytes_per_s / read.bytes_per_s)
     share = max(INNER_SHARE_MIN, 1 - (1 - relative_rate**2) / offset) ** 0.5
-    words = f"job {last.job} at {format_percent(offset)} of the disk against job {read.job}"
-    return CalibratedValue("inner_share", share, words, measured=True)
+    message = f"job {last.job} at {format_percent(offset)} of the disk against job {read.job}"
+    return CalibratedValue("inner_share", share, message, measured=True)
 
 
-def _write_cache(figures: Sequence[DeviceMeasurement], alone: DeviceMeasurement | None) -> CalibratedValue:
+def _write_cache(figures: Sequence[DeviceMeasurement], at_depth_1: DeviceMeasurement | None) -> CalibratedValue:
     writes = _random_at_depth_1(figures, writes=True)
-    if writes is None or alone is None:
-        words = "none, as no job reads and writes at random with one request at a time"
-        return CalibratedValue("write_cache", 0, words, measured=False)
-    if writes.service_s >= CACHED_SHARE * alone.service_s:
+    if writes is None or at_depth_1 is None:
+        message = "none, as no job reads and writes at random with one request at a time"
+        return CalibratedValue("write_cache", 0, message, measured=False)
+    if writes.service_s >= CACHED_SHARE * at_depth_1.service_s:
         return CalibratedValue(
             "write_cache", 0, f"job {writes.job}: a random write waits for the platter", measured=True
         )
-    words = f"job {writes.job} shows that there is one; its size is the usual one"
-    return CalibratedValue("write_cache", USUAL_CACHE_BYTES, words, measured=False)
+    message = f"job {writes.job} shows that there is one; its size is the usual one"
+    return CalibratedValue("write_cache", USUAL_CACHE_BYTES, message, measured=False)
 
 
 def _flash(
@@ -283,20 +290,20 @@ def _flash(
     rates = {"read": read.bytes_per_s, "write": write_bytes_per_s}
     numbers = []
     for key, bytes_per_s in rates.items():
-        deep = _random(figures, writes=key == "write", wanted=lambda depth: depth >= QUEUE_DEPTH_MIN)
+        deep = _random(figures, writes=key == "write", is_wanted_depth=lambda depth: depth >= QUEUE_DEPTH_MIN)
         if deep is not None and deep.bytes_per_s < BANDWIDTH_BOUND_SHARE * bytes_per_s:
             numbers.append(CalibratedValue(f"{key}_iops", round(deep.iops), f"job {deep.job}", measured=True))
     numbers.append(CalibratedValue("channels", usual.channels, USUAL, measured=False))
     usual_s = {"read": usual.read_latency_s, "write": usual.write_latency_s}
     for key, bytes_per_s in rates.items():
-        alone = _random_at_depth_1(figures, writes=key == "write")
-        if alone is None:
+        at_depth_1 = _random_at_depth_1(figures, writes=key == "write")
+        if at_depth_1 is None:
             numbers.append(CalibratedValue(f"{key}_latency", usual_s[key], USUAL, measured=False))
             continue
-        transfer_s = flash_transfer_s(usual, bytes_per_s, read.bytes_per_s, alone.request_bytes)
-        words = f"job {alone.job}: {alone.service_s * 1e6:.0f} us a request, less the transfer"
-        latency_s = max(LATENCY_S_MIN, alone.service_s - transfer_s)
-        numbers.append(CalibratedValue(f"{key}_latency", latency_s, words, measured=True))
+        transfer_s = flash_transfer_s(usual, bytes_per_s, read.bytes_per_s, at_depth_1.request_bytes)
+        message = f"job {at_depth_1.job}: {at_depth_1.service_s * 1e6:.0f} us a request, less the transfer"
+        latency_s = max(LATENCY_S_MIN, at_depth_1.service_s - transfer_s)
+        numbers.append(CalibratedValue(f"{key}_latency", latency_s, message, measured=True))
     return numbers
 
 

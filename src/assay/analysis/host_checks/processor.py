@@ -49,8 +49,8 @@ def _numa(host: Survey, _: DescribedHost) -> Iterator[ProbedValue[bool]]:
 
 def _cores(host: Survey, described: DescribedHost) -> Iterator[ProbedValue[float]]:
     if described.type is not None:
-        has, wanted = host.usable_cores, described.type.cores
-        yield ProbedValue(has / wanted, f"{has}, described: {wanted}")
+        cores, described_cores = host.usable_cores, described.type.cores
+        yield ProbedValue(cores / described_cores, f"{cores}, described: {described_cores}")
 
 
 def _load_text(host: Survey, share: float) -> str:

@@ -60,7 +60,7 @@ IMBALANCE_BEYOND = 1.4
 IMBALANCE_SUFFIX = "_imbalance"
 _LOG_RATIO_MAX = np.log(1000.0)
 """Maximum log ratio that counts for the order of anomalies; an observed value of 0 has this ratio."""
-_ALIKE = ("workload", "data_bytes", "engine", "origin", "lab_scale", "cluster", "layout", "cold")
+_WORK_FACTORS = ("workload", "data_bytes", "engine", "origin", "lab_scale", "cluster", "layout", "cold")
 
 
 class Kind(StrEnum):
@@ -153,8 +153,8 @@ def _reason(kind: Kind, observed: float, expected: float, quantity: str, repetit
         return f"{observed:,.0f} s; the shortest plausible time for this work is {expected:,.0f} s"
     if kind is Kind.FEW_BYTES:
         where = "runs of the same work" if modelled else f"its {repetitions} repetitions"
-        (words, value), (_, usual) = metric_text(quantity, observed), metric_text(quantity, expected)
-        return f"{words}: {value} against {usual}, the median of {where}"
+        (title, value), (_, usual) = metric_text(quantity, observed), metric_text(quantity, expected)
+        return f"{title}: {value} against {usual}, the median of {where}"
     if kind is Kind.IMBALANCE:
         where = "runs of the same work" if modelled else f"its {repetitions} repetitions"
         busiest = f"the busiest node did {observed:.2f}× the mean of the nodes"
@@ -259,8 +259,8 @@ def _few_bytes(
             _medians(total, Groups(configurations.of_row[rows], configurations.count), REPETITIONS_MIN),
             _medians(total, Groups(alike.of_row[rows], alike.count), RUNS_OF_WORK_MIN),
         )
-        matters = usual - values >= FEW_BYTES_TRAFFIC_SHARE * usual_traffic
-        few = np.flatnonzero((values < least) & (least > _NO_BYTES) & matters)  # no run has fewer than 0 bytes
+        is_relevant = usual - values >= FEW_BYTES_TRAFFIC_SHARE * usual_traffic
+        few = np.flatnonzero((values < least) & (least > _NO_BYTES) & is_relevant)  # no run has fewer than 0 bytes
     expected = usual[few]
     no_z = np.full(len(few), np.nan)
     return _Flags(Kind.FEW_BYTES, name, rows[few], values[few], expected, no_z, ~repeated[few])
@@ -311,7 +311,7 @@ def find_anomalies(table: RunTable, look_at: Mask | None = None) -> Anomalies:
     expected = expectations(table, configurations, works, done)
     byte_metrics = [name for name in table.values if name.endswith("_bytes")]
     imbalances = [name for name in table.values if name.endswith(IMBALANCE_SUFFIX)]
-    same = [name for name in _ALIKE if name in table.columns]
+    same = [name for name in _WORK_FACTORS if name in table.columns]
     alike = merged_groups(table, configurations, same, first) if byte_metrics or imbalances else works
     traffic = _traffic(table, byte_metrics)
     all_flags = (
@@ -325,8 +325,8 @@ def find_anomalies(table: RunTable, look_at: Mask | None = None) -> Anomalies:
     kind = _column([np.full(len(p.positions), kinds.index(p.kind)) for p in parts], np.int64)
     values, expected_values = _column([p.observed for p in parts]), _column([p.expected for p in parts])
     with np.errstate(divide="ignore"):
-        far = np.abs(np.log(np.maximum(values, 1e-9) / expected_values))
-    order = np.lexsort((kind, -np.minimum(far, _LOG_RATIO_MAX)))
+        log_ratio = np.abs(np.log(np.maximum(values, 1e-9) / expected_values))
+    order = np.lexsort((kind, -np.minimum(log_ratio, _LOG_RATIO_MAX)))
     positions = _column([p.positions for p in parts], np.int64)[order]
     return Anomalies(
         positions=positions,

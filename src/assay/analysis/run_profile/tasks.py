@@ -115,14 +115,14 @@ def _summary(job_id: str, kind: str, attempts: Sequence[TaskAttempt], ready_s: f
         hdfs_write_bytes=sum(task.hdfs_write_bytes for task in attempts),
         local_read_bytes=sum(task.local_read_bytes for task in attempts),
         local_write_bytes=sum(task.local_write_bytes for task in attempts),
-        spilled_records=_first_known([task.spilled_records for task in succeeded]),
-        cpu_s=_first_known([task.cpu_s for task in attempts]),
-        gc_s=_first_known([task.gc_s for task in attempts]),
+        spilled_records=_sum_of_known([task.spilled_records for task in succeeded]),
+        cpu_s=_sum_of_known([task.cpu_s for task in attempts]),
+        gc_s=_sum_of_known([task.gc_s for task in attempts]),
         busy_s=sum(max(0.0, task.end_s - task.start_s) for task in attempts),
     )
 
 
-def _first_known(values: Sequence[_Number | None]) -> _Number | None:
+def _sum_of_known(values: Sequence[_Number | None]) -> _Number | None:
     known = [value for value in values if value is not None]
     return sum(known[1:], known[0]) if known else None
 
@@ -131,11 +131,11 @@ def _stragglers(succeeded: Sequence[TaskAttempt], ready_s: float) -> tuple[Strag
     if len(succeeded) < STRAGGLER_TASKS_MIN:
         return ()
     durations = [max(0.0, task.end_s - max(task.start_s, ready_s)) for task in succeeded]
-    middle = median(durations)
+    median_s = median(durations)
     slow = [
-        Straggler(task.attempt_id, task.node, duration_s, duration_s / middle)
+        Straggler(task.attempt_id, task.node, duration_s, duration_s / median_s)
         for task, duration_s in zip(succeeded, durations, strict=True)
-        if middle > 0 and duration_s > STRAGGLER_RATIO * middle
+        if median_s > 0 and duration_s > STRAGGLER_RATIO * median_s
     ]
     return tuple(sorted(slow, key=lambda straggler: -straggler.ratio))
 

@@ -100,7 +100,7 @@ class Imbalance:
         )
 
     @property
-    def _of_mean(self) -> float:
+    def _squared_mean_weights(self) -> float:
         """The sum of the squares of the mean weight of each unit."""
         _, unit = np.unique(self.units, return_inverse=True)
         weights = np.bincount(unit, weights=self.weights) / len(self.contained)
@@ -109,7 +109,7 @@ class Imbalance:
     def beyond_runs(self) -> float:
         """Return the multiple of the sessions' variance that an error from the scatter of runs lacks."""
         m = len(self.contained)
-        return max(0.0, self._of_mean - float(self.contained.sum()) / m**2) if m else 0.0
+        return max(0.0, self._squared_mean_weights - float(self.contained.sum()) / m**2) if m else 0.0
 
     def beyond_groups(self, strata: Ints | None = None) -> float:
         """Return the multiple of the sessions' variance that an error from the scatter of groups lacks.
@@ -123,14 +123,15 @@ class Imbalance:
         parts = [self]
         if strata is not None and strata.any():
             parts = [self.subset(np.flatnonzero(strata == number)) for number in np.unique(strata)]
-        return max(0.0, self._of_mean - sum((len(part.contained) / m) ** 2 * part.shown_by_groups for part in parts))
+        in_groups = sum((len(part.contained) / m) ** 2 * part.shown_by_groups for part in parts)
+        return max(0.0, self._squared_mean_weights - in_groups)
 
     @property
     def shown_by_groups(self) -> float:
         """The multiple of the sessions' variance that the variance of the mean, estimated from the groups, already
         contains."""
         m = len(self.contained)
-        return (float((self.weights * self.weights).sum()) - m * self._of_mean) / (m * (m - 1))
+        return (float((self.weights * self.weights).sum()) - m * self._squared_mean_weights) / (m * (m - 1))
 
 
 def imbalance(b: SideSessions, c: SideSessions, groups: Ints) -> Imbalance:
@@ -164,11 +165,11 @@ def side_sessions(of_group: Ints, units: Ints, count: int, unordered: Mask, spre
     groups."""
     n = np.bincount(of_group, minlength=count)
     order = np.lexsort((units, of_group))
-    ordered_set, ordered_unit = of_group[order], units[order]
+    ordered_group, ordered_unit = of_group[order], units[order]
     first = np.ones(len(order), dtype=np.bool_)
-    first[1:] = (ordered_set[1:] != ordered_set[:-1]) | (ordered_unit[1:] != ordered_unit[:-1])
+    first[1:] = (ordered_group[1:] != ordered_group[:-1]) | (ordered_unit[1:] != ordered_unit[:-1])
     entry = np.cumsum(first) - 1
-    entries = ordered_set[first]
+    entries = ordered_group[first]
     shares = np.bincount(entry, minlength=len(entries)) / np.maximum(n[entries], 1)
     squares = np.bincount(entries, weights=shares * shares, minlength=count)
     within_runs = np.where(n > 1, (1 - squares) / np.maximum(n - 1, 1), 0.0)
@@ -202,22 +203,22 @@ def session_units(session: Ints, started_unix_s: Floats, level: Ints, of_group: 
     order = known[np.lexsort((started_unix_s[known], session[known]))]
     begins = _level_starts(session[order], level[order])
     stretch = np.cumsum(begins) - 1
-    returns_in_session = _alternates(session[order], level[order], begins)
+    session_alternates = _alternates(session[order], level[order], begins)
     group = np.unique(of_group[known] * (session.max(initial=0) + 1) + session[known], return_inverse=True)[1]
     group_of = np.full(len(session), -1, dtype=np.int64)
     group_of[known] = group
     within = known[np.lexsort((started_unix_s[known], group))]
     begins_within = _level_starts(group_of[within], level[within])
-    returns = np.zeros(len(session), dtype=np.bool_)
-    returns[within] = _alternates(group_of[within], level[within], begins_within)
-    once = np.zeros(len(session), dtype=np.bool_)  # one run of each level: the other groups decide
+    group_alternates = np.zeros(len(session), dtype=np.bool_)
+    group_alternates[within] = _alternates(group_of[within], level[within], begins_within)
+    each_level_once = np.zeros(len(session), dtype=np.bool_)  # one run of each level: the other groups decide
     stretches = np.bincount(group_of[within[begins_within]], minlength=int(group.max(initial=-1)) + 1)
     runs = np.bincount(group, minlength=len(stretches))
-    once[known] = (runs == stretches)[group] & ~returns[known]
-    around = np.zeros(len(session), dtype=np.bool_)
-    around[order] = returns_in_session
-    whole = returns | (once & around)
-    units[order] = np.where(whole[order], session[order], session.max(initial=0) + 1 + stretch)
+    each_level_once[known] = (runs == stretches)[group] & ~group_alternates[known]
+    in_alternating_session = np.zeros(len(session), dtype=np.bool_)
+    in_alternating_session[order] = session_alternates
+    uses_session = group_alternates | (each_level_once & in_alternating_session)
+    units[order] = np.where(uses_session[order], session[order], session.max(initial=0) + 1 + stretch)
     unknown = np.flatnonzero(session < 0)
     levels = int(level.max(initial=0)) + 1
     units[unknown] = -1 - (of_group[unknown] * levels + level[unknown])
@@ -238,8 +239,8 @@ def _alternates(group: Ints, level: Ints, begins: Mask) -> Mask:
     width = int(level.max(initial=0)) + 1
     cells = np.unique(group * width + level) // width
     levels = np.bincount(cells, minlength=count)
-    returns: Mask = (stretches >= RETURNS_MIN * levels)[group] & (levels > 1)[group]
-    return returns
+    alternates: Mask = (stretches >= RETURNS_MIN * levels)[group] & (levels > 1)[group]
+    return alternates
 
 
 def learned_spread(logs: Floats, session: Ints, configuration: Ints) -> SessionVariance:
@@ -294,7 +295,7 @@ def _components(left: Ints, right: Ints, count: int) -> int:
     connected."""
     root = np.arange(count)
 
-    def top(node: int) -> int:
+    def root_of(node: int) -> int:
         while root[node] != node:
             root[node] = root[root[node]]
             node = int(root[node])
@@ -303,8 +304,8 @@ def _components(left: Ints, right: Ints, count: int) -> int:
     order = np.argsort(left, kind="stable")
     for before, after in zip(order[:-1].tolist(), order[1:].tolist(), strict=True):
         if left[before] == left[after]:
-            root[top(int(right[before]))] = top(int(right[after]))
-    return len({top(node) for node in range(count)})
+            root[root_of(int(right[before]))] = root_of(int(right[after]))
+    return len({root_of(node) for node in range(count)})
 
 
 def widened(error: float, degrees: float, multiple: float, spread: SessionVariance) -> tuple[float, float]:

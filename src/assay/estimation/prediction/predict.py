@@ -109,7 +109,7 @@ def predict(model: TimeModel, table: RunTable) -> Predictions:
     with np.errstate(over="ignore"):
         times = np.exp(logs), np.exp(logs - half), np.exp(logs + half)
     return Predictions(
-        *times, basis=basis, reasons={row: tuple(dict.fromkeys(words)) for row, words in reasons.items()}
+        *times, basis=basis, reasons={row: tuple(dict.fromkeys(messages)) for row, messages in reasons.items()}
     )
 
 

@@ -93,9 +93,9 @@ class Machine:
     def network_text(self) -> str:
         """The network with its rate: ``InfiniBand (20 Gbit/s)``, or the rate where it identifies one of the choices."""
         networks = self.option.networks
-        words, rate = network_text(self.network), format_bit_rate(networks[self.network])
-        if words != self.network or len(set(networks.values())) < len(networks):
-            return f"{words} ({rate})"
+        title, rate = network_text(self.network), format_bit_rate(networks[self.network])
+        if title != self.network or len(set(networks.values())) < len(networks):
+            return f"{title} ({rate})"
         return rate
 
     @property

@@ -26,9 +26,9 @@ def times_beyond(request: SimulationRequest) -> dict[str, float]:
 
 def extrapolation_error(request: SimulationRequest) -> tuple[float, list[str]]:
     """Return the added standard deviation, and a message for data and workers beyond the learned range."""
-    sigma, words = 0.0, []
+    sigma, messages = 0.0, []
     for name, times in times_beyond(request).items():
         if times > WITHIN_RANGE_FACTOR_MAX:
             sigma += FAR_SIGMA * math.log2(times)
-            words.append(f"{name}: {times:,.1f} times the learned range; the interval is wider for it")
-    return sigma, words
+            messages.append(f"{name}: {times:,.1f} times the learned range; the interval is wider for it")
+    return sigma, messages

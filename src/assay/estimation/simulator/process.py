@@ -110,6 +110,6 @@ def result_of(tree: Mapping[str, Any]) -> SimulationResult:
     return SimulationResult(
         duration_s=float(tree["duration_s"]),
         limits={str(name): float(share) for name, share in (limits.get("shares") or {}).items()},
-        assumptions=tuple(str(words) for words in tree.get("assumptions", ())),
+        assumptions=tuple(str(assumption) for assumption in tree.get("assumptions", ())),
         tree=tree,
     )

@@ -70,9 +70,9 @@ class PlannedTuning:
             "configuration"
         ]
         why = Counter(
-            words for candidate in range(len(space.points)) if (words := space.why_not(candidate)) is not None
+            message for candidate in range(len(space.points)) if (message := space.why_not(candidate)) is not None
         )
-        lines += [f"{count:,} can't be run: {words}" for words, count in why.most_common(3)]
+        lines += [f"{count:,} can't be run: {message}" for message, count in why.most_common(3)]
         if self.tuner.before:
             lines.append(f"{len(self.tuner.before)} runs of these configurations are in the repository, and count")
         return [*lines, self.estimated] if self.estimated else lines

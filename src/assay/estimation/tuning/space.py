@@ -19,7 +19,7 @@ from assay.analysis.statistics import Floats
 from assay.execution.planning.order import PlannedRun
 from assay.execution.planning.plan_files.changed_plan import CLUSTER_WORDS, altered, only_run
 from assay.execution.planning.plan_files.plan_reader import checked
-from assay.execution.planning.plan_files.settings import settable_words
+from assay.execution.planning.plan_files.settings import setting_names
 from assay.execution.planning.plan_files.workload_section import varied_options
 from assay.foundation.errors import SpecificationError
 from assay.foundation.units import parse_bytes
@@ -176,24 +176,24 @@ def _points(dimensions: Sequence[Dimension], combinations: int, seed: int) -> li
 def _dimension(text: str, plan: Plan) -> Dimension:
     name, equals, value = (part.strip() for part in text.partition("="))
     if not (name and equals and value):
-        words = f"{text[:80]!r} is not NAME=LEVELS"
-        raise SpecificationError(words, where="--over", hint="examples: containers=2..16, compression=none,snappy")
+        message = f"{text[:80]!r} is not NAME=LEVELS"
+        raise SpecificationError(message, where="--over", hint="examples: containers=2..16, compression=none,snappy")
     [workload] = plan.workloads
     options = varied_options(workload.name)
     option = name.partition(".")[2] if name.partition(".")[0] in (workload.key, workload.name) else name
     if name in CLUSTER_WORDS:
-        words = f"{name} describes the cluster, which a tuning does not change"
-        raise SpecificationError(words, where="--over", hint="`assay whatif` estimates times on another cluster")
+        message = f"{name} describes the cluster, which a tuning does not change"
+        raise SpecificationError(message, where="--over", hint="`assay whatif` estimates times on another cluster")
     if option in _NOT_TUNED:
         raise SpecificationError(f"{name} changes the work, not the way it is done", where="--over")
     known = (
         LAYOUT_FACTOR,
-        *settable_words(plan.rules),
+        *setting_names(plan.rules),
         *(option_name for option_name in options if option_name not in _NOT_TUNED),
     )
     if name not in known and not re.fullmatch(DOTTED, name):
-        words = f"{unknown('setting', name, known)}, or an engine parameter such as dfs.blocksize"
-        raise SpecificationError(words, where="--over")
+        message = f"{unknown('setting', name, known)}, or an engine parameter such as dfs.blocksize"
+        raise SpecificationError(message, where="--over")
     levels = _levels(name, value)
     if len(levels) < 2:
         raise SpecificationError(f"{name} has only one level", where="--over", hint=f"give two or more: {name}=A,B")
@@ -219,8 +219,8 @@ def _levels(name: str, text: str) -> tuple[str, ...]:
     match = _RANGE.fullmatch(text)
     if match is None:
         if ".." in text:
-            words = f"{name}: {text[:40]!r} is not a range of whole numbers or sizes"
-            raise SpecificationError(words, where="--over", hint="examples: 2..16, 32MiB..256MiB")
+            message = f"{name}: {text[:40]!r} is not a range of whole numbers or sizes"
+            raise SpecificationError(message, where="--over", hint="examples: 2..16, 32MiB..256MiB")
         levels = [part.strip() for part in text.split(",")]
         if not all(levels):
             raise SpecificationError(f"{name}: a level is missing in {text[:40]!r}", where="--over")
@@ -232,8 +232,8 @@ def _levels(name: str, text: str) -> tuple[str, ...]:
         raise SpecificationError(f"{name}: write both ends of {text[:40]!r} in one unit", where="--over")
     low, high = int(match["low"]), int(match["high"])
     if low >= high:
-        words = f"{name}: {text[:40]!r} goes from {low} to {high}; write the lower end first"
-        raise SpecificationError(words, where="--over")
+        message = f"{name}: {text[:40]!r} goes from {low} to {high}; write the lower end first"
+        raise SpecificationError(message, where="--over")
     count = high - low + 1
     if count <= LEVELS_MAX:
         values = list(range(low, high + 1))

@@ -44,12 +44,12 @@ async def unchanged_result(finished: ProgramResult) -> ProgramResult:
 async def observe(
     cluster: Cluster,
     transports: Mapping[str, Transport],
-    watched: ObservationRequest,
+    request: ObservationRequest,
     *,
     engine: str,
     reader: ResultReader = unchanged_result,
 ) -> CompletedRun:
-    """Sample every node until ``watched`` ends; ``reader`` adds the engine's records."""
+    """Sample every node until the work of ``request`` ends; ``reader`` adds the engine's records."""
     began = time.time()
     trace, logs, warnings = Trace(), {}, []
 
@@ -61,14 +61,14 @@ async def observe(
     options = {node.name: sampler_options(node, None) for node in cluster.nodes if node.name in transports}
     async with sampling(transports, options, keep) as samplers:
         began, clock = time.time(), time.monotonic()
-        status = await watched.work()
-        took_s = time.monotonic() - clock
+        status = await request.work()
+        elapsed_s = time.monotonic() - clock
         await samplers.stop()
-    outcome = Outcome(status or 0, "", {}, 0, took_s)
+    outcome = Outcome(status or 0, "", {}, 0, elapsed_s)
     finished = await reader(ProgramResult(outcome, began, sources={"duration_s": "wall time of the observation"}))
     if not finished.jobs:
-        words = "the trace covers the hosts; the jobs are unknown"
-        warnings.append(CodedWarning(WarningCode.TRACE, words))
+        message = "the trace covers the hosts; the jobs are unknown"
+        warnings.append(CodedWarning(WarningCode.TRACE, message))
     warnings.extend(unobserved_workers(cluster))
     directories = {
         node.name: [device.directory for device in node.type.devices if device.directory] for node in cluster.nodes
@@ -87,7 +87,7 @@ async def observe(
         engine=engine,
         engine_version="",
         workload=OBSERVED,
-        workload_parameters={"program": watched.title},
+        workload_parameters={"program": request.title},
         layout="not recorded",
         levels={},
         parameters={},
@@ -96,10 +96,10 @@ async def observe(
         position=0,
         attempt=1,
         started_at=datetime.fromtimestamp(began, UTC).isoformat(timespec="milliseconds"),
-        duration_s=round(took_s, 3),
+        duration_s=round(elapsed_s, 3),
         cold=None,
         data_bytes=None,
-        metrics={**finished.metrics, **device_totals(trace, 0.0, took_s)},
+        metrics={**finished.metrics, **device_totals(trace, 0.0, elapsed_s)},
         phases=finished.phases,
         jobs=finished.jobs,
         warnings=(*warnings, *finished.warnings),

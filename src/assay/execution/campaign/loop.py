@@ -239,9 +239,9 @@ class RunSequence:
                 took_s=round(took_s, 3),
             )
 
-        def report_problem(words: str) -> None:
-            self._journal.write("trouble", run=planned.index, attempt=number, words=words)
-            work.watcher.step(f"ending the attempt: {words}")
+        def report_problem(message: str) -> None:
+            self._journal.write("trouble", run=planned.index, attempt=number, words=message)
+            work.watcher.step(f"ending the attempt: {message}")
 
         room = await asyncio.to_thread(reserve, work.repository.folders, self._room_bytes)
         try:

@@ -20,13 +20,13 @@ _CAMPAIGNS_READ_MAX = 20
 def measured_overheads(campaigns: Path, cluster: str) -> Overheads:
     """Return the median overheads of restarts and runs in a repository's newest campaigns on ``cluster``."""
     restarts: list[float] = []
-    begins: list[float] = []
+    call_starts: list[float] = []
     extras: dict[str, list[float]] = {}
     for folder in campaign_folders(campaigns)[::-1][:_CAMPAIGNS_READ_MAX]:
         if object_in(folder / "campaign.json").get("cluster") != cluster:
             continue
         events = read_events(folder)
-        begins += begins_s(events)
+        call_starts += call_starts_s(events)
         for attempt in attempts_of(events):
             if (
                 attempt.status != "valid"
@@ -39,11 +39,11 @@ def measured_overheads(campaigns: Path, cluster: str) -> Overheads:
             overhead_s = attempt.ended_unix_s - attempt.began_unix_s - sum(map(attempt.step_s, (JOB, RESTART, INPUT)))
             extras.setdefault(attempt.workload, []).append(max(0.0, overhead_s))
     extra_s = {workload: median(times) for workload, times in extras.items()}
-    begin_s = median(begins) if begins else None
-    return Overheads(median(restarts) if restarts else RESTART_S, extra_s, begin_s)
+    call_start_s = median(call_starts) if call_starts else None
+    return Overheads(median(restarts) if restarts else RESTART_S, extra_s, call_start_s)
 
 
-def begins_s(events: Iterable[dict[str, Any]]) -> list[float]:
+def call_starts_s(events: Iterable[dict[str, Any]]) -> list[float]:
     """Return for each call the time from ``connect`` to ``start``, in seconds."""
     connected_s: float | None = None
     times: list[float] = []

@@ -117,6 +117,6 @@ def plan_lines(plan: Plan, prepared: PreparedCampaign, repository_root: Path) ->
         lines.append(f"resuming campaign {prepared.journal.campaign_id}: {done_text}")
     starts = sum(reason is not None for reason in restarts((run for run, _ in prepared.left), plan))
     lines.append(f"remaining runs: {len(prepared.left)}; daemon starts: {starts}; retries per run: {retry_words(plan)}")
-    lines += [f"warning: {words}" for words in prepared.warnings]
+    lines += [f"warning: {message}" for message in prepared.warnings]
     lines.append(f"expected to take {format_duration(prepared.expected_s)}; runs go to {repository_root}")
     return lines

@@ -64,8 +64,8 @@ class DefaultRules:
     includes: tuple[str, ...] = ()
 
     @property
-    def words(self) -> Mapping[str, tuple[str, ...]]:
-        """No words: plans name parameters."""
+    def shorthands(self) -> Mapping[str, tuple[str, ...]]:
+        """No shorthands: plans name parameters."""
         return {}
 
     @property
@@ -162,7 +162,7 @@ class SingleCopyStorage(ABC):
     async def delete(self, path: str) -> None:
         """Remove a file or folder, if it exists."""
 
-    async def _seen(self, path: str) -> dict[str, int]:
+    async def _visible(self, path: str) -> dict[str, int]:
         lengths = await self.lengths(path)
         return {name: lengths[name] for name in sorted(lengths) if not name.rpartition("/")[2].startswith((".", "_"))}
 
@@ -172,11 +172,11 @@ class SingleCopyStorage(ABC):
 
     async def paths(self, path: str) -> list[str]:
         """Return the paths of visible files, sorted."""
-        return list(await self._seen(path))
+        return list(await self._visible(path))
 
     async def stored(self, path: str) -> StoredFiles:
         """Return the number of visible files and their total length."""
-        lengths = await self._seen(path)
+        lengths = await self._visible(path)
         return StoredFiles(len(lengths), sum(lengths.values()), sum(lengths.values()))
 
     async def placements(self, layout: Layout, paths: Sequence[str]) -> tuple[Check, ...]:
@@ -385,7 +385,7 @@ class LockedProvider(ABC, Generic[EngineT]):
 
     async def provide(self, configuration: Configuration, show: ShowProgress) -> ProvidedEngine:
         """Restart if the deployment key differs from the running engine's, or if the running engine is not healthy."""
-        _ = self.facts
+        _ = self.facts  # raises EngineError before open()
         key = self.rules.deployment_key(configuration, self.cluster)
         if self._engine and key == self._key and await self._engine.health_check() is None:
             await self.on_reuse(self._engine, configuration, show)

@@ -289,7 +289,7 @@ class BaseTransport:
             finally:
                 process.abandon()
         if check and status != 0:
-            raise CommandError(_failure(status, stderr), where=where)
+            raise CommandError(_failure_message(status, stderr), where=where)
         return CommandResult(tuple(argv), status, stdout, stderr)
 
     async def start(
@@ -331,7 +331,7 @@ class BaseTransport:
         done = await self._run(command, (), SPAWN_TIMEOUT_S, check=False, env=env, cwd=cwd)
         if done.exit_status != 0:
             where = f"{self.name}: {shell.describe(argv)}"
-            raise HostError(_failure(done.exit_status, done.stderr), where=where)
+            raise HostError(_failure_message(done.exit_status, done.stderr), where=where)
         return int(done.stdout)
 
     async def write_file(self, path: str, data: bytes, mode: int = 0o644) -> None:
@@ -351,17 +351,17 @@ class BaseTransport:
                 raise HostError(f"{local} can't be read: {error}", where=f"{self.name}: copy to {remote}") from error
             await self._file_command(f"copy to {remote}", shell.put_command(remote), _chunks(archive), TREE_TIMEOUT_S)
 
-    async def _file_command(self, what: str, argv: Sequence[str], stdin: Iterable[bytes], timeout_s: float) -> bytes:
+    async def _file_command(self, action: str, argv: Sequence[str], stdin: Iterable[bytes], timeout_s: float) -> bytes:
         done = await self._run(argv, stdin, timeout_s, check=False)
         if done.exit_status != 0:
-            raise HostError(_failure(done.exit_status, done.stderr), where=f"{self.name}: {what}")
+            raise HostError(_failure_message(done.exit_status, done.stderr), where=f"{self.name}: {action}")
         return done.stdout
 
 
-def _failure(status: int, stderr: bytes) -> str:
+def _failure_message(status: int, stderr: bytes) -> str:
     tail = "\n".join(stderr.decode(errors="replace").strip().splitlines()[-10:])
-    how = f"ended by signal {-status}" if status < 0 else f"exit status {status}"
-    return f"{how}: {tail}" if tail else how
+    ending = f"ended by signal {-status}" if status < 0 else f"exit status {status}"
+    return f"{ending}: {tail}" if tail else ending
 
 
 def _slices(data: bytes) -> Iterator[bytes]:

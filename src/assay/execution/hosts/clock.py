@@ -31,7 +31,7 @@ async def clock_offset(transport: Transport, timeout_s: float) -> ClockOffset:
     try:
         remote_unix_s = float(result.stdout)
     except ValueError as error:
-        words = f"its answer is not a time: {result.stdout[:80]!r}"
+        message = f"its answer is not a time: {result.stdout[:80]!r}"
         hint = "a start-up file of the login shell, such as .bashrc, must not print anything"
-        raise HostError(words, where=f"{transport.name}: date", hint=hint) from error
+        raise HostError(message, where=f"{transport.name}: date", hint=hint) from error
     return ClockOffset(remote_unix_s - (began + ended) / 2, (ended - began) / 2)

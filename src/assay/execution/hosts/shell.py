@@ -95,6 +95,5 @@ def split_marker(stderr: bytes, token: str) -> tuple[int | None, bytes]:
 
 def describe(argv: Sequence[str]) -> str:
     """Return a command as one short line for an error's ``where``."""
-    words = [shlex.quote(word) if len(word) <= 60 and "\n" not in word else "…" for word in argv]
-    text = " ".join(words)
+    text = " ".join(shlex.quote(word) if len(word) <= 60 and "\n" not in word else "…" for word in argv)
     return text if len(text) <= 160 else f"{text[:159]}…"

@@ -93,13 +93,13 @@ def build(cluster: Cluster, site: LabSite) -> BootedLab:
     refused += [reason for disk in disks for reason in disk.not_emulated]
     facts = _facts(cluster, settings, network, nodes, emulator.kind)
     facts["disks"] = _emulator_facts(emulator, settings, site)
-    never = (*emulator.not_emulated, *NEVER_EMULATED)
-    facts["not_emulated"] = list(dict.fromkeys([*never, *site.capabilities.not_emulated, *refused]))
+    never_emulated = (*emulator.not_emulated, *NEVER_EMULATED)
+    facts["not_emulated"] = list(dict.fromkeys([*never_emulated, *site.capabilities.not_emulated, *refused]))
     facts["warnings"] = _overcommitment(cluster, settings, disks, site.directory)
-    reachable = _reachable(cluster, network, key, known_hosts)
+    addressed = _with_addresses(cluster, network, key, known_hosts)
     # The code that measures the disks has to know how they are emulated.
-    reachable = replace(reachable, lab=replace(settings, disks=emulator.kind))
-    return BootedLab(reachable, facts, (*processes, *emulator.processes))
+    addressed = replace(addressed, lab=replace(settings, disks=emulator.kind))
+    return BootedLab(addressed, facts, (*processes, *emulator.processes))
 
 
 def choose_emulator(settings: LabSettings, groups: dict[str, NodeCgroup], site: LabSite) -> DiskEmulator:
@@ -137,7 +137,7 @@ def _check_names(cluster: Cluster) -> None:
                 raise LabError(
                     f"{name!r} is not a valid name for a lab's node or device",
                     where=f"cluster {cluster.name}",
-                    hint="use small letters, digits and dashes; 'system' is reserved",
+                    hint="use lower-case letters, digits and dashes; 'system' is reserved",
                 )
 
 
@@ -202,23 +202,23 @@ def _make_disks(cluster: Cluster, settings: LabSettings, emulator: DiskEmulator,
 def _overcommitment(
     cluster: Cluster, settings: LabSettings, disks: Sequence[EmulatedDisk], directory: Path
 ) -> list[str]:
-    """Return warnings if the lab promises more disk space or memory than the machine has."""
-    promised_bytes, free_bytes = sum(disk.spec.capacity_bytes for disk in disks), shutil.disk_usage(directory).free
+    """Return warnings if the lab's disks or memory limits exceed the machine's free disk space or memory."""
+    disk_bytes, free_bytes = sum(disk.spec.capacity_bytes for disk in disks), shutil.disk_usage(directory).free
     memory_bytes = sum(memory_limit_bytes(node, settings) for node in cluster.nodes)
     machine_bytes = _machine_bytes()
     warnings = []
-    if promised_bytes > free_bytes:
+    if disk_bytes > free_bytes:
         warnings.append(
-            f"the disks hold {format_bytes(promised_bytes)} and the machine has {format_bytes(free_bytes)} free: "
+            f"the disks hold {format_bytes(disk_bytes)} and the machine has {format_bytes(free_bytes)} free: "
             "writing more than that fails on the nodes with I/O errors"
         )
     if memory_bytes > machine_bytes:
-        promised, present = format_bytes(memory_bytes), format_bytes(machine_bytes)
-        warnings.append(f"the nodes may use {promised} of memory and the machine has {present}")
+        limit, present = format_bytes(memory_bytes), format_bytes(machine_bytes)
+        warnings.append(f"the nodes may use {limit} of memory and the machine has {present}")
     return warnings
 
 
-def _reachable(cluster: Cluster, network: LabNetwork, key: Path, known_hosts: Path) -> Cluster:
+def _with_addresses(cluster: Cluster, network: LabNetwork, key: Path, known_hosts: Path) -> Cluster:
     def mounted(kind: NodeType) -> NodeType:
         devices = tuple(replace(device, directory=f"/mnt/{device.name}") for device in kind.devices)
         return replace(kind, devices=devices)

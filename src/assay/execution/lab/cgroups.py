@@ -96,10 +96,10 @@ class NodeCgroup:
             version2 = [
                 c.name for c in self.controllers.values() if c.version == 2 and directory.is_relative_to(c.mount)
             ]
-            for above in (directory.parent.parent, directory.parent):
+            for parent in (directory.parent.parent, directory.parent):
                 for name in version2:
                     if name != "cpuacct":
-                        write_text(above / "cgroup.subtree_control", f"+{name}")
+                        write_text(parent / "cgroup.subtree_control", f"+{name}")
             directory.mkdir(exist_ok=True)
 
     def limit_memory(self, limit_bytes: int) -> bool:
@@ -151,8 +151,8 @@ def throttle(directory: Path, major_minor: str, limits: DiskLimits) -> bool:
         ]
         return all(written)
     keys = ("rbps", "wbps", "riops", "wiops")
-    words = [f"{key}={round(rate) if rate else 'max'}" for key, rate in zip(keys, rates, strict=True)]
-    return write_text(directory / "io.max", f"{major_minor} {' '.join(words)}")
+    limit_texts = [f"{key}={round(rate) if rate else 'max'}" for key, rate in zip(keys, rates, strict=True)]
+    return write_text(directory / "io.max", f"{major_minor} {' '.join(limit_texts)}")
 
 
 def member_pids(directories: Sequence[Path]) -> set[int]:

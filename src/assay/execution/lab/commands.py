@@ -49,8 +49,8 @@ def run(argv: Sequence[str], *, stdin: str = "", timeout_s: float = COMMAND_TIME
             hint="check the load of this machine, then try again",
         ) from error
     if done.returncode:
-        words = (done.stderr or done.stdout).strip().splitlines()[-3:]
-        raise LabError(" / ".join(words) or f"exit status {done.returncode}", where=where)
+        lines = (done.stderr or done.stdout).strip().splitlines()[-3:]
+        raise LabError(" / ".join(lines) or f"exit status {done.returncode}", where=where)
     return done.stdout
 
 

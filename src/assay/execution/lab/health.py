@@ -27,14 +27,14 @@ class LabHealth:
     def health_check(self) -> str | None:
         """Return a message about the first process that is gone or stopped; None if all run."""
         for running in self._daemons:
-            what = f"the daemon of the disks of the lab {self._name}"
+            daemon = f"the daemon of the disks of the lab {self._name}"
             if not running:
-                return f"{what} (assay-diskd) has ended, so the disks are lost"
+                return f"{daemon} (assay-diskd) has ended, so the disks are lost"
             for pid, ticks in running.items():
                 if start_ticks(pid) != ticks:
-                    return f"{what} (assay-diskd, process {pid}) died, so the disks are lost"
+                    return f"{daemon} (assay-diskd, process {pid}) died, so the disks are lost"
                 if stopped(pid):
-                    return f"{what} (assay-diskd, process {pid}) is stopped (SIGSTOP): no disk answers"
+                    return f"{daemon} (assay-diskd, process {pid}) is stopped (SIGSTOP): no disk answers"
         for node, groups in self._groups.items():
             if groups and not member_pids(groups):
                 return f"{node} of the lab {self._name} has ended: none of its processes runs"

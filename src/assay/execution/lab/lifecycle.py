@@ -246,10 +246,10 @@ def _status(directory: Path) -> LabStatus:
     header, _ = read_journal(directory)
     description = _read_description(directory)
     ready = "broken" if _lost_disks(directory) else "up"
-    words = "abandoned" if _abandoned(directory) else ready if description else "being created"
+    state = "abandoned" if _abandoned(directory) else ready if description else "being created"
     return LabStatus(
         name=directory.name,
-        state=words,
+        state=state,
         persistent=header.persistent if header else False,
         owner=header.owner if header else None,
         used_by=lock_holder(directory / "lock"),

@@ -77,7 +77,7 @@ class LabLinks:
             for rate in ends:
                 if rate is None or abs(rate / wanted - 1) > TOLERANCE:
                     raise LabError(
-                        f"the link of {node} should have {wanted:g} bit/s, but the kernel says {rate}",
+                        f"the link of {node} should have {wanted:g} bit/s, but the kernel reports {rate}",
                         where=self._network.lab,
                         hint="see: tc -n NAMESPACE qdisc show",
                     )

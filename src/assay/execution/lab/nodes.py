@@ -44,7 +44,7 @@ UseDNS no
 StrictModes no
 PrintMotd no
 PrintLastLog no
-# Commands need no start-up files: bash reads none of them when it believes that it is not the outermost shell.
+# Commands need no start-up files: bash skips them if SHLVL says that it runs inside another shell.
 SetEnv SHLVL=1
 MaxStartups 200
 MaxSessions 200
@@ -187,7 +187,7 @@ def _start(node: LabNode, namespace: str) -> subprocess.Popen[bytes]:
         "sh",
         str(node.boot_script),
     ]
-    present = f"test -e {shlex.quote(str(node.boot_script))}"  # looked for after joining: see boot_script
+    present = f"test -e {shlex.quote(str(node.boot_script))}"  # checked after joining: see boot_script
     script = " && ".join([*joins, present, f"exec {shlex.join(enter)}"])
     with (node.directory / "sshd" / "log").open("wb") as log:
         return subprocess.Popen(
@@ -210,9 +210,9 @@ def _await_sshd(node: LabNode, address: str, process: subprocess.Popen[bytes], d
                     return
         except OSError:
             time.sleep(0.05)
-    words = (node.directory / "sshd" / "log").read_text(errors="replace").strip().splitlines()[-5:]
+    lines = (node.directory / "sshd" / "log").read_text(errors="replace").strip().splitlines()[-5:]
     raise LabError(
-        " / ".join(words) or f"its sshd does not answer within {BOOT_TIMEOUT_S:g} s",
+        " / ".join(lines) or f"its sshd does not answer within {BOOT_TIMEOUT_S:g} s",
         where=f"lab node {node.name}",
         hint="assay lab probe shows what this machine lacks",
     )

@@ -105,8 +105,8 @@ class Capabilities:
 def probe(state: Path | None = None) -> Capabilities:
     """Try every capability of a lab. Without root, report only the missing root, because no trial can run."""
     if os.geteuid() != 0:
-        words = "a lab makes network namespaces, loop devices and mounts: run assay as root, for example with sudo"
-        return Capabilities((Capability("root", ok=False, detail=words, required=True),), {}, shaped=False)
+        detail = "a lab makes network namespaces, loop devices and mounts: run assay as root, for example with sudo"
+        return Capabilities((Capability("root", ok=False, detail=detail, required=True),), {}, shaped=False)
     items = [Capability("root", ok=True, detail="running as root", required=True), _programs()]
     shaping = _shaping()
     if items[-1].ok:
@@ -114,7 +114,9 @@ def probe(state: Path | None = None) -> Capabilities:
     daemon = find_daemon()
     model = _device_model(daemon, state_root(state))
     controllers = find_controllers(Path("/proc/self/mountinfo").read_text())
-    groups = {name: _control_group(controllers.get(name), *words) for name, words in WANTED_CONTROLLERS.items()}
+    groups = {
+        name: _control_group(controllers.get(name), *description) for name, description in WANTED_CONTROLLERS.items()
+    }
     if model.ok:  # modelled disks need no limits
         groups["io"] = replace(groups["io"], required=False)
     items += [model, *groups.values(), _dirty_limit(), _space(state_root(state))]
@@ -127,8 +129,8 @@ def _try_capability(name: str, attempt: Callable[[], str], remedy: str, *, requi
     try:
         return Capability(name, ok=True, detail=attempt(), required=required)
     except (LabError, OSError) as error:
-        what = error.message if isinstance(error, LabError) else str(error)
-        return Capability(name, ok=False, detail=f"{what}; {remedy}", required=required)
+        message = error.message if isinstance(error, LabError) else str(error)
+        return Capability(name, ok=False, detail=f"{message}; {remedy}", required=required)
 
 
 def _programs() -> Capability:
@@ -139,10 +141,10 @@ def _programs() -> Capability:
     return Capability("programs", ok=not missing, detail=detail, required=True)
 
 
-def _script(commands: Sequence[str], words: str) -> Callable[[], str]:
+def _script(commands: Sequence[str], message: str) -> Callable[[], str]:
     def attempt() -> str:
         run([*IN_NAMESPACES, "\n".join(commands)])
-        return words
+        return message
 
     return attempt
 
@@ -212,7 +214,7 @@ def _loop(root: Path) -> Capability:
 
 def _device_model(daemon: Path | None, root: Path) -> Capability:
     """Let the daemon serve a small disk in namespaces that end with the trial."""
-    words = "disks are throttled instead: seeks and utilisation are not emulated"
+    remedy = "disks are throttled instead: seeks and utilisation are not emulated"
 
     def attempt() -> str:
         if daemon is None:
@@ -240,7 +242,7 @@ def _device_model(daemon: Path | None, root: Path) -> Capability:
             run([*IN_NAMESPACES, PROBE_MODEL_SCRIPT, "sh", str(daemon), str(specification), str(mount)])
         return f"{daemon}"
 
-    return _try_capability(DEVICE_MODEL, attempt, words, required=False)
+    return _try_capability(DEVICE_MODEL, attempt, remedy, required=False)
 
 
 def _control_group(controller: Controller | None, title: str, absent: str, required: bool) -> Capability:

@@ -34,7 +34,7 @@ def lab_directory(name: str, state: Path | None = None) -> Path:
     if not LAB_NAME.fullmatch(name):
         raise SpecificationError(
             f"{name!r} can't name a lab",
-            hint="use up to 32 small letters, digits and dashes, such as demo or two-racks",
+            hint="use up to 32 lower-case letters, digits and dashes, such as demo or two-racks",
         )
     return state_root(state) / "labs" / name
 
@@ -55,7 +55,7 @@ def machine_lock() -> Iterator[None]:
             raise LabError(
                 f"another lab has been under creation or removal for {MACHINE_LOCK_WAIT_S:g} s ({holder})",
                 where=str(MACHINE_LOCK),
-                hint="wait for it, or end that process; its lab is cleared by the next command",
+                hint="wait for it, or end that process; the next assay command then removes its lab",
             )
         time.sleep(LOCK_POLL_S)
     try:

@@ -75,7 +75,7 @@ def _undo_node(arguments: dict[str, Any]) -> str | None:
 
 
 def _undo_throttle(arguments: dict[str, Any]) -> str | None:
-    # Otherwise another lab uses the loop device now.
+    # If the device has another image, another lab uses it now and keeps its limits.
     if backing_image(Path(arguments["block"])) in (None, Path(arguments["image"])):
         throttle(Path(arguments["directory"]), arguments["device"], DiskLimits())
     return None
@@ -177,8 +177,8 @@ def undo_all(directory: Path) -> None:
         for step in steps:
             if step.kind == "diskd":
                 daemon_of(step.arguments).wake()
-        for _, alike in groupby(reversed(steps), key=lambda step: step.kind):
-            left += [words for words in parallel(_undo_step, list(alike)) if words]
+        for _, steps_of_kind in groupby(reversed(steps), key=lambda step: step.kind):
+            left += [message for message in parallel(_undo_step, list(steps_of_kind)) if message]
         # A losetup that the kernel delayed can attach an image after its owner was killed and its step was undone.
         if not left and (attached := _undo_loop({"path": str(directory)})):
             left.append(attached)

@@ -337,5 +337,5 @@ async def _listening(server: RemoteProcess, receiver: Transport) -> None:
             return
     if await server.wait(COMMAND_TIMEOUT_S) == EXIT_NO_COMMAND:
         raise _missing("iperf3", receiver)
-    words = _error_lines(output + server.stderr_tail.encode())
-    raise HostError(words, where=f"{receiver.name}: iperf3 --server", hint=f"is port {IPERF3_PORT} in use?")
+    message = _error_lines(output + server.stderr_tail.encode())
+    raise HostError(message, where=f"{receiver.name}: iperf3 --server", hint=f"is port {IPERF3_PORT} in use?")

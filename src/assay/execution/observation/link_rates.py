@@ -60,20 +60,20 @@ async def measure_pairs(
     rates: dict[str, dict[str, float]] = {}
     failed: dict[tuple[str, str], str] = {}
     async with AsyncExitStack() as stack:
-        entered: dict[str, Transport] = {}
+        transports: dict[str, Transport] = {}
         for name, address in addresses.items():
             try:
-                entered[name] = await connect_ssh(name, address, connect_timeout_s=CONNECT_TIMEOUT_S)
-                stack.push_async_callback(entered[name].close)
+                transports[name] = await connect_ssh(name, address, connect_timeout_s=CONNECT_TIMEOUT_S)
+                stack.push_async_callback(transports[name].close)
             except HostError as error:
                 failed |= {(name, other): error.message for other in addresses if other != name}
-        planned = rounds(list(entered))[:ROUNDS_MAX]
-        turns = asyncio.Semaphore(AT_ONCE)
+        planned = rounds(list(transports))[:ROUNDS_MAX]
+        slots = asyncio.Semaphore(AT_ONCE)
 
         async def measure(sender: str, receiver: str) -> None:
-            async with turns:
+            async with slots:
                 try:
-                    rate = await _measured(entered[sender], entered[receiver], addresses[receiver].host)
+                    rate = await _measured(transports[sender], transports[receiver], addresses[receiver].host)
                     rates.setdefault(sender, {})[receiver] = rate
                 except HostError as error:
                     failed[sender, receiver] = error.message
@@ -94,8 +94,8 @@ async def _measured(sender: Transport, receiver: Transport, host: str) -> float:
             to = {**options, "host": host, "port": port}
             sent = await run_script(sender, "link_rate", to, timeout_s=PAIR_TIMEOUT_S)
             if "error" in sent:
-                words = f"can't connect to port {port} of {host}: {sent['error']}"
-                raise HostError(words, where=sender.name, hint="a firewall between the hosts?")
+                message = f"can't connect to port {port} of {host}: {sent['error']}"
+                raise HostError(message, where=sender.name, hint="a firewall between the hosts?")
             took = _parse_line(await anext(lines, b""), receiver)
     except TimeoutError as error:
         raise HostError(f"not measured within {PAIR_TIMEOUT_S:g} s", where=sender.name) from error

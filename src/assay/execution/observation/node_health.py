@@ -83,13 +83,13 @@ class NodeObservations:
     memory: list[NodeEvent] = field(default_factory=list)
     """Processes that were killed for lack of memory."""
     least_bytes: dict[str, int] = field(default_factory=dict)
-    looks: int = 0
+    checks: int = 0
     cpu_s: float = 0.0
     """CPU time of the watch itself."""
 
     def take(self, line: Mapping[str, Any], now_unix_s: float) -> None:
         """Add one check. Raises ValueError, KeyError or TypeError for invalid lines."""
-        self.looks += 1
+        self.checks += 1
         self.cpu_s = float(line["cpu_s"])
         before, self.daemons = self.daemons, dict(line["daemons"])
         self.stuck = tuple(name for name, state in self.daemons.items() if state == before.get(name) == "stopped")
@@ -97,46 +97,46 @@ class NodeObservations:
             self.down[name] = 0 if carrier else self.down.get(name, 0) + 1
             if changes or not carrier:
                 now = "is down" if not carrier else f"was down (its carrier changed {changes} times)"
-                words = f"the link {name} of {self.node} {now}"
-                self.links[name] = NodeEvent(words, self.links[name].at_unix_s if name in self.links else now_unix_s)
+                message = f"the link {name} of {self.node} {now}"
+                self.links[name] = NodeEvent(message, self.links[name].at_unix_s if name in self.links else now_unix_s)
         self.silent_checks = dict(line["silent_checks"])
-        for name, looks in self.silent_checks.items():
-            if looks >= SILENT_CHECKS_MIN and name not in self.cut:
-                words = f"packets between {self.node} and {name} are lost, in one direction at least"
-                self.cut[name] = NodeEvent(words, now_unix_s)
+        for name, checks in self.silent_checks.items():
+            if checks >= SILENT_CHECKS_MIN and name not in self.cut:
+                message = f"packets between {self.node} and {name} are lost, in one direction at least"
+                self.cut[name] = NodeEvent(message, now_unix_s)
         for name, (free_bytes, all_bytes, inodes) in line["room"].items():
             self._room(name, free_bytes, all_bytes, inodes, now_unix_s)
         for text in line["kernel"]:
             self._kernel(text, now_unix_s)
         if int(line["oom"]) > len(self.memory):
-            words = f"the kernel ended a process on {self.node} for lack of memory"
-            self.memory.append(NodeEvent(words, now_unix_s))
+            message = f"the kernel ended a process on {self.node} for lack of memory"
+            self.memory.append(NodeEvent(message, now_unix_s))
 
     def _kernel(self, text: str, now_unix_s: float) -> None:
         """Add a line of the kernel's log. Two lines about the same out-of-memory kill count once."""
         if victim := _KILLED.search(text):
-            words = f"the kernel ended {victim[1]} (process {victim[2]}) on {self.node} for lack of memory"
-            self.memory.append(NodeEvent(words, now_unix_s))
+            message = f"the kernel ended {victim[1]} (process {victim[2]}) on {self.node} for lack of memory"
+            self.memory.append(NodeEvent(message, now_unix_s))
         elif "memory" not in text.lower() and len(self.devices) < KERNEL_LINES_MAX:
             self.devices.append(NodeEvent(f"the kernel of {self.node} says: {text}", now_unix_s))
 
     def _room(self, name: str, free_bytes: int, all_bytes: int, inodes: int, now_unix_s: float) -> None:
         if free_bytes < 0:
-            words = f"{name} of {self.node} does not answer"
-            if all(change.message != words for change in self.devices):
-                self.devices.append(NodeEvent(words, now_unix_s))
+            message = f"{name} of {self.node} does not answer"
+            if all(change.message != message for change in self.devices):
+                self.devices.append(NodeEvent(message, now_unix_s))
             return
         low = free_bytes < min(LOW_SHARE * all_bytes, LOW_BYTES_MAX)
         if (low or not inodes) and free_bytes < self.least_bytes.get(name, all_bytes + 1):
             self.least_bytes[name] = free_bytes
             if not inodes:
-                words = f"{name} of {self.node} has no inodes left"
+                message = f"{name} of {self.node} has no inodes left"
             elif free_bytes < FULL_BYTES:
-                words = f"{name} of {self.node} was full"
+                message = f"{name} of {self.node} was full"
             else:
                 left = f"{format_bytes(free_bytes)} of {format_bytes(all_bytes)}"
-                words = f"{name} of {self.node} was nearly full: {left} were left"
-            self.low[name] = NodeEvent(words, now_unix_s)
+                message = f"{name} of {self.node} was nearly full: {left} were left"
+            self.low[name] = NodeEvent(message, now_unix_s)
 
 
 def contact_losses(by_node: Sequence[NodeObservations]) -> list[NodeEvent]:
@@ -167,7 +167,7 @@ class NodeWatch(NodeStream):
 
     def __init__(self, transport: Transport, process: RemoteProcess) -> None:
         self.seen = NodeObservations(transport.name)
-        self.heard_s = time.monotonic()
+        self.last_check_s = time.monotonic()
         self.lost: HostError | None = None
         super().__init__(transport, process)
 
@@ -187,13 +187,13 @@ class NodeWatch(NodeStream):
     @property
     def has_reported(self) -> bool:
         """Whether a check has arrived."""
-        return self.seen.looks > 0
+        return self.seen.checks > 0
 
     def take(self, line: bytes) -> bool:
         """Add a check."""
         with contextlib.suppress(ValueError, KeyError, TypeError):  # a line cut off by a lost connection
             self.seen.take(json.loads(line), time.time())
-            self.heard_s = time.monotonic()
+            self.last_check_s = time.monotonic()
             return True
         return False
 
@@ -201,7 +201,7 @@ class NodeWatch(NodeStream):
         """Record that the watch was lost."""
         self.lost = error or HostError("the watch ended by itself", where=f"{self.transport.name}: watch")
 
-    async def look(self, timeout_s: float) -> None:
+    async def next_check(self, timeout_s: float) -> None:
         """Wait for the next check, at most ``timeout_s``."""
         self._received.clear()
         if self.lost is None:

@@ -134,9 +134,9 @@ class _Reading:
     header: bool = False
     warnings: list[CodedWarning] = field(default_factory=list)
 
-    def warn(self, words: str, code: WarningCode = WarningCode.TRACE) -> None:
+    def warn(self, message: str, code: WarningCode = WarningCode.TRACE) -> None:
         """Add a warning."""
-        self.warnings.append(CodedWarning(code, words))
+        self.warnings.append(CodedWarning(code, message))
 
 
 def parse_samples(node: str, raw: bytes, start_unix_s: float, trace: Trace) -> list[CodedWarning]:
@@ -200,8 +200,8 @@ def _take(node: str, line: dict[str, Any], start_unix_s: float, trace: Trace, re
         ahead_s = float(line["clock_ahead_s"])
         if abs(ahead_s) > CLOCK_TOLERANCE_S:
             direction = "ahead of" if ahead_s > 0 else "behind"
-            words = f"{node}: its clock is {abs(ahead_s):.1f} s {direction} ours; its trace is shifted"
-            reading.warn(words, WarningCode.CLOCK)
+            message = f"{node}: its clock is {abs(ahead_s):.1f} s {direction} ours; its trace is shifted"
+            reading.warn(message, WarningCode.CLOCK)
     else:
         rows = _rows(line, reading)
         t_s = float(line["t"]) - start_unix_s

@@ -55,8 +55,8 @@ async def survey(
                 run_script(transport, "services", {}, timeout_s=timeout_s),
             )
     except TimeoutError as error:
-        words = f"it does not answer within {timeout_s:g} s"
-        raise HostTimeoutError(words, where=transport.name, hint="log in by hand and check what blocks it") from error
+        message = f"it does not answer within {timeout_s:g} s"
+        raise HostTimeoutError(message, where=transport.name, hint="log in by hand and check what blocks it") from error
     try:
         return survey_of(
             transport.name, environment, {**answer, **services, "clock": {**answer["clock"], **asdict(offset)}}
@@ -91,9 +91,9 @@ async def survey_all(
                     finally:
                         await transport.close()
             except TimeoutError as error:
-                words = f"it does not answer within {timeout_s:g} s"
+                message = f"it does not answer within {timeout_s:g} s"
                 hint = "log in by hand and check what blocks it"
-                raise HostTimeoutError(words, where=name, hint=hint) from error
+                raise HostTimeoutError(message, where=name, hint=hint) from error
             finally:
                 done += 1
                 progress(f"{done} of {len(addresses)} hosts")

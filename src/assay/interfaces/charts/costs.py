@@ -119,7 +119,7 @@ def cost_bars(
     layouts = {layout_text(row.layout): row.layout for row in rows}
     currency = rows[0].currency if rows else ""
     x = {"type": "quantitative", "title": f"Cost per job ({currency})"}
-    colours = {words: palette[layout] for words, layout in layouts.items()}
+    colours = {text: palette[layout] for text, layout in layouts.items()}
     by_layout = {"field": "layout", "type": "nominal"}
     bars = {
         "mark": {"type": "bar"},

@@ -26,8 +26,8 @@ class _WithExamples(click.Command):
         parent = ctx.parent
         named = parent if parent is not None and parent.parent is not None else ctx
         entry = COMMANDS.get(named.info_name or "")
-        words = "assay" + "".join(f" {context.info_name}" for context in dict.fromkeys((named, ctx)))
-        examples = [line for line in entry.examples if f"{line} ".startswith(f"{words} ")] if entry else []
+        command = "assay" + "".join(f" {context.info_name}" for context in dict.fromkeys((named, ctx)))
+        examples = [line for line in entry.examples if f"{line} ".startswith(f"{command} ")] if entry else []
         if examples:
             with formatter.section("Examples"):
                 for line in examples:

@@ -258,7 +258,7 @@ class Cluster:
         return {node.name: node.address.host if node.address else "127.0.0.1" for node in self.nodes}
 
     @property
-    def entered(self) -> tuple[Node, ...]:
+    def login_nodes(self) -> tuple[Node, ...]:
         """The nodes that assay logs in to. assay reaches the other nodes by HTTP only."""
         attached = self.attached
         return tuple(node for node in self.nodes if not (attached and attached.only_edge) or node.name == attached.edge)

@@ -315,13 +315,13 @@ class Survey:
 
     def between(self, name: str) -> list[str]:
         """Return the layers between a file system and its disks, such as ``LUKS (dm-0)``."""
-        words = {"crypt": "LUKS", "lvm": "LVM", "multipath": "multipath", "mapping": "device mapper"}
+        titles = {"crypt": "LUKS", "lvm": "LVM", "multipath": "multipath", "mapping": "device mapper"}
         layers = {}
         for device, block in self.below(name):
             if block.kind == "raid":
                 layers[device] = f"RAID {(block.raid_level or '?').removeprefix('raid')} ({device})"
-            elif block.kind in words:
-                layers[device] = f"{words[block.kind]} ({device})"
+            elif block.kind in titles:
+                layers[device] = f"{titles[block.kind]} ({device})"
         return list(layers.values())
 
     def mount_at(self, directory: str) -> Mount | None:

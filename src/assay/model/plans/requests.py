@@ -28,9 +28,11 @@ def request_bytes(device: Device, scale: float, disks: Disks) -> int:
     bandwidth.
     """
     modelled_arm = device.kind is DeviceKind.HDD and disks is Disks.MODEL
-    wanted = (HDD_REQUEST_BYTES if modelled_arm else FULL_REQUEST_BYTES) * scale
+    size_bytes = (HDD_REQUEST_BYTES if modelled_arm else FULL_REQUEST_BYTES) * scale
     if disks is Disks.THROTTLE:
         rates = ((device.read_bytes_per_s, device.read_iops), (device.write_bytes_per_s, device.write_iops))
-        wanted = max(wanted, *(rate * scale / iops * SEQUENTIAL_IOPS_MARGIN if iops else 0.0 for rate, iops in rates))
-    pages = max(round(wanted / PAGE_BYTES), REQUEST_BYTES_MIN[disks] // PAGE_BYTES)
+        size_bytes = max(
+            size_bytes, *(rate * scale / iops * SEQUENTIAL_IOPS_MARGIN if iops else 0.0 for rate, iops in rates)
+        )
+    pages = max(round(size_bytes / PAGE_BYTES), REQUEST_BYTES_MIN[disks] // PAGE_BYTES)
     return min(pages * PAGE_BYTES, FULL_REQUEST_BYTES)

@@ -39,8 +39,8 @@ Spread = tuple[tuple[tuple[Directories, ...], int], ...]
 class Rules(Protocol):
     """An engine at plan time. Every method is pure and accesses no host.
 
-    *Settings* are the entries of a plan: engine parameters, and words (``containers: 4``) for several parameters.
-    *Parameters* are engine parameters, with words resolved.
+    *Settings* are the entries of a plan: engine parameters, and shorthands for several of them (``containers: 4``).
+    *Parameters* are engine parameters, with shorthands resolved.
     """
 
     @property
@@ -56,15 +56,15 @@ class Rules(Protocol):
         """Defaults of assay; a plan's parameters override them."""
 
     @property
-    def words(self) -> Mapping[str, tuple[str, ...]]:
-        """Words of a plan, with the engine parameters that each may set."""
+    def shorthands(self) -> Mapping[str, tuple[str, ...]]:
+        """Shorthands of a plan, with the engine parameters that each may set."""
 
     @property
     def parallelism(self) -> tuple[str, ...]:
-        """Words and parameters that set the number of concurrent tasks, containers or executors, preferred first."""
+        """Settings that set the number of concurrent tasks, containers or executors, preferred first."""
 
     def parameters(self, settings: Mapping[str, str]) -> dict[str, str]:
-        """Return ``settings`` with words resolved into parameters. The values have passed :meth:`setting_mistake`."""
+        """Return ``settings`` with shorthands resolved. The values have passed :meth:`setting_mistake`."""
 
     def settings_of(self, recorded: Mapping[str, str]) -> tuple[dict[str, str], tuple[str, ...]]:
         """Return a run's recorded parameters as settings of a plan, with a notice for each translated parameter.

@@ -252,7 +252,7 @@ class LabFacts:
             _text(facts, "name"),
             _text(facts, "subnet"),
             {str(name): LabNodeFacts.of(node) for name, node in nodes.items()},
-            tuple(str(words) for words in warnings) if isinstance(warnings, list | tuple) else (),
+            tuple(str(message) for message in warnings) if isinstance(warnings, list | tuple) else (),
             facts,
         )
 

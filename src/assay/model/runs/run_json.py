@@ -16,7 +16,7 @@ def run_of_json(encoded: bytes | str) -> Run:
     except msgspec.ValidationError:
         value = msgspec.json.decode(encoded)
         warnings = value.get("warnings") if isinstance(value, dict) else None
-        if not isinstance(warnings, list) or not any(isinstance(words, str) for words in warnings):
+        if not isinstance(warnings, list) or not any(isinstance(message, str) for message in warnings):
             raise
-        coded = [warning.recognised(words) if isinstance(words, str) else words for words in warnings]
+        coded = [warning.recognised(message) if isinstance(message, str) else message for message in warnings]
         return msgspec.convert(value | {"warnings": coded}, type=Run)

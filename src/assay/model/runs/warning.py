@@ -53,7 +53,7 @@ class CodedWarning:
         return self.words
 
 
-_WORDS: Mapping[WarningCode, re.Pattern[str]] = {
+_TEXTS: Mapping[WarningCode, re.Pattern[str]] = {
     WarningCode.CPU_LIMIT: re.compile(r".*CPU.*limit|.*limit.*CPU"),
     WarningCode.CACHES: re.compile(r"not shown to be cold"),
     WarningCode.CLOCK: re.compile(r".*(its clock is|clocks differed)"),
@@ -64,6 +64,7 @@ _WORDS: Mapping[WarningCode, re.Pattern[str]] = {
 }
 
 
-def recognised(words: str) -> CodedWarning:
+def recognised(message: str) -> CodedWarning:
     """Return the coded warning for a text of a version without codes."""
-    return CodedWarning(next((code for code, form in _WORDS.items() if form.match(words)), WarningCode.OTHER), words)
+    code = next((code for code, pattern in _TEXTS.items() if pattern.match(message)), WarningCode.OTHER)
+    return CodedWarning(code, message)

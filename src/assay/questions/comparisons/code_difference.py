@@ -88,8 +88,8 @@ def profiled_sides(
     kind, method, interval_ms = recorded.pop()
     if not interval_ms:
         hint = "use profiles of cpu or wall; imported files may need --interval-ms"
-        words = f"a {kind} profile without a sampling interval does not count samples of time"
-        raise FormatError(words, where="diff", hint=hint)
+        message = f"a {kind} profile without a sampling interval does not count samples of time"
+        raise FormatError(message, where="diff", hint=hint)
     stacks = tuple(tuple(_profiled(repository, run, phase) for run in side) for side in profiled)
     if not any(run.parts for side in stacks for run in side):
         raise FormatError(f"no profile has the phase {phase!r}", where="--phase")

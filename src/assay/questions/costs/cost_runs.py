@@ -81,12 +81,12 @@ def choose(table: RunTable, counted: Ints, flagged: Ints, by: Sequence[str], tak
     selected = np.zeros(len(table), dtype=np.bool_)
     selected[counted] = selected[flagged] = True
     rows = np.flatnonzero(selected)
-    both = _grouped(table, rows, by)
-    present, code = np.unique(both.of_row[np.searchsorted(rows, counted)], return_inverse=True)
+    row_groups = _grouped(table, rows, by)
+    present, code = np.unique(row_groups.of_row[np.searchsorted(rows, counted)], return_inverse=True)
     count = len(present)
-    number = np.full(both.count, -1, dtype=np.int64)
+    number = np.full(row_groups.count, -1, dtype=np.int64)
     number[present] = np.arange(count)
-    outliers = number[both.of_row[np.searchsorted(rows, flagged)]]
+    outliers = number[row_groups.of_row[np.searchsorted(rows, flagged)]]
     durations_s = table.values["duration_s"][counted]
     n_all = np.bincount(code, minlength=count)
     if take == "all":
@@ -96,15 +96,15 @@ def choose(table: RunTable, counted: Ints, flagged: Ints, by: Sequence[str], tak
         keep = np.zeros(len(counted), dtype=np.bool_)
         keep[order[np.concatenate(([0], np.cumsum(n_all)[:-1]))]] = True
     else:
-        whole = _grouped(table, counted, _varying(table))
-        times = times_of(durations_s, whole.of_row, whole.count)
-        of_whole = np.zeros(whole.count, dtype=np.int64)
-        of_whole[whole.of_row] = code
-        order = np.lexsort((times.mean_s, of_whole))
-        _, first = np.unique(of_whole[order], return_index=True)
-        best = np.zeros(whole.count, dtype=np.bool_)
+        configurations = _grouped(table, counted, _varying(table))
+        times = times_of(durations_s, configurations.of_row, configurations.count)
+        row_of_configuration = np.zeros(configurations.count, dtype=np.int64)
+        row_of_configuration[configurations.of_row] = code
+        order = np.lexsort((times.mean_s, row_of_configuration))
+        _, first = np.unique(row_of_configuration[order], return_index=True)
+        best = np.zeros(configurations.count, dtype=np.bool_)
         best[order[first]] = True
-        keep = best[whole.of_row]
+        keep = best[configurations.of_row]
     example = np.zeros(count, dtype=np.int64)
     example[code[keep]] = counted[keep]
     return ChosenRuns(counted[keep], code[keep], n_all, np.bincount(outliers[outliers >= 0], minlength=count), example)

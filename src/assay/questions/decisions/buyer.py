@@ -181,16 +181,16 @@ BUYER_QUESTIONS: Final = (
 )
 
 
-def words_of_questions() -> dict[str, str]:
+def question_synonyms() -> dict[str, str]:
     """Return words that users type, in lower case, with the question or factor that they mean."""
-    words = {
+    synonyms = {
         STORAGE: ("ssd", "ssds", "hdd", "hard disks", "disk type"),
         NETWORK: ("infiniband", "ethernet", "bandwidth"),
         NODES: ("node", "servers", "machines"),
         "containers": ("slots", "container"),
         CHEAPEST: ("cost", "costs", "price", "prices", "cheap", "money"),
     }
-    return {**FACTOR_SYNONYMS, **{word: name for name, listed in words.items() for word in listed}}
+    return {**FACTOR_SYNONYMS, **{word: name for name, words in synonyms.items() for word in words}}
 
 
 def question_named(name: str) -> BuyerQuestion | None:

@@ -24,7 +24,7 @@ from assay.analysis.comparison.option_estimates import OptionEstimates
 from assay.analysis.comparison.sessions import session_warnings
 from assay.analysis.statistics import RunTable, require_factor
 from assay.analysis.statistics.sessions import SessionVariance
-from assay.questions.decisions.buyer import BUYER_QUESTIONS, words_of_questions
+from assay.questions.decisions.buyer import BUYER_QUESTIONS, question_synonyms
 from assay.questions.decisions.caveats import caveats_of, in_order
 from assay.questions.decisions.compared_disks import compared_disks
 from assay.questions.decisions.costs.baseline_cost import baseline_costs_of, energy_use_of
@@ -47,7 +47,7 @@ def decide(
     names = [name.strip() for name in request.factor.split(",")]
     joined, factor = combined_or_named(with_factors(table, names), names[0] if len(names) == 1 else names)
     questions = [question.name for question in BUYER_QUESTIONS]
-    column = require_factor(joined, factor, questions, words_of_questions())
+    column = require_factor(joined, factor, questions, question_synonyms())
     if not column.levels:  # no run records all factors that are joined
         return ()
     if request.baseline is not None:

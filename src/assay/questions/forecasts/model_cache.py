@@ -36,8 +36,8 @@ def with_hardware(repository: Repository, table: RunTable) -> RunTable:
     if not table.source or not len(table):
         return table
     clusters = [environment.hardware for environment in repository.environments_at(table, first_rows(groups).tolist())]
-    rented = hardware_values(clusters, shipped_instances() if any(h.instance_type for h in clusters) else {})
-    values = {name: environment[groups.of_row] for name, environment in rented.items()}
+    hardware = hardware_values(clusters, shipped_instances() if any(h.instance_type for h in clusters) else {})
+    values = {name: environment[groups.of_row] for name, environment in hardware.items()}
     return replace(table, values={**table.values, **values})
 
 

@@ -14,7 +14,7 @@ from assay.execution.planning.expansion import expand, workload_option
 from assay.execution.planning.order import schedule
 from assay.execution.planning.plan_files.plan_reader import made_plan
 from assay.execution.planning.plan_files.plan_text import content_of
-from assay.execution.planning.plan_files.settings import settable_words
+from assay.execution.planning.plan_files.settings import setting_names
 from assay.foundation.errors import SpecificationError
 from assay.model import COMPRESSION, LAYOUT_FACTOR, WORKLOAD, Plan
 from assay.specs.document import Value
@@ -81,7 +81,7 @@ def _refused(taken: Sequence[dict[str, str]], base: Plan, name: str) -> dict[int
 
 def _in_plan_terms(configuration: Mapping[str, str], base: Plan, notices: dict[str, None]) -> dict[str, str] | str:
     """Return a configuration in the names and levels of plans, or the reason why ``base`` can't run it."""
-    known = (WORKLOAD, CLUSTER, LAYOUT_FACTOR, *settable_words(base.rules))
+    known = (WORKLOAD, CLUSTER, LAYOUT_FACTOR, *setting_names(base.rules))
     named = {name: level for name, level in configuration.items() if name in known or re.fullmatch(DOTTED, name)}
     levels = {name: level for name, level in named.items() if level != ABSENT_LEVEL or name == COMPRESSION}
     try:
@@ -119,7 +119,7 @@ def _made(taken: Sequence[Mapping[str, str]], base: Plan, name: str, repetitions
         layout = next(f.levels[0] for f in base.factors if f.name == LAYOUT_FACTOR)
     parameters |= fixed
     for factor in names:
-        parameters = _without_rivals(parameters, factor, base.rules.words)
+        parameters = _without_rivals(parameters, factor, base.rules.shorthands)
     parameters = {key: value for key, value in parameters.items() if key not in varied}
     factors: dict[str, Value] = {factor: list(dict.fromkeys(levels[factor] for levels in taken)) for factor in varied}
     for key in ("until", "layout", "only"):
@@ -150,10 +150,11 @@ def _first_levels(base: Plan) -> dict[str, str]:
     return levels
 
 
-def _without_rivals(parameters: dict[str, str], name: str, words: Mapping[str, tuple[str, ...]]) -> dict[str, str]:
+def _without_rivals(parameters: dict[str, str], name: str, shorthands: Mapping[str, tuple[str, ...]]) -> dict[str, str]:
     """Return the parameters that do not conflict with ``name``.
 
-    ``words`` has the engine parameters that each short name sets. A short name and a parameter that it sets conflict.
+    A shorthand conflicts with the engine parameters that it sets.
     """
-    rivals = {word for word, targets in words.items() if name in targets} | {*words.get(name, ())}
+    rivals = {shorthand for shorthand, targets in shorthands.items() if name in targets}
+    rivals |= {*shorthands.get(name, ())}
     return {key: value for key, value in parameters.items() if key not in rivals}

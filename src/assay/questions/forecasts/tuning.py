@@ -45,9 +45,9 @@ def planned_tuning(
     ``profile``: costs of the workloads, for an initial estimate by simulation. Only runs of ``origin`` count.
     """
     if request.budget < BUDGET_MIN:
-        words = f"{request.budget} runs are too few for a search"
+        message = f"{request.budget} runs are too few for a search"
         raise SpecificationError(
-            words, where="--budget", hint=f"use at least {BUDGET_MIN}, better 10 for each tuned parameter"
+            message, where="--budget", hint=f"use at least {BUDGET_MIN}, better 10 for each tuned parameter"
         )
     space = space_of(plan, request.workload, dict(request.at or {}), request.over, request.budget + 2 * request.pairs)
     tuner = Tuner(space, request.budget, request.pairs, request.strategy, seed=plan.seed)
@@ -163,8 +163,8 @@ def tuning_state(repository: Repository, prefix: str | None = None) -> TuningSta
     folders = sorted(path.parent for path in repository.folders.campaigns.glob(f"*/{TUNING}"))
     chosen = [folder for folder in folders if prefix is None or folder.name.startswith(prefix)]
     if not chosen:
-        words = "the repository has no tuning" if prefix is None else f"no id of a tuning begins with {prefix!r}"
-        raise NoTuningError(words, where=str(repository.root), hint="`assay tune PLAN --over …` starts one")
+        message = "the repository has no tuning" if prefix is None else f"no id of a tuning begins with {prefix!r}"
+        raise NoTuningError(message, where=str(repository.root), hint="`assay tune PLAN --over …` starts one")
     folder = chosen[-1]
     description, described = object_in(folder / TUNING), object_in(folder / "campaign.json")
     if not all(isinstance(description.get(name), kind) for name, kind in _DESCRIPTION_TYPES.items()):

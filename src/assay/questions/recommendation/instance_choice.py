@@ -153,8 +153,8 @@ def _catalogue_request(request: InstanceChoiceRequest, chosen: list[PricedInstan
 def _price_book(request: InstanceChoiceRequest, chosen: list[PricedInstance]) -> str:
     prices = {item.instance.name: [item.price] for item in chosen if item.price is not None}
     if missing := [item.instance.name for item in chosen if item.price is None]:
-        words = f"no stored price book has the price of {', '.join(missing)}"
-        raise SpecificationError(words, where="price", hint="state its price per hour: $0.50")
+        message = f"no stored price book has the price of {', '.join(missing)}"
+        raise SpecificationError(message, where="price", hint="state its price per hour: $0.50")
     book = instance_price_book(
         prices,
         master=chosen[0].instance.name,

@@ -53,7 +53,7 @@ class MeasuredTypes:
     """Number of measured instance types."""
 
     @property
-    def words(self) -> str:
+    def description(self) -> str:
         """What the times are predicted from."""
         runs = plural(self.model.model.runs, "run")
         return f"{runs} on {self.types} instance types in {self.name} (Gaussian process, as in assay predict)"

@@ -38,9 +38,9 @@ class CompleteRun:
 def read_complete_run(repository: Repository, run: Run) -> CompleteRun:
     """Return ``run`` with the contents of its bundle."""
     tasks, trace = tuple(repository.tasks(run.run_id)), repository.trace(run.run_id)
-    whole = with_jobs(repository, run)
+    run_with_jobs = with_jobs(repository, run)
     logs, files = tuple(repository.logs(run.run_id)), repository.files(run.run_id)
-    return CompleteRun(whole, tasks, trace, run_detail(whole, tasks, trace), logs, files)
+    return CompleteRun(run_with_jobs, tasks, trace, run_detail(run_with_jobs, tasks, trace), logs, files)
 
 
 def with_jobs(repository: Repository, run: Run) -> Run:

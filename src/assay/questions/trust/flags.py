@@ -65,10 +65,10 @@ def flagged_runs(repository: Repository, known: Flagged, where: Sequence[str], l
 
 def outlier_kinds(repository: Repository, known: Flagged) -> dict[str, str]:
     """Return the most serious anomaly of each flagged run, by run id."""
-    odd = np.unique(known.anomalies.positions).tolist()
+    positions = np.unique(known.anomalies.positions).tolist()
     column = known.table.columns[ANOMALY]
-    ids = repository.ids_at(known.table, odd) if odd else []
-    return {run_id: column.levels[column.codes[position]] for run_id, position in zip(ids, odd, strict=True)}
+    ids = repository.ids_at(known.table, positions) if positions else []
+    return {run_id: column.levels[column.codes[position]] for run_id, position in zip(ids, positions, strict=True)}
 
 
 @dataclass(frozen=True, slots=True)

@@ -33,7 +33,7 @@ from assay.foundation.errors import RepositoryError
 from assay.model import RUN_SCHEMA_VERSION, Run, TaskAttempt, Trace
 from assay.model.runs import run_json
 from assay.store.index import queries
-from assay.store.index.tables import Reading, add_columns, check_table, connection, read_table, write_table
+from assay.store.index.tables import ConnectionFactory, add_columns, check_table, connection, read_table, write_table
 from assay.workloads.catalogue import known_name
 
 RUN_FILE = "run.json"
@@ -154,14 +154,14 @@ def _schema_version(encoded: bytes) -> int | None:
     return version if isinstance(version, int) else None
 
 
-def write_bundle(folder: Path, contents: Contents, reading: Reading = connection) -> None:
+def write_bundle(folder: Path, contents: Contents, connect: ConnectionFactory = connection) -> None:
     """Write ``contents`` to the empty ``folder``, checksums last. Raises OSError if the disk fails or is full."""
     (folder / RUN_FILE).write_bytes(encode_run(contents.run))
     if contents.tasks:
         columns = [[getattr(task, name) for task in contents.tasks] for name in queries.TASK_COLUMNS]
-        write_table(folder / TASKS_FILE, queries.TASK_COLUMNS, columns, reading)
+        write_table(folder / TASKS_FILE, queries.TASK_COLUMNS, columns, connect)
     if contents.trace:
-        _write_trace(folder / "trace", contents.trace, reading)
+        _write_trace(folder / "trace", contents.trace, connect)
     for name, log in contents.logs.items():
         write_log(file_in(folder / "logs", f"{name}.gz"), log)
     for name, content in contents.files.items():
@@ -188,11 +188,11 @@ def file_in(folder: Path, name: str) -> Path:
     return path
 
 
-def _write_trace(folder: Path, trace: Trace, reading: Reading) -> None:
+def _write_trace(folder: Path, trace: Trace, connect: ConnectionFactory) -> None:
     columns = [getattr(trace, name) for name in queries.TRACE_COLUMNS]
     if len({len(column) for column in columns}) > 1:
         raise RepositoryError("the trace's columns differ in length")
-    with reading() as opened:
+    with connect() as opened:
         add_columns(opened, "trace", queries.TRACE_COLUMNS, columns)
         for (node,) in opened.execute(queries.TRACE_NODES).fetchall():
             path = file_in(folder, f"{node}.parquet").absolute()
@@ -248,18 +248,18 @@ def copy_bundle(bundle: Path, folder: Path) -> None:
         raise RepositoryError("not a regular file", where=str(bundle / irregular[0].file))
 
 
-def read_tasks(bundle: Path, reading: Reading = connection) -> list[TaskAttempt]:
+def read_tasks(bundle: Path, connect: ConnectionFactory = connection) -> list[TaskAttempt]:
     """Return the task attempts; empty without tasks."""
     path = bundle / TASKS_FILE
     if not path.exists():
         return []
-    return [TaskAttempt(*row) for row in zip(*read_table([path], queries.TASK_COLUMNS, reading), strict=True)]
+    return [TaskAttempt(*row) for row in zip(*read_table([path], queries.TASK_COLUMNS, connect), strict=True)]
 
 
-def read_trace(bundle: Path, reading: Reading = connection) -> Trace:
+def read_trace(bundle: Path, connect: ConnectionFactory = connection) -> Trace:
     """Return the trace, node by node in name order; empty without a trace."""
     paths = sorted((bundle / "trace").glob("*.parquet"))
-    return Trace(*read_table(paths, queries.TRACE_COLUMNS, reading)) if paths else Trace()
+    return Trace(*read_table(paths, queries.TRACE_COLUMNS, connect)) if paths else Trace()
 
 
 def read_log(bundle: Path, name: str) -> bytes:
@@ -308,7 +308,7 @@ def is_import(bundle: Path) -> bool:
     return (bundle / IMPORT_FILE).exists()
 
 
-def check_bundle(bundle: Path, reading: Reading = connection) -> list[BundleProblem]:
+def check_bundle(bundle: Path, connect: ConnectionFactory = connection) -> list[BundleProblem]:
     """Return all problems of one bundle: missing, extra, changed and unreadable files.
 
     Correct checksums do not prove a valid table: the writer of the file wrote them too.
@@ -318,10 +318,10 @@ def check_bundle(bundle: Path, reading: Reading = connection) -> list[BundleProb
     problems = check_files(bundle)
     if not is_import(bundle):
         problems += _check_run(bundle)
-    return problems or _check_tables(bundle, reading)
+    return problems or _check_tables(bundle, connect)
 
 
-def _check_tables(bundle: Path, reading: Reading) -> list[BundleProblem]:
+def _check_tables(bundle: Path, connect: ConnectionFactory) -> list[BundleProblem]:
     """Return tables of tasks and traces with unexpected columns or unreadable values."""
     of_run = {"run_id": "VARCHAR"} if is_import(bundle) else {}
     traces = [bundle / TRACE_FILE] if is_import(bundle) else sorted((bundle / "trace").glob("*.parquet"))
@@ -330,7 +330,7 @@ def _check_tables(bundle: Path, reading: Reading) -> list[BundleProblem]:
     if not tables:
         return []
     problems = []
-    with reading() as opened:
+    with connect() as opened:
         for path, kinds in tables:
             name = str(PurePosixPath(path.relative_to(bundle)))
             try:

@@ -58,7 +58,7 @@ class RunIds:
 
     def __init__(self, format_name: str) -> None:
         self._format = format_name
-        self._again: Counter[str] = Counter()
+        self._repetitions: Counter[str] = Counter()
         """Number of repetitions of a key, by the id of its first run."""
         self._given: dict[str, None] = {}
 
@@ -84,7 +84,7 @@ class RunIds:
     def _next(self, key: str, first: str) -> str:
         candidate = first
         if first in self._given:
-            self._again[first] += 1
-            candidate = uuid8("run", self._format, key, str(self._again[first]))
+            self._repetitions[first] += 1
+            candidate = uuid8("run", self._format, key, str(self._repetitions[first]))
         self._given[candidate] = None
         return candidate

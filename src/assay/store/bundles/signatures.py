@@ -71,8 +71,8 @@ def sign(folders: Folders, bundle: Path, key: Path) -> bool:
 def signature_problem(folders: Folders, bundle: Path) -> str | None:
     """Return why the repository must refuse a bundle; None if it needs no signature or a known signer signed it."""
     signers, signature = folders.signers, bundle / SIGNATURE_FILE
-    if words := _too_large(signature):
-        return words
+    if message := _too_large(signature):
+        return message
     if not signers.exists():
         return None
     if not signature.is_file():
@@ -98,16 +98,14 @@ def bad_signatures(folders: Folders) -> list[BundleProblem]:
     """Return bundles whose signature does not match their checksums, or whose signer is unknown."""
     signed = sorted(path.parent for path in folders.bundles.glob(f"*/{SIGNATURE_FILE}"))
     checked = ((bundle, _damage_of(folders, bundle)) for bundle in signed)
-    return [
-        BundleProblem(bundle.name, SIGNATURE_FILE, ProblemKind.SIGNATURE, words) for bundle, words in checked if words
-    ]
+    return [BundleProblem(bundle.name, SIGNATURE_FILE, ProblemKind.SIGNATURE, text) for bundle, text in checked if text]
 
 
 def _damage_of(folders: Folders, bundle: Path) -> str | None:
     if folders.signers.exists():
         return signature_problem(folders, bundle)
-    if words := _too_large(bundle / SIGNATURE_FILE):
-        return words
+    if message := _too_large(bundle / SIGNATURE_FILE):
+        return message
     sums = (bundle / SUMS_FILE).read_bytes()
     done = _keygen("check-novalidate", "-n", NAMESPACE, "-s", bundle / SIGNATURE_FILE, stdin=sums)
     return None if done.returncode == 0 else f"its signature does not match its checksums: {_words(done)}"

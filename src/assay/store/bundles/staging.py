@@ -129,9 +129,9 @@ def sync_placed(target: Path) -> None:
     try:
         sync(target.parent)
     except OSError as error:
-        words = f"it is stored, but may be lost after a power failure: {error.strerror}"
+        message = f"it is stored, but may be lost after a power failure: {error.strerror}"
         raise RepositoryError(
-            words, where=str(target), hint="repair the disk, and check with `assay verify`"
+            message, where=str(target), hint="repair the disk, and check with `assay verify`"
         ) from error
 
 

@@ -55,8 +55,8 @@ def copy_bundles(source: Repository, target: Repository, progress: Callable[[int
             problems = [BundleProblem(name, "", ProblemKind.UNREADABLE, "this is a symbolic link, not a folder")]
         else:
             problems = check_bundle(bundle, reading)
-        if not problems and (words := signature_problem(target.folders, bundle)):
-            problems = [BundleProblem(name, SIGNATURE_FILE, ProblemKind.SIGNATURE, words)]
+        if not problems and (message := signature_problem(target.folders, bundle)):
+            problems = [BundleProblem(name, SIGNATURE_FILE, ProblemKind.SIGNATURE, message)]
         if problems:
             refused.append(problems[0])
         else:

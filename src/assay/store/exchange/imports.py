@@ -52,7 +52,7 @@ from assay.store.exchange.imported_tasks import write_tasks
 from assay.store.index import queries
 from assay.store.index.imported_runs_table import StoredRows, joined_blocks, register_rows, storable
 from assay.store.index.runs_file import Coding, rows_of, write_runs
-from assay.store.index.tables import Reading, connection, write_table
+from assay.store.index.tables import ConnectionFactory, connection, write_table
 
 if TYPE_CHECKING:
     from duckdb import DuckDBPyConnection
@@ -134,16 +134,16 @@ class Batch:
 
     def __len__(self) -> int:
         """Return the number of runs to store."""
-        return len(self.runs) + sum(len(placed.positions) for placed in self.rows)
+        return len(self.runs) + sum(len(stored.positions) for stored in self.rows)
 
     def table(self) -> RunTable:
         """Return the runs to store as a table, in any order."""
         runs, tables = list(self.runs), []
-        for placed in self.rows:
+        for stored in self.rows:
             try:
-                tables.append(table_of_rows(placed.rows))
+                tables.append(table_of_rows(stored.rows))
             except DuplicateColumnError:
-                runs += placed.runs()
+                runs += stored.runs()
         return stacked([*tables, table_of(runs)] if runs else tables)
 
     @property
@@ -169,18 +169,18 @@ def import_id(format_name: str, sources: Sequence[SourceFile], variant: str = ""
 
 
 @contextmanager
-def _no_cycles() -> Iterator[None]:
-    """Disable garbage collection, which takes a quarter of a large import. Reading creates no reference cycles."""
-    looking = gc.isenabled()
+def _garbage_collection_off() -> Iterator[None]:
+    """Disable garbage collection, which takes a quarter of a large import. Parsing creates no reference cycles."""
+    was_enabled = gc.isenabled()
     gc.disable()
     try:
         yield
     finally:
-        if looking:
+        if was_enabled:
             gc.enable()
 
 
-@_no_cycles()
+@_garbage_collection_off()
 def collect_batch(
     items: Iterable[Item],
     *,
@@ -301,8 +301,8 @@ def write_import(folder: Path, batch: Batch, assay_version: str, progress: Progr
         "sources": [{"name": s.name, "sha256": s.sha256, "size_bytes": s.size_bytes} for s in batch.sources],
     }
     (folder / IMPORT_FILE).write_bytes(msgspec.json.format(msgspec.json.encode(facts), indent=2) + b"\n")
-    with ThreadPoolExecutor(1) as aside, connection() as opened:
-        packed = aside.submit(
+    with ThreadPoolExecutor(1) as compressor, connection() as opened:
+        packed = compressor.submit(
             _write_sources, folder / "source", batch.sources, progress
         )  # compression releases the interpreter lock
         coding = Coding()
@@ -318,11 +318,11 @@ def write_import(folder: Path, batch: Batch, assay_version: str, progress: Progr
 def _registered(opened: DuckDBPyConnection, batch: Batch, coding: Coding) -> str:
     """Register a batch's runs with DuckDB; return the query for their rows."""
     runs, parts = list(batch.runs), []
-    for number, placed in enumerate(batch.rows):
+    for number, stored in enumerate(batch.rows):
         try:
-            parts.append(register_rows(opened, f"rows_{number}", placed, batch.import_id, coding))
+            parts.append(register_rows(opened, f"rows_{number}", stored, batch.import_id, coding))
         except DuplicateColumnError:
-            runs += placed.runs()
+            runs += stored.runs()
     if runs or not parts:
         opened.register("imported", rows_of(runs, batch.import_id, coding))
         parts.append("SELECT * FROM imported")
@@ -365,11 +365,12 @@ class _ImportRecord(msgspec.Struct):
 def summary_of(bundle: Path, in_place_of: Sequence[str] = ()) -> ImportSummary:
     """Return the summary of a stored import. Raises :class:`RepositoryError` if it is damaged.
 
-    Also raises it if the import should replace other imports but lacks their runs, because it was made independently.
+    ``in_place_of``: imports that it should replace. Raises :class:`RepositoryError` if there are any, because the
+    stored import lacks the runs that they contain.
     """
     if in_place_of:
         raise RepositoryError(
-            "this was imported before, with the imports that it should replace, and has only the differences",
+            "these files were imported before without --replace, so this import lacks the runs of the earlier imports",
             where=str(bundle),
             hint="delete this folder and import again with --replace",
         )
@@ -431,8 +432,8 @@ def imports_of_files(bundles: Path, format_name: str, sources: Sequence[SourceFi
     wanted = {source.sha256 for source in sources}
     return [
         import_id
-        for import_id, taken in _imports_of(bundles, format_name)
-        if any(source.get("sha256") in wanted for source in taken)
+        for import_id, files in _imports_of(bundles, format_name)
+        if any(file.get("sha256") in wanted for file in files)
     ]
 
 
@@ -453,8 +454,8 @@ def imports_of_file_names(bundles: Path, format_name: str, sources: Sequence[Sou
     names = {source.name for source in sources}
     return [
         import_id
-        for import_id, taken in _imports_of(bundles, format_name)
-        if taken and {source.get("name") for source in taken} <= names
+        for import_id, files in _imports_of(bundles, format_name)
+        if files and {file.get("name") for file in files} <= names
     ]
 
 
@@ -481,19 +482,19 @@ def ids_in(bundle: Path) -> set[str]:
     return {run_id for (run_id,) in rows}
 
 
-def imported_tasks(bundle: Path, run_id: str, reading: Reading = connection) -> list[TaskAttempt]:
+def imported_tasks(bundle: Path, run_id: str, connect: ConnectionFactory = connection) -> list[TaskAttempt]:
     """Return one run's task attempts; empty without tasks."""
-    return [TaskAttempt(*row) for row in _rows_of_run(bundle / TASKS_FILE, run_id, list(queries.TASK_COLUMNS), reading)]
+    return [TaskAttempt(*row) for row in _rows_of_run(bundle / TASKS_FILE, run_id, list(queries.TASK_COLUMNS), connect)]
 
 
-def imported_trace(bundle: Path, run_id: str, reading: Reading = connection) -> Trace:
+def imported_trace(bundle: Path, run_id: str, connect: ConnectionFactory = connection) -> Trace:
     """Return one run's trace; empty without a trace."""
-    rows = _rows_of_run(bundle / TRACE_FILE, run_id, list(queries.TRACE_COLUMNS), reading)
+    rows = _rows_of_run(bundle / TRACE_FILE, run_id, list(queries.TRACE_COLUMNS), connect)
     return Trace(*(list(column) for column in zip(*rows, strict=True))) if rows else Trace()
 
 
-def _rows_of_run(path: Path, run_id: str, names: Sequence[str], reading: Reading) -> list[tuple[Any, ...]]:
+def _rows_of_run(path: Path, run_id: str, names: Sequence[str], connect: ConnectionFactory) -> list[tuple[Any, ...]]:
     if not path.exists():
         return []
-    with reading() as opened:
+    with connect() as opened:
         return opened.execute(queries.rows_of_run(names), [str(path.absolute()), run_id]).fetchall()

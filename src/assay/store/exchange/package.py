@@ -115,7 +115,7 @@ def _add(archive: tarfile.TarFile, name: str, content: Path | bytes) -> str:
 def opened_package(path: Path, scratch: Path) -> Iterator[Repository]:
     """Unpack a package into a folder in ``scratch``, check its checksums, and yield its repository.
 
-    Raises :class:`RepositoryError` for anything but an intact package.
+    Raises :class:`RepositoryError` if the file is no package or a damaged one.
     """
     with staging(scratch, "package") as folder:
         try:
@@ -129,26 +129,27 @@ def opened_package(path: Path, scratch: Path) -> Iterator[Repository]:
             raise RepositoryError(f"this is not a package, or it is truncated: {error}", where=str(path)) from error
         except OSError as error:
             raise RepositoryError(f"it can't be unpacked: {error.strerror}", where=str(path)) from error
-        tops = [entry for entry in folder.iterdir() if (entry / FOLDER / MARKER).is_file()]
-        if len(tops) != 1:
+        folders = [entry for entry in folder.iterdir() if (entry / FOLDER / MARKER).is_file()]
+        if len(folders) != 1:
             raise RepositoryError(
                 "the package holds no repository", where=str(path), hint="`assay report --bundle` makes such a file"
             )
-        _check(tops[0], path)
-        yield Repository.open(tops[0] / FOLDER)
+        _check_checksums(folders[0], path)
+        yield Repository.open(folders[0] / FOLDER)
 
 
-def _check(top: Path, path: Path) -> None:
+def _check_checksums(folder: Path, path: Path) -> None:
+    """Raise :class:`RepositoryError` if files of the unpacked ``folder`` are missing, unlisted or changed."""
     try:
-        lines = (top / SUMS_FILE).read_text(encoding="utf-8").splitlines()
+        lines = (folder / SUMS_FILE).read_text(encoding="utf-8").splitlines()
     except (OSError, UnicodeDecodeError) as error:
         raise RepositoryError(f"its {SUMS_FILE} can't be read: {error}", where=str(path)) from error
     digests = {name: digest for digest, _, name in (line.partition("  ") for line in lines)}
-    files = {str(file.relative_to(top)) for file in top.rglob("*") if file.is_file()} - {SUMS_FILE}
+    files = {str(file.relative_to(folder)) for file in folder.rglob("*") if file.is_file()} - {SUMS_FILE}
     problems = [f"{name!r} is missing" for name in sorted(digests.keys() - files)]
     problems += [f"{name!r} is not listed in {SUMS_FILE}" for name in sorted(files - digests.keys())]
     for name in [] if problems else sorted(files):
-        if file_sha256(top / name) != digests[name]:
+        if file_sha256(folder / name) != digests[name]:
             problems.append(f"{name!r} does not match its checksum")
     if problems:
         raise RepositoryError(problems[0], where=str(path), hint="it was damaged or changed in transit: fetch it again")

@@ -261,16 +261,16 @@ class Remote:
         again = "the same command resumes where this one ended"
         match error:
             case httpx.ConnectError():
-                words, again = _connection_error_text(str(error))
+                message, again = _connection_error_text(str(error))
             case httpx.TimeoutException():
                 return self._slow()
             case httpx.TransportError():
-                words = f"the connection broke: {error}"
+                message = f"the connection broke: {error}"
                 if isinstance(error, httpx.RemoteProtocolError) and self.url.startswith("http:"):
                     again = f"this server may accept only https: try https{self.url.removeprefix('http')}"
             case _:
-                words = f"the request failed: {error}"
-        return RepositoryError(words, where=self.url, hint=again)
+                message = f"the request failed: {error}"
+        return RepositoryError(message, where=self.url, hint=again)
 
     def _refuse(self, answer: httpx.Response) -> None:
         if answer.status_code in (200, 201):

@@ -126,9 +126,9 @@ def receive(repository: Repository, bundle_id: str, tar: BinaryIO, *, bytes_max:
             bundle.mkdir()
             unpack(tar, bundle, bytes_max=bytes_max)
             _check(scratch, bundle)
-            if words := signature_problem(repository.folders, bundle):
+            if message := signature_problem(repository.folders, bundle):
                 raise RefusedBundleError(
-                    words, where=bundle_id, hint="`assay sign` signs, with a key that is listed there"
+                    message, where=bundle_id, hint="`assay sign` signs, with a key that is listed there"
                 )
             return repository.place_copy(bundle)
     except OSError as error:
@@ -222,6 +222,6 @@ def _check(scratch: Repository, bundle: Path) -> None:
         intact = bool(runs) and (is_import(bundle) or [run.run_id for run in runs] == [bundle.name])
     if not intact:
         raise RefusedBundleError("its runs can't be read", where=bundle.name, hint="send it from an intact copy")
-    words = next((words for run in runs if (words := out_of_range(run))), None) or table_out_of_range(scratch.table())
-    if words:
-        raise RefusedBundleError(words, where=bundle.name, hint="assay does not write values like this")
+    message = next(filter(None, map(out_of_range, runs)), None) or table_out_of_range(scratch.table())
+    if message:
+        raise RefusedBundleError(message, where=bundle.name, hint="assay does not write values like this")

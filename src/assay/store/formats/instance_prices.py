@@ -108,8 +108,8 @@ def parse_instance_prices(
     if region not in regions:
         raise FormatError(unknown("region", region, sorted(filter(None, regions))), where=name)
     if unpriced := [wanted for wanted, values in prices.items() if not values]:
-        words = f"no {'spot' if spot else 'on-demand'} price in {region} for: {', '.join(unpriced)}"
-        raise FormatError(words, where=name)
+        message = f"no {'spot' if spot else 'on-demand'} price in {region} for: {', '.join(unpriced)}"
+        raise FormatError(message, where=name)
     return InstancePrices(prices, date)
 
 

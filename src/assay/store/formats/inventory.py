@@ -231,8 +231,8 @@ def read_hadoop_hosts(folder: Path) -> HadoopHosts:
         raise FormatError("no Hadoop settings were found", where=str(folder), hint=hint)
     services = [word for word in re.split(r"[,\s]+", settings.get("dfs.nameservices", "")) if word]
     if len(services) > 1:
-        words = f"its HDFS is federated ({', '.join(services)}), which assay does not support"
-        raise FormatError(words, where=str(folder), hint="name the hosts of one name service by hand")
+        message = f"its HDFS is federated ({', '.join(services)}), which assay does not support"
+        raise FormatError(message, where=str(folder), hint="name the hosts of one name service by hand")
     default = re.match(r"hdfs://([^/:]+)", settings.get("fs.defaultFS", settings.get("fs.default.name", "")))
     hosts = [default[1]] if default and default[1] not in services else []
     hosts += [value.split(":")[0] for name, value in settings.items() if _MASTER_KEYS.fullmatch(name)]

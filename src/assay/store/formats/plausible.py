@@ -1,4 +1,4 @@
-"""Limits of plausible values in foreign files; a value beyond them is damage."""
+"""Limits of plausible values in foreign files; a value beyond them is an error in the file."""
 
 from typing import Final
 

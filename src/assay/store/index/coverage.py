@@ -7,10 +7,10 @@ from pathlib import Path
 
 from assay.store.bundles.bundle import TASKS_FILE, TRACE_FILE, is_import
 from assay.store.index.index import bundle_names
-from assay.store.index.tables import Reading
+from assay.store.index.tables import ConnectionFactory
 
 
-def traced_runs(bundles: Path, reading: Reading, *, or_tasks: bool = False) -> set[str]:
+def traced_runs(bundles: Path, connect: ConnectionFactory, *, or_tasks: bool = False) -> set[str]:
     """Return the ids of the runs that have a trace; with ``or_tasks``, a trace or task attempts."""
     run_ids, imports = set(), []
     for name in bundle_names(bundles):
@@ -22,7 +22,7 @@ def traced_runs(bundles: Path, reading: Reading, *, or_tasks: bool = False) -> s
         elif present or (bundle / "trace").is_dir():
             run_ids.add(name)
     if imports:
-        with reading() as opened:
+        with connect() as opened:
             for path in imports:
                 rows = opened.execute("SELECT DISTINCT run_id FROM read_parquet(?)", [str(path.absolute())]).fetchall()
                 run_ids |= {str(run_id) for (run_id,) in rows}

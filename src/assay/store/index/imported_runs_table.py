@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from duckdb import DuckDBPyConnection
 
 _FIELDS = tuple(run_field.name for run_field in dataclasses.fields(Run))
-_SHARE = 4
+_ROWS_PER_VALUE_MIN = 4
 """Minimum mean number of rows per distinct value. Values with fewer rows are stored in the rows, not looked up."""
 
 
@@ -80,16 +80,16 @@ _Part = str | Shared | _Sql
 """A part of a text: a constant of all rows, a shared value by code, or a separate value of each row."""
 
 
-def register_rows(opened: DuckDBPyConnection, name: str, placed: StoredRows, bundle: str, coding: Coding) -> str:
+def register_rows(opened: DuckDBPyConnection, name: str, stored: StoredRows, bundle: str, coding: Coding) -> str:
     """Register runs with DuckDB, add their codes to ``coding``, and return the query for their rows.
 
     ``name`` is the name for temporary tables. Raises
     :class:`~assay.analysis.statistics.runs.imported_rows.DuplicateColumnError`.
     """
-    rows = placed.rows
+    rows = stored.rows
     numbered = _numbered(rows, coding)
     ids = np.array(rows.keys, dtype=object)
-    columns = _Columns(opened, name, {"run_id": ids, "position": placed.positions})
+    columns = _Columns(opened, name, {"run_id": ids, "position": stored.positions})
     texts = {
         "run_id": "rows.run_id",
         "bundle": queries.quoted(bundle),
@@ -103,8 +103,8 @@ def register_rows(opened: DuckDBPyConnection, name: str, placed: StoredRows, bun
             texts[text] = columns.text([Shared(shared.codes, [str(value) for value in shared.values])])
     columns.columns |= numbered
     opened.register(name, columns.columns)
-    picked = [f"{texts[text]} AS {text}" for text in queries.RUN_TEXTS] + [f"rows.{column}" for column in numbered]
-    return queries.rows_with_pieces(picked, name, columns.joins)
+    selected = [f"{texts[text]} AS {text}" for text in queries.RUN_TEXTS] + [f"rows.{column}" for column in numbered]
+    return queries.rows_with_pieces(selected, name, columns.joins)
 
 
 def _numbered(rows: ImportedRows, coding: Coding) -> dict[str, Any]:
@@ -198,12 +198,12 @@ class _Columns:
 
     def _expression(self, part: _Part) -> str:
         if isinstance(part, Shared):
-            if len(part.values) > 1 and len(part.values) * _SHARE > len(part.codes):
+            if len(part.values) > 1 and len(part.values) * _ROWS_PER_VALUE_MIN > len(part.codes):
                 return self.column(np.array(part.values, dtype=object)[part.codes].tolist())
-            return self._looked_up(part)
+            return self._join(part)
         return part if isinstance(part, _Sql) else queries.quoted(part)
 
-    def _looked_up(self, shared: Shared) -> str:
+    def _join(self, shared: Shared) -> str:
         number = len(self.joins)
         self.columns[f"k{number}"] = shared.codes
         self.opened.execute(queries.pieces(f"{self.name}_{number}"), [list(shared.values)])

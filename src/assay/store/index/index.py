@@ -28,7 +28,7 @@ from assay.store.index import queries
 from assay.store.index.index_builder import IndexBuilder, index_files, index_name
 from assay.store.index.index_cache import IndexCache, IndexFile, IndexFiles
 from assay.store.index.runs_file import decode_environment, decode_run, load_table, read_coding
-from assay.store.index.tables import Reading, connection
+from assay.store.index.tables import ConnectionFactory, connection
 from assay.workloads.catalogue import known_name
 
 if TYPE_CHECKING:
@@ -69,7 +69,7 @@ class Index:
 
     folders: Folders
     problems: list[BundleProblem] = field(default_factory=list)
-    reading: Reading = connection
+    connect: ConnectionFactory = connection
     cache: IndexCache = field(default_factory=IndexCache)
     temporary: TemporaryFolders = field(default_factory=TemporaryFolders)
     """Holds the last file of the index when the repository can't be written."""
@@ -163,7 +163,7 @@ class Index:
     @contextmanager
     def _opened(self, source: str) -> Iterator[tuple[DuckDBPyConnection, IndexFiles]]:
         """Yield a connection and the files of the index whose last file is ``source``."""
-        with self.reading() as opened:
+        with self.connect() as opened:
             files = self.cache.files.get(source)
             if files is None and (last := self._located(source)) is not None:
                 with suppress(RepositoryError):
@@ -266,7 +266,7 @@ class Index:
             return self._answer_from(self._current(rebuild=True), query)
 
     def _answer_from(self, last: Path, query: Callable[[DuckDBPyConnection, IndexFiles], Queried]) -> Queried:
-        with self.reading() as opened:
+        with self.connect() as opened:
             return query(opened, IndexFiles.of(opened, last, self.folders.index))
 
     def _current(self, *, rebuild: bool = False) -> Path:

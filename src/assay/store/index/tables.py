@@ -22,10 +22,11 @@ if TYPE_CHECKING:
     from duckdb import DuckDBPyConnection
 
 
-Reading = Callable[[], "AbstractContextManager[DuckDBPyConnection]"]
+ConnectionFactory = Callable[[], "AbstractContextManager[DuckDBPyConnection]"]
 """Returns a connection: :func:`connection`, or the method of a :class:`DuckDBReader`."""
 _OFFLINE: Mapping[str, str | bool | int | float | list[str]] = {
-    f"auto{step}_known_extensions": False for step in ("install", "load")
+    "autoinstall_known_extensions": False,
+    "autoload_known_extensions": False,
 }
 """Settings with which DuckDB neither downloads nor loads extensions by itself."""
 
@@ -125,10 +126,10 @@ def add_columns(
 
 
 def write_table(
-    path: Path, kinds: Mapping[str, str], columns: Sequence[Sequence[Any]], reading: Reading = connection
+    path: Path, kinds: Mapping[str, str], columns: Sequence[Sequence[Any]], connect: ConnectionFactory = connection
 ) -> None:
     """Write ``columns`` of equal length, in the order of ``kinds``, as one Parquet file."""
-    with reading() as opened:
+    with connect() as opened:
         add_columns(opened, "rows", kinds, columns)
         opened.table("rows").write_parquet(str(path.absolute()), compression="zstd")
 
@@ -149,9 +150,11 @@ def write_blocks(path: Path, kinds: Mapping[str, str], blocks: Iterable[Sequence
         part.unlink()
 
 
-def read_table(paths: Sequence[Path], kinds: Mapping[str, str], reading: Reading = connection) -> list[list[Any]]:
+def read_table(
+    paths: Sequence[Path], kinds: Mapping[str, str], connect: ConnectionFactory = connection
+) -> list[list[Any]]:
     """Return the columns of Parquet files in the order of ``kinds``, with the rows of one file after the other."""
-    with reading() as opened:
+    with connect() as opened:
         rows = opened.execute(queries.selected(kinds), [[str(path.absolute()) for path in paths]]).fetchall()
     return [list(column) for column in zip(*rows, strict=True)] or [[] for _ in kinds]
 
@@ -171,11 +174,11 @@ def check_table(opened: DuckDBPyConnection, path: Path, kinds: Mapping[str, str]
 
     try:
         columns = opened.execute(queries.selected(kinds), [[str(path.absolute())]]).description or []
-        odd = [
+        mismatched = [
             name for (name, kind, *_), wanted in zip(columns, kinds.values(), strict=True) if not _fits(kind, wanted)
         ]
-        if odd:
-            raise RepositoryError(f"this is not a table of assay: its column {odd[0]} has another type")
+        if mismatched:
+            raise RepositoryError(f"this is not a table of assay: its column {mismatched[0]} has another type")
         opened.execute(queries.every_value(kinds), [[str(path.absolute())]])
     except duckdb.Error as error:
         raise RepositoryError("this is not a table of assay, or it is damaged") from error

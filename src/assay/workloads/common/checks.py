@@ -56,8 +56,8 @@ def read_by_counter(outcome: Outcome, least_bytes: int) -> Check:
 
 def unfinished_check(name: str, program: str, outcome: Outcome | None) -> Check:
     """Return the failed check ``name``: ``program``, which performs it, did not run to its end."""
-    words = " | ".join(outcome.error_lines()) if outcome else "it was not started"
-    return Check(name, False, f"{program} could not run: {words}")
+    message = " | ".join(outcome.error_lines()) if outcome else "it was not started"
+    return Check(name, False, f"{program} could not run: {message}")
 
 
 def no_output_check(outcome: Outcome) -> Check:

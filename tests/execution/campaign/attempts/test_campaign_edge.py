@@ -48,10 +48,10 @@ def cluster(tmp_path: Path) -> Cluster:
 async def test_no_host_but_the_edge_node_is_connected_to(cluster: Cluster) -> None:
     async with AsyncExitStack() as stack:
         assert list(await connect(cluster, stack)) == ["node"]
-    assert [node.name for node in cluster.entered] == ["node"]
+    assert [node.name for node in cluster.login_nodes] == ["node"]
     assert cluster.attached is not None
     every = replace(cluster, attached=replace(cluster.attached, only_edge=False))
-    assert len(every.entered) == 3
+    assert len(every.login_nodes) == 3
 
 
 async def test_the_cache_of_an_edge_node_without_data_is_not_dropped(cluster: Cluster) -> None:

@@ -104,9 +104,9 @@ async def test_work_ends_as_it_would_while_all_is_well(tmp_path: Path, daemon: s
     finally:
         await monitor.stop()
     (seen,) = monitor.seen
-    assert seen.looks >= 2
+    assert seen.checks >= 2
     assert (seen.daemons, seen.stuck, seen.devices) == ({}, (), [])
-    assert seen.cpu_s / seen.looks < 0.1, "most of it is Python's start"
+    assert seen.cpu_s / seen.checks < 0.1, "most of it is Python's start"
 
 
 @pytest.mark.slow
@@ -130,11 +130,11 @@ async def test_a_silent_peer_counts_in_a_lab_or_after_it_answered_once(lab: bool
     watch = await NodeWatch.start(
         LocalTransport("here"), WatchOptions(peers={"here too": "127.0.0.1", "nowhere": NOWHERE}, shared=lab)
     )
-    while watch.seen.looks < 3:
-        await watch.look(5)
+    while watch.seen.checks < 3:
+        await watch.next_check(5)
     await watch.end()
     assert watch.seen.silent_checks.keys() == silent_checks
-    assert all(looks >= 2 for looks in watch.seen.silent_checks.values())
+    assert all(checks >= 2 for checks in watch.seen.silent_checks.values())
 
 
 @pytest.mark.slow
@@ -142,14 +142,14 @@ async def test_two_nodes_without_a_path_end_the_work_but_not_while_one_of_them_i
     watches = {name: await NodeWatch.start(LocalTransport(name), WatchOptions()) for name in ("worker1", "worker2")}
     monitor = HealthMonitor(watches, cast(Engine, ObservedRun({})), None)
     try:
-        for looks in range(1, SILENT_CHECKS_MIN):
-            watches["worker1"].seen.take(line(silent_checks={"worker2": looks}), 1e9)
+        for checks in range(1, SILENT_CHECKS_MIN):
+            watches["worker1"].seen.take(line(silent_checks={"worker2": checks}), 1e9)
         assert monitor._pair_error() is None
         watches["worker1"].seen.take(line(silent_checks={"worker2": SILENT_CHECKS_MIN}), 1e9)
         error = monitor._pair_error()
         assert isinstance(error, HostError)
         assert error.message == "packets between worker1 and worker2 are lost, in one direction at least"
-        watches["worker2"].heard_s -= 60
+        watches["worker2"].last_check_s -= 60
         assert monitor._pair_error() is None
     finally:
         await monitor.stop()
@@ -227,7 +227,9 @@ async def test_a_removed_node_is_reported_as_removed_and_not_as_a_lost_connectio
         await monitor.stop()
 
 
-def looks(namespace: str, directories: Mapping[str, str], *between: Sequence[str], **more: object) -> NodeObservations:
+def watched(
+    namespace: str, directories: Mapping[str, str], *between: Sequence[str], **more: object
+) -> NodeObservations:
     """Run the watch in a network namespace, with a command before each further look; return what was seen."""
     options = {
         "interval_s": 0.3,
@@ -271,11 +273,11 @@ def namespace() -> Iterator[str]:
 @pytest.mark.slow
 def test_a_link_that_was_down_for_a_moment_is_seen_and_spoils_the_run(namespace: str) -> None:
     switch = ["ip", "-n", namespace, "link", "set", "far"]
-    assert looks(namespace, {}, ["true"]).links == {}
-    seen = looks(namespace, {}, [*switch, "down"], [*switch, "up"])
+    assert watched(namespace, {}, ["true"]).links == {}
+    seen = watched(namespace, {}, [*switch, "down"], [*switch, "up"])
     assert seen.links["eth0"].message == "the link eth0 of worker1 was down (its carrier changed 2 times)"
     assert seen.down["eth0"] == 0
-    assert looks(namespace, {}, [*switch, "down"]).down["eth0"] == 2
+    assert watched(namespace, {}, [*switch, "down"]).down["eth0"] == 2
 
 
 @pytest.mark.root
@@ -285,10 +287,10 @@ def test_a_peer_counts_as_silent_until_it_answers_again(namespace: str, lab: boo
     loopback = ["ip", "-n", namespace, "link", "set", "lo"]
     subprocess.run([*loopback, "up"], check=True)
     peers = {"peers": {"worker2": "127.0.0.1"}, "shared": lab}
-    assert looks(namespace, {}, ["true"], **peers).silent_checks == {}
+    assert watched(namespace, {}, ["true"], **peers).silent_checks == {}
     later = [["true"]] * 6  # lines of before a change are read after it
     gone = [*later, [*loopback, "down"], *later]
-    seen = looks(namespace, {}, *gone, [*loopback, "up"], *later, **peers)
+    seen = watched(namespace, {}, *gone, [*loopback, "up"], *later, **peers)
     assert (seen.silent_checks, list(seen.cut)) == ({}, ["worker2"])
 
 
@@ -298,7 +300,7 @@ def test_a_device_that_fills_up_is_seen_even_when_it_is_empty_again(namespace: s
     subprocess.run(["mount", "-t", "tmpfs", "-o", "size=8m", "assay", str(tmp_path)], check=True)
     try:
         fill = ["fallocate", "-l", "8m", str(tmp_path / "fill")]
-        seen = looks(namespace, {"hdd1": str(tmp_path)}, fill, ["rm", str(tmp_path / "fill")])
+        seen = watched(namespace, {"hdd1": str(tmp_path)}, fill, ["rm", str(tmp_path / "fill")])
     finally:
         subprocess.run(["umount", str(tmp_path)], check=True)
     assert [change.message for change in seen.low.values()] == ["hdd1 of worker1 was full"]

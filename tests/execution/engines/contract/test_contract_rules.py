@@ -25,18 +25,18 @@ def test_each_default_is_listed_once_with_its_reason(subject: Subject) -> None:
 def test_short_setting_names_are_no_parameters_and_parameters_are_unchanged(subject: Subject) -> None:
     rules = subject.kind.rules
     assert rules.parameters(subject.base) == dict(subject.base)
-    assert not set(rules.words) & {name for names in rules.words.values() for name in names}
+    assert not set(rules.shorthands) & {name for names in rules.shorthands.values() for name in names}
 
 
 def test_a_setting_for_several_parameters_is_one_factor_and_no_further_difference(subject: Subject) -> None:
-    """A short word for several parameters is shown by its level: it is neither another factor nor a difference."""
-    for word, names in subject.kind.rules.words.items():
+    """A shorthand is shown by its level, and its parameters are neither another factor nor a difference."""
+    for shorthand, names in subject.kind.rules.shorthands.items():
         runs = [
-            make_run(number, layout="SSD", levels={word: level}, parameters=dict.fromkeys(names, level))
+            make_run(number, layout="SSD", levels={shorthand: level}, parameters=dict.fromkeys(names, level))
             for number, level in enumerate(("one", "other"))
         ]
-        assert list(factors_of(runs)) == [word]
-        assert matching_factors(runs[0], word) == matching_factors(runs[1], word)
+        assert list(factors_of(runs)) == [shorthand]
+        assert matching_factors(runs[0], shorthand) == matching_factors(runs[1], shorthand)
 
 
 def test_a_completed_configuration_keeps_the_given_values(subject: Subject) -> None:

@@ -33,7 +33,7 @@ from assay.store.formats.aloja import codes
 def test_disk_codes_give_the_kind_and_number_of_devices_for_data(
     code: str, words: str | None, devices: dict[str, int] | None
 ) -> None:
-    assert codes.layout_words(code) == words
+    assert codes.layout_description(code) == words
     assert devices_of_code(code) == (devices or {})
 
 

@@ -196,7 +196,7 @@ def test_tasks_of_the_preparation_and_of_other_times_are_left_and_counted(tmp_pa
     assert len(runs[FIRST].tasks) == 3
     assert sorted(item.why for item in left) == [
         "JOB_tasks: rows that are outside their run: 1",
-        "JOB_tasks: rows that ended before their run began (its preparation, or another's): 2",
+        "JOB_tasks: rows that ended before their run began (in preparation or another run): 2",
     ]
 
 

@@ -58,7 +58,7 @@ def environment_warnings(left: HostValues, right: HostValues) -> list[CodedWarni
         sentences.append(f"{path} was not the same in all runs: {what}")
     if len(differing) > _NAMES_MAX:
         sentences.append(f"{len(differing) - _NAMES_MAX} more recorded facts about the hosts differ")
-    return [CodedWarning(WarningCode.HOSTS_DIFFER, words) for words in sentences]
+    return [CodedWarning(WarningCode.HOSTS_DIFFER, message) for message in sentences]
 
 
 def differing_facts(sides: Sequence[Sequence[Run]]) -> dict[str, tuple[tuple[str, ...], ...]]:
@@ -91,8 +91,8 @@ def cpu_warnings(runs: Sequence[Run]) -> list[CodedWarning]:
     limited = sum(was_cpu_limited(run) for run in runs)
     if not limited:
         return []
-    words = (
+    message = (
         f"CPU was the limit in {limited} of {len(runs)} runs: the devices' difference may be larger than the ratio "
         "shows"
     )
-    return [CodedWarning(WarningCode.CPU_LIMIT, words)]
+    return [CodedWarning(WarningCode.CPU_LIMIT, message)]

@@ -121,7 +121,7 @@ def _cache_warnings(used: Sequence[Run], dropped: int) -> tuple[CodedWarning, ..
         warnings.append(f"{which} runs are warm: part of the data came from memory, not from the devices")
     if unknown:
         warnings.append(f"whether caches were cold is not known for {unknown} of {len(used)} runs")
-    return tuple(CodedWarning(WarningCode.CACHES, words) for words in warnings)
+    return tuple(CodedWarning(WarningCode.CACHES, message) for message in warnings)
 
 
 def _contexts(matched: MatchedGroups, examples: Sequence[int]) -> list[str]:

@@ -85,7 +85,7 @@ def simulation_table(run: Run) -> TextTable:
     low, high = run.metrics.get(SIMULATED_LOW_S), run.metrics.get(SIMULATED_HIGH_S)
     notes = [f"90 % interval of the run time: {tenths(low)} to {tenths(high)} s"] if low and high else []
     notes.append(f"profile {facts.get('profile')}: {facts.get('learned')}; seed {facts.get('seed')}")
-    return TextTable("simulated", notes=(*notes, *(str(words) for words in facts.get("assumptions", ()))))
+    return TextTable("simulated", notes=(*notes, *(str(assumption) for assumption in facts.get("assumptions", ()))))
 
 
 def cold_text(run: Run) -> str:
@@ -235,9 +235,9 @@ def data_table(detail: RunDetail) -> TextTable:
     spilled = None if f.spilled_records is None else f"{f.spilled_records:,} records"
     if spilled and f.spill_ratio is not None:
         spilled += f", {f.spill_ratio:.2f} × the map output"
-    placed = None
+    locality = None
     if f.node_local_share is not None:
-        placed = (
+        locality = (
             f"{f.maps_node_local or 0:,} on a node with the data, {f.maps_rack_local or 0:,} in its rack, "
             f"{f.maps_off_rack or 0:,} elsewhere"
         )
@@ -251,7 +251,7 @@ def data_table(detail: RunDetail) -> TextTable:
         "shuffled": None if f.shuffle_bytes is None else format_bytes(f.shuffle_bytes),
         "written to HDFS": None if f.hdfs_write_bytes is None else format_bytes(f.hdfs_write_bytes) + copies,
         "spilled": spilled,
-        "maps ran": placed,
+        "maps ran": locality,
         "CPU time": None if not cpu_s else format_duration(cpu_s),
         "collecting garbage": None
         if gc_s is None
@@ -310,7 +310,7 @@ def purposes_table(detail: RunDetail) -> TextTable:
     rows = []
     for purpose in order:
         t = measured[purpose].transfers if purpose in measured else Transfers()
-        wanted = demands.get(purpose)
+        demand = demands.get(purpose)
         rows.append(
             (
                 _PURPOSES[purpose],
@@ -318,8 +318,8 @@ def purposes_table(detail: RunDetail) -> TextTable:
                 size(t.read_request_bytes),
                 size(t.write_bytes),
                 size(t.write_request_bytes),
-                size(wanted.read_bytes if wanted else None),
-                size(wanted.write_bytes if wanted else None),
+                size(demand.read_bytes if demand else None),
+                size(demand.write_bytes if demand else None),
             )
         )
     headers = ("purpose", "read", "B/request", "written", "B/request", "requested: read", "written")
@@ -352,8 +352,8 @@ def nodes_table(detail: RunDetail) -> TextTable:
         )
         for node in detail.nodes
     )
-    words = {"cpu_imbalance": "CPU", "disk_imbalance": "disks", "nic_imbalance": "network"}
-    uneven = ", ".join(f"{words[name]} {value:.2f}" for name, value in detail.imbalances.items())
+    titles = {"cpu_imbalance": "CPU", "disk_imbalance": "disks", "nic_imbalance": "network"}
+    uneven = ", ".join(f"{titles[name]} {value:.2f}" for name, value in detail.imbalances.items())
     notes = (f"Busiest worker / mean of the workers: {uneven}.",) if uneven else ()
     headers = ("node", "attempts", "CPU (s)", "disk read", "disk written", "received", "sent")
     return TextTable("nodes", headers, rows, notes)

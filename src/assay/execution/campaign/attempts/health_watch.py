@@ -125,7 +125,7 @@ class HealthMonitor:
 
     async def final_check(self) -> None:
         """Check every node once more: the cause of a failure may become visible only after the failure."""
-        await asyncio.gather(*(watch.look(INTERVAL_S + ANSWER_S) for watch in self._watches.values()))
+        await asyncio.gather(*(watch.next_check(INTERVAL_S + ANSWER_S) for watch in self._watches.values()))
 
     async def stop(self) -> None:
         """End all watches."""
@@ -153,8 +153,8 @@ class HealthMonitor:
         """Return the lab's health problem as an error; None if no problem appears within ``wait_s``."""
         until_s = time.monotonic() + wait_s
         while self._lab:
-            if words := await asyncio.to_thread(self._lab.health_check):
-                return LabError(words)
+            if message := await asyncio.to_thread(self._lab.health_check):
+                return LabError(message)
             if time.monotonic() >= until_s:
                 break
             await asyncio.sleep(_POLL_S)
@@ -162,19 +162,19 @@ class HealthMonitor:
 
     async def _host_error(self, watch: NodeWatch) -> AssayError | None:
         """Return an error if a host is unreachable: its checks have stopped and it does not answer a command."""
-        silent_s = time.monotonic() - watch.heard_s
+        silent_s = time.monotonic() - watch.last_check_s
         if watch.lost is None and silent_s < SILENT_S:
             return None
         if await _answers(watch.transport):
-            watch.heard_s = time.monotonic()  # only the watch is late or ended; the host answers
+            watch.last_check_s = time.monotonic()  # only the watch is late or ended; the host answers
             return None
         # A stopping node loses its connection before its last processes end, so the lab may report it a moment later.
         if error := await self._lab_error(0.0 if watch.lost is None else GONE_S):
             return error
         watch.transport.abandon()
         name = watch.transport.name
-        words = f"{name} does not answer: its last check was {silent_s:.0f} s ago"
-        return HostError(words if watch.lost is None else f"{name} is out of reach: {watch.lost.message}")
+        message = f"{name} does not answer: its last check was {silent_s:.0f} s ago"
+        return HostError(message if watch.lost is None else f"{name} is out of reach: {watch.lost.message}")
 
     def _pair_error(self) -> HostError | None:
         """Return an error if two nodes can't reach each other, although assay can reach both."""
@@ -182,11 +182,11 @@ class HealthMonitor:
         reachable = {
             name
             for name, watch in self._watches.items()
-            if now_s - watch.heard_s < REACHABLE_AGE_MAX_S and not watch.lost
+            if now_s - watch.last_check_s < REACHABLE_AGE_MAX_S and not watch.lost
         }
         for watch in self._watches.values():
-            for peer, looks in watch.seen.silent_checks.items():
-                if looks >= SILENT_CHECKS_MIN and {watch.seen.node, peer} <= reachable:
+            for peer, checks in watch.seen.silent_checks.items():
+                if checks >= SILENT_CHECKS_MIN and {watch.seen.node, peer} <= reachable:
                     return HostError(contact_losses(self.seen)[0].message)
         return None
 
@@ -197,20 +197,20 @@ class HealthMonitor:
             return None
         try:
             async with asyncio.timeout(ENGINE_ANSWER_S):
-                words = await self._engine.health_check() or ""
+                message = await self._engine.health_check() or ""
         except TimeoutError:
-            words = f"{self._engine.facts.name} does not answer"
+            message = f"{self._engine.facts.name} does not answer"
         except AssayError as error:
-            words = error.message
+            message = error.message
         self._engine_checked_s = time.monotonic()
-        before, self._engine_message = self._engine_message, words
-        return EngineError(words) if words and before else None
+        before, self._engine_message = self._engine_message, message
+        return EngineError(message) if message and before else None
 
 
 def _link_or_device_error(observations: NodeObservations) -> AssayError | None:
     """Return an error if a link is down or a device has errors."""
-    for name, looks in observations.down.items():
-        if looks >= _DOWN_CHECKS_MIN:
+    for name, checks in observations.down.items():
+        if checks >= _DOWN_CHECKS_MIN:
             return HostError(observations.links[name].message)
     return HostError(observations.devices[0].message) if observations.devices else None
 

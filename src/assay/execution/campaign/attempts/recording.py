@@ -150,8 +150,8 @@ def _warnings(state: AttemptState, metrics: Mapping[str, float]) -> list[CodedWa
     busy = metrics.get("cpu_busy_share", 0.0)
     if busy > CPU_LIMIT_SHARE:
         limited = f"the CPU was the bottleneck: {format_percent(busy)} busy on average"
-        words = f"{limited}; differences between configurations are underestimated"
-        warnings.append(CodedWarning(WarningCode.CPU_LIMIT, words))
+        message = f"{limited}; differences between configurations are underestimated"
+        warnings.append(CodedWarning(WarningCode.CPU_LIMIT, message))
     return warnings
 
 
@@ -160,11 +160,11 @@ def cache_warnings(caches: Sequence[CacheState], cluster: Cluster, data_bytes: i
 
     Returns None for a cold run, and if no cache had to be dropped.
     """
-    entered = len(cluster.entered) == len(cluster.nodes)
-    if (is_cold(caches) is True) if caches else entered:
+    all_observed = len(cluster.login_nodes) == len(cluster.nodes)
+    if (is_cold(caches) is True) if caches else all_observed:
         return None
     reasons = sorted({state.reason for state in caches if state.reason})
-    if not entered:
+    if not all_observed:
         reasons.append("assay logs in to the edge node only")
     if cluster.placement is Placement.SSH and data_bytes:
         memory_bytes = sum(node.type.memory_bytes for node in cluster.workers)

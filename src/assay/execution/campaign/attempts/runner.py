@@ -173,9 +173,9 @@ class _ConnectedCluster:
 
         Raises HostError when a host stays unreachable, LabLostError when only a new lab would help.
         """
-        if self._health and (words := self._health.health_check() or next(iter(self._device_errors), None)):
+        if self._health and (loss := self._health.health_check() or next(iter(self._device_errors), None)):
             # An emulated disk that is lost can't be replaced.
-            raise LabLostError(words, where=self._cluster.name, hint=f"remove it: assay lab down {self._cluster.name}")
+            raise LabLostError(loss, where=self._cluster.name, hint=f"remove it: assay lab down {self._cluster.name}")
         if self._run_context is not None and await _all_answer(self._run_context.transports):
             return
         await self.close()
@@ -254,9 +254,9 @@ async def connect(cluster: Cluster, stack: AsyncExitStack) -> dict[str, Transpor
     if cluster.simulated:
         return {}
     if cluster.placement is Placement.LOCAL:
-        transports: list[Transport] = [LocalTransport(node.name) for node in cluster.entered]
+        transports: list[Transport] = [LocalTransport(node.name) for node in cluster.login_nodes]
     else:
-        addressed = [(node.name, node.address) for node in cluster.entered if node.address]
+        addressed = [(node.name, node.address) for node in cluster.login_nodes if node.address]
         results = await asyncio.gather(
             *(connect_ssh(name, address) for name, address in addressed), return_exceptions=True
         )
@@ -314,7 +314,8 @@ async def _environment(
         return Environment({"assay": {"version": __version__}})
     watcher.step("recording the environment")
     folders = {
-        node.name: [device.directory for device in node.type.devices if device.directory] for node in cluster.entered
+        node.name: [device.directory for device in node.type.devices if device.directory]
+        for node in cluster.login_nodes
     }
     captured = await asyncio.gather(
         *(capture(transports[name], java=facts.java, directories=folders[name]) for name in folders)

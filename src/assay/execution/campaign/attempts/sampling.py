@@ -35,12 +35,12 @@ def sampler_options(node: Node, cgroup: Mapping[str, str] | None) -> SamplerOpti
 
 def unobserved_workers(cluster: Cluster) -> tuple[CodedWarning, ...]:
     """Return a warning about workers that assay may not log in to; they were not observed."""
-    entered = {node.name for node in cluster.entered}
-    names = [node.name for node in cluster.workers if node.name not in entered]
+    login_names = {node.name for node in cluster.login_nodes}
+    names = [node.name for node in cluster.workers if node.name not in login_names]
     if not names:
         return ()
-    words = "not observed, because assay logs in to the edge node only: devices, links, memory and caches of "
-    return (CodedWarning(WarningCode.TRACE, words + ", ".join(names)),)
+    message = "not observed, because assay logs in to the edge node only: devices, links, memory and caches of "
+    return (CodedWarning(WarningCode.TRACE, message + ", ".join(names)),)
 
 
 async def drop_all_caches(
@@ -50,7 +50,7 @@ async def drop_all_caches(
 
     If assay may not log in to some hosts, it drops nothing: an edge node's cache holds no data.
     """
-    if len(cluster.entered) < len(cluster.nodes):
+    if len(cluster.login_nodes) < len(cluster.nodes):
         return ()
 
     async def on(name: str) -> CacheState:

@@ -73,7 +73,7 @@ def status_of(
         return RunStatus.INVALID, "; ".join(causes), FailureClass.INFRASTRUCTURE
     if isinstance(cause, LabError):  # device errors of the hosts are the consequence
         return status, why, failure_class
-    hosts = [words for words in of_hosts(state.seen) if words not in (why or "")]
+    hosts = [message for message in of_hosts(state.seen) if message not in (why or "")]
     if hosts:
         failure_class = FailureClass.INFRASTRUCTURE
     causes = [*hosts, *of_memory(state.seen), *([why] if why else [])]

@@ -9,10 +9,11 @@ import json
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from http import HTTPStatus
 from typing import Any
 from urllib.parse import quote, urlencode, urlsplit
 
-from assay.execution.engines.hadoop.jobs.rest import Endpoint
+from assay.execution.engines.hadoop.jobs.rest import Endpoint, HttpStatusError
 from assay.foundation.errors import EngineError
 from assay.model import Check, Layout, StoragePolicy, StoredFiles
 
@@ -50,21 +51,21 @@ class Hdfs:
     async def _get(self, path: str, operation: str, **options: str) -> dict[str, Any]:
         return await self.namenode.get(self._url(path, operation, **options))
 
-    async def _unless_absent(self, path: str, operation: str) -> dict[str, Any] | None:
+    async def _get_or_none(self, path: str, operation: str) -> dict[str, Any] | None:
         try:
             return await self._get(path, operation)
-        except EngineError as error:
-            if "HTTP 404" in error.message:
+        except HttpStatusError as error:
+            if error.status == HTTPStatus.NOT_FOUND:
                 return None
             raise
 
     async def exists(self, path: str) -> bool:
         """Return whether a file or folder exists at ``path``."""
-        return await self._unless_absent(path, "GETFILESTATUS") is not None
+        return await self._get_or_none(path, "GETFILESTATUS") is not None
 
     async def entries(self, path: str) -> list[FileStatus]:
         """Return the entries of a folder; none if it does not exist."""
-        answer = await self._unless_absent(path, "LISTSTATUS")
+        answer = await self._get_or_none(path, "LISTSTATUS")
         if answer is None:
             return []
         return [
@@ -107,7 +108,7 @@ class Hdfs:
         if layout.policy is None:
             return ()
         counts = sum([await self._storage_types(path) for path in paths], Counter[tuple[str, ...]]())
-        return (placed(layout.policy, counts),)
+        return (placement_check(layout.policy, counts),)
 
     async def _storage_types(self, path: str) -> Counter[tuple[str, ...]]:
         """Return the number of blocks below ``path`` by the sorted storage types of their replicas."""
@@ -156,7 +157,7 @@ class Hdfs:
         return replace(self.namenode, host=parts.hostname or "", port=parts.port or 80, tls=parts.scheme == "https")
 
 
-def placed(policy: StoragePolicy, counts: Mapping[tuple[str, ...], int]) -> Check:
+def placement_check(policy: StoragePolicy, counts: Mapping[tuple[str, ...], int]) -> Check:
     """Return the check that blocks are where ``policy`` requires; ``counts``: number of blocks by storage types.
 
     A block that LAZY_PERSIST still holds in memory passes.

@@ -1,4 +1,4 @@
-"""Hadoop's rules at plan time: words and parameters, mistakes, per-job parameters, deployments and file systems.
+"""Hadoop's rules at plan time: shorthands and parameters, mistakes, per-job parameters, deployments and file systems.
 
 Pure. In: parameters as text. Out: text and counts. Containers are computed as in YARN, replication and block size as in
 HDFS.
@@ -70,7 +70,7 @@ class HadoopRules:
         return DEFAULTS
 
     @property
-    def words(self) -> Mapping[str, tuple[str, ...]]:
+    def shorthands(self) -> Mapping[str, tuple[str, ...]]:
         """``containers``, ``compression`` and ``profile``."""
         return HADOOP_TARGETS
 
@@ -137,13 +137,13 @@ class HadoopRules:
         yield from _fixed_by_attached_cluster(cluster, written, self)
         copies = parameters.get(REPLICATION, "1")
         if int(copies) > workers:
-            words = f"{REPLICATION}: {copies} copies need {copies} workers, but {workers} are used"
-            yield Mistake((REPLICATION,), words)
+            message = f"{REPLICATION}: {copies} copies need {copies} workers, but {workers} are used"
+            yield Mistake((REPLICATION,), message)
         if cluster.attached:
             return  # the cluster's operator has set the containers' memory if the plan does not
         yield from _overfull(parameters, cluster, written)
-        for names, words in containers.mistakes(parameters, workers):
-            yield Mistake(names, words)
+        for names, message in containers.mistakes(parameters, workers):
+            yield Mistake(names, message)
 
     def warnings(self, parameters: Mapping[str, str], cluster: Cluster) -> tuple[str, ...]:
         """Warn if real hosts would run with the few small containers that suit a lab's nodes."""
@@ -200,12 +200,12 @@ class HadoopRules:
 def _fixed_by_attached_cluster(cluster: Cluster, written: Collection[str], rules: HadoopRules) -> Iterator[Mistake]:
     """Yield the plan's settings that no job can carry, if the daemons are externally managed."""
     for name in written if cluster.attached else ():
-        targets = rules.words.get(name, (name,))
-        if name in rules.words and name != CONTAINERS:
+        targets = rules.shorthands.get(name, (name,))
+        if name in rules.shorthands and name != CONTAINERS:
             continue
         if not all(map(is_job_parameter, targets)) and ("." in name or name == CONTAINERS):
-            words = f"{name} configures daemons, which are externally managed: a job can't set it"
-            yield Mistake((name,), words)
+            message = f"{name} configures daemons, which are externally managed: a job can't set it"
+            yield Mistake((name,), message)
 
 
 def _fewer(configuration: Configuration, cluster: Cluster) -> int | None:
@@ -269,5 +269,5 @@ def _overfull(parameters: Mapping[str, str], cluster: Cluster, written: Collecti
         what, instead = "containers: they want", f"fewer, less {containers.MAP_MEMORY} and {containers.REDUCE_MEMORY}"
     else:
         what, instead = f"{containers.NODE_MEMORY}: containers get", "less of it, or 'containers: N', which sets it"
-    words = f"{what} {format_bytes(wanted)}, a worker has {format_bytes(node_bytes)}; {instead}"
-    yield Mistake((containers.NODE_MEMORY,), f"{words}, or in a lab more memory_floor")
+    message = f"{what} {format_bytes(wanted)}, a worker has {format_bytes(node_bytes)}; {instead}"
+    yield Mistake((containers.NODE_MEMORY,), f"{message}, or in a lab more memory_floor")

@@ -70,8 +70,8 @@ class _ForeignApplications:
         """Return a warning if other applications held cores."""
         if not self.cores:
             return ()
-        words = f"disturbed by others: {len(self.names)} other applications used {self.cores} cores of Spark's cluster"
-        return (CodedWarning(WarningCode.DISTURBED, words),)
+        text = f"disturbed by others: {len(self.names)} other applications used {self.cores} cores of Spark's cluster"
+        return (CodedWarning(WarningCode.DISTURBED, text),)
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,7 +112,7 @@ class AttachedSparkEngine(SparkOnHadoop[AttachedEngine]):
 
     def _settings(self, parameters: Mapping[str, str]) -> dict[str, str]:
         """Return the settings of a job: those that make runs comparable, the plan's, and the cluster file's."""
-        attachment, client = self.hadoop.entered.attachment, self._installation.client
+        attachment, client = self.hadoop.attached.attachment, self._installation.client
         spark_settings = settings.of_spark(parameters)
         executors = settings.executors(spark_settings, len(self.cluster.workers))
         alike = {name: settings.BY_DEFAULT[name] for name in _COMPARABILITY_SETTINGS}
@@ -135,8 +135,8 @@ class AttachedSparkEngine(SparkOnHadoop[AttachedEngine]):
 
     async def health_check(self) -> str | None:
         """Return the problem of Hadoop or of Spark's standalone master; None if both are healthy."""
-        if words := await self.hadoop.health_check():
-            return words
+        if message := await self.hadoop.health_check():
+            return message
         try:
             await _require_live_master(self.master, self._installation.client)
         except (EngineError, HostError) as error:
@@ -204,7 +204,7 @@ class AttachedSparkEngine(SparkOnHadoop[AttachedEngine]):
 
 
 def _environment(hadoop: AttachedEngine, client: SparkClient) -> dict[str, str]:
-    configuration = hadoop.entered.attachment.configuration
+    configuration = hadoop.attached.attachment.configuration
     return {"HADOOP_CONF_DIR": configuration, "YARN_CONF_DIR": configuration, "SPARK_CONF_DIR": client.configuration}
 
 
@@ -242,7 +242,7 @@ class AttachedSpark(SparkProvider[AttachedHadoop, SparkInstallation]):
 
     async def install(self, show: ShowProgress) -> SparkInstallation:
         """Check that the running Spark answers, and copy assay's programs for it to the edge node."""
-        client, edge, entered = self._client, self._hadoop.holder, self._hadoop.entered
+        client, edge, attached = self._client, self._hadoop.holder, self._hadoop.attached
         show("checking the running Spark")
         version = await _version(edge, client)
         await _require_live_master(edge, client)
@@ -252,10 +252,10 @@ class AttachedSpark(SparkProvider[AttachedHadoop, SparkInstallation]):
         built = await asyncio.to_thread(programs.require, spark, jobs_jar, show)
         program_jar = await programs.ship({edge.name: edge}, built.jar, self._cluster.home)
         cluster_defaults = await _defaults(edge, client)
-        logs = logs_of(cluster_defaults, entered, show)
+        logs = logs_of(cluster_defaults, attached, show)
         if logs.ours:
             await logs.storage.make(logs.path)
-        hadoop = entered.facts
+        hadoop = attached.facts
         facts = replace(hadoop, name=AttachedSparkEngine.rules.name, version=f"{version} on Hadoop {hadoop.version}")
         return SparkInstallation(
             client, facts, cluster_defaults, built.defaults, program_jar, str(hadoop.programs_directory), logs

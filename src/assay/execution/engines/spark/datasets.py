@@ -101,7 +101,7 @@ def select_runs(
     spark = require(progress)
     built = programs.require(spark, hadoop_jobs.require(progress), progress)
     with tempfile.TemporaryDirectory(prefix="assay-picked-") as scratch:
-        here, name = Path(scratch) / "runs", f"{output_folder}/asked-{uuid.uuid4().hex}"
+        output, name = Path(scratch) / "runs", f"{output_folder}/asked-{uuid.uuid4().hex}"
         dataset = address.rstrip("/") if "://" in address else f"file://{Path(address).absolute()}"
         target = f"{dataset}/{name}"
         lines = "\n".join("\t".join((fact, *levels)) for fact, levels in where.items())
@@ -112,10 +112,10 @@ def select_runs(
         progress(f"Spark {spark.version} selects runs on {on}")
         _run(command, "Spark could not select the runs", address, {"SPARK_HOME": str(spark.home)})
         if "://" in address:
-            HadoopStore(address.rstrip("/"), spark).fetch(name, here)
+            HadoopStore(address.rstrip("/"), spark).fetch(name, output)
         else:
-            shutil.move(Path(address) / name, here)
-        yield here
+            shutil.move(Path(address) / name, output)
+        yield output
 
 
 def _java() -> str:
@@ -128,17 +128,17 @@ def _classpath(spark: SparkDistribution) -> str:
     return f"{configuration}:{spark.home}/jars/*" if configuration else f"{spark.home}/jars/*"
 
 
-def _run(command: Sequence[str], otherwise: str, where: str, env: Mapping[str, str] | None = None) -> bytes:
+def _run(command: Sequence[str], failure: str, where: str, env: Mapping[str, str] | None = None) -> bytes:
     try:
         done = subprocess.run(
             command, capture_output=True, timeout=_TIMEOUT_S, check=False, env={**os.environ, **(env or {})}
         )
     except (OSError, subprocess.TimeoutExpired) as error:
-        raise EngineError(f"{otherwise}: {error}", where=where) from error
+        raise EngineError(f"{failure}: {error}", where=where) from error
     if done.returncode != 0:
         lines = [line for line in done.stderr.decode(errors="replace").splitlines() if line.strip()]
-        telling = [line.strip() for line in lines if "Exception" in line or "rror" in line or line.startswith("-")]
-        words = " | ".join((telling or lines)[:_ERROR_LINES_MAX])[:600]
+        error_lines = [line.strip() for line in lines if "Exception" in line or "rror" in line or line.startswith("-")]
+        message = " | ".join((error_lines or lines)[:_ERROR_LINES_MAX])[:600]
         hint = "set HADOOP_CONF_DIR to the folder with the configuration of the file system and YARN"
-        raise EngineError(f"{otherwise}: {words}", where=where, hint=hint)
+        raise EngineError(f"{failure}: {message}", where=where, hint=hint)
     return done.stdout

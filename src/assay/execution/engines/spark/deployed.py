@@ -56,8 +56,8 @@ class DeployedSpark(SparkProvider[DeployedHadoop, InstalledSpark]):
         provided = await self._hadoop.provide(without_spark(configuration), show)
         hadoop = self._hadoop.engine
         assert hadoop is not None
-        before = None if provided.restarted else self._standalone
-        self._standalone, started = await self._standalone_daemons(hadoop, configuration, before, show)
+        previous = None if provided.restarted else self._standalone
+        self._standalone, started = await self._standalone_daemons(hadoop, configuration, previous, show)
         if provided.restarted or started:
             await self._log_settings(hadoop)
         if configuration.engine == hadoop.facts.name:
@@ -68,21 +68,21 @@ class DeployedSpark(SparkProvider[DeployedHadoop, InstalledSpark]):
         return ProvidedEngine(self._engine, provided.restarted or started)
 
     async def _standalone_daemons(
-        self, hadoop: HadoopEngine, configuration: Configuration, before: Standalone | None, show: ShowProgress
+        self, hadoop: HadoopEngine, configuration: Configuration, previous: Standalone | None, show: ShowProgress
     ) -> tuple[Standalone | None, bool]:
         """Return the standalone daemons for ``configuration``, and whether any was started or stopped."""
         if settings.on_yarn(configuration.parameters):
-            if before:
-                await before.stop()
-            return None, before is not None
-        if before and await before.health_check() is None:
-            return before, False
-        if before:
-            await before.stop()
-        wanted = Standalone(hadoop.daemons, self.installation.jars, self._ports, configuration.parameters)
+            if previous:
+                await previous.stop()
+            return None, previous is not None
+        if previous and await previous.health_check() is None:
+            return previous, False
+        if previous:
+            await previous.stop()
+        standalone = Standalone(hadoop.daemons, self.installation.jars, self._ports, configuration.parameters)
         await self._log_settings(hadoop)
-        await wanted.start(show)
-        return wanted, True
+        await standalone.start(show)
+        return standalone, True
 
     async def _log_settings(self, hadoop: HadoopEngine) -> None:
         path = f"{hadoop.daemons.configuration_directory()}/{settings.LOG_FILE}"

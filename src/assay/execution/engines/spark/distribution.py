@@ -98,28 +98,28 @@ def fetch(progress: Callable[[str], None]) -> SparkDistribution:
     with tempfile.TemporaryDirectory(prefix="spark-", dir=target.parent) as scratch:
         archive = _download(Path(scratch))
         progress(f"unpacking Spark {FETCHED_VERSION}")
-        aside = Path(scratch) / "spark"
-        _unpack(archive, aside / "jars")
+        unpacked = Path(scratch) / "spark"
+        _unpack(archive, unpacked / "jars")
         if not target.exists():
-            aside.rename(target)
+            unpacked.rename(target)
     progress(f"Spark {FETCHED_VERSION} is at {target}")
     return SparkDistribution(target, FETCHED_VERSION)
 
 
 def _download(folder: Path) -> Path:
     """Download and check the archive with pip. Nothing is installed."""
-    wanted = folder / "requirements.txt"
-    wanted.write_text(f"pyspark=={FETCHED_VERSION} --hash=sha256:{_SHA256}\n")
+    requirements = folder / "requirements.txt"
+    requirements.write_text(f"pyspark=={FETCHED_VERSION} --hash=sha256:{_SHA256}\n")
     command = [sys.executable, "-m", "pip", "download", "--quiet", "--disable-pip-version-check", "--no-deps"]
     command += ["--no-binary", "pyspark", "--require-hashes", "--dest", str(folder)]
     hint = "check that pip reaches its index, or set SPARK_HOME to an unpacked Spark"
     try:
         done = subprocess.run(
-            [*command, "-r", str(wanted)], capture_output=True, text=True, timeout=_FETCH_TIMEOUT_S, check=False
+            [*command, "-r", str(requirements)], capture_output=True, text=True, timeout=_FETCH_TIMEOUT_S, check=False
         )
     except subprocess.TimeoutExpired as error:
-        words = f"pip did not download Spark within {_FETCH_TIMEOUT_S} s"
-        raise EngineError(words, where="pip download pyspark", hint=hint) from error
+        message = f"pip did not download Spark within {_FETCH_TIMEOUT_S} s"
+        raise EngineError(message, where="pip download pyspark", hint=hint) from error
     archive = next(iter(folder.glob("pyspark-*.tar.gz")), None)
     if done.returncode != 0 or archive is None:
         lines = (done.stderr + done.stdout).strip().splitlines()

@@ -85,10 +85,10 @@ def _carries(content: bytes, name: str, tag: str) -> bool:
         return False
 
 
-def logs_of(spark_settings: Mapping[str, str], entered: AttachedCluster, show: ShowProgress) -> EventLogs:
+def logs_of(spark_settings: Mapping[str, str], attached: AttachedCluster, show: ShowProgress) -> EventLogs:
     """Return the configured folder of event logs, or assay's own folder if assay can't read the configured folder."""
-    storage = entered.hdfs(ROOT)
-    default = entered.site.get("fs.defaultFS", entered.site.get("fs.default.name")).rstrip("/")
+    storage = attached.hdfs(ROOT)
+    default = attached.site.get("fs.defaultFS", attached.site.get("fs.default.name")).rstrip("/")
     directory = (
         spark_settings.get(settings.EVENTS, "").rstrip("/")
         if spark_settings.get("spark.eventLog.enabled") == "true"
@@ -96,10 +96,10 @@ def logs_of(spark_settings: Mapping[str, str], entered: AttachedCluster, show: S
     )
     parts = urlsplit(directory)
     if directory and parts.scheme in ("", "file"):
-        return EventLogs(directory, parts.path, in_hdfs=False, ours=False, edge=entered.edge, storage=storage)
+        return EventLogs(directory, parts.path, in_hdfs=False, ours=False, edge=attached.edge, storage=storage)
     if parts.scheme == "hdfs" and (not parts.netloc or f"hdfs://{parts.netloc}" == default):
-        return EventLogs(directory, parts.path, in_hdfs=True, ours=False, edge=entered.edge, storage=storage)
-    path = f"{entered.attachment.directory}/{_LOGS_FOLDER}"
+        return EventLogs(directory, parts.path, in_hdfs=True, ours=False, edge=attached.edge, storage=storage)
+    path = f"{attached.attachment.directory}/{_LOGS_FOLDER}"
     reason = f"assay can't read {directory}" if directory else "no other folder is configured"
     show(f"event logs go to {path}: {reason}")
-    return EventLogs(f"{default}{path}", path, in_hdfs=True, ours=True, edge=entered.edge, storage=storage)
+    return EventLogs(f"{default}{path}", path, in_hdfs=True, ours=True, edge=attached.edge, storage=storage)

@@ -85,23 +85,23 @@ def _compile(spark: SparkDistribution, jobs: Path, target: Path, progress: Calla
         command = ["javac", "-nowarn", "--release", str(_release(spark)), "-d", str(classes)]
         command += ["-cp", f"{spark.home}/jars/*:{jobs}", *map(str, _sources())]
         _output_of(command, f"assay's programs could not be compiled for Spark {spark.version}", spark)
-        aside = Path(scratch) / _JAR
-        with zipfile.ZipFile(aside, "w") as jar:
+        partial = Path(scratch) / _JAR
+        with zipfile.ZipFile(partial, "w") as jar:
             for path in sorted(classes.rglob("*.class")):
                 jar.write(path, path.relative_to(classes))
         print_defaults = ["java", "-Xmx256m", "-cp", f"{classes}:{spark.home}/jars/*", _DEFAULTS_PROGRAM]
         defaults = _output_of(print_defaults, f"Spark {spark.version} did not print its defaults", spark)
         (target.parent / _DEFAULTS).write_text(defaults)
-        aside.replace(target)
+        partial.replace(target)
 
 
-def _output_of(command: list[str], otherwise: str, spark: SparkDistribution) -> str:
+def _output_of(command: list[str], failure: str, spark: SparkDistribution) -> str:
     """Return a command's output. Raises EngineError with the output's first lines if it failed."""
     done = subprocess.run(command, capture_output=True, text=True, timeout=_COMPILE_TIMEOUT_S, check=False)
     if done.returncode != 0:
         lines = (done.stderr + done.stdout).strip().splitlines()[:_ERROR_LINES_MAX]
         hint = f"use a JDK of Java {_release(spark)} or newer"
-        raise EngineError(f"{otherwise}:\n{chr(10).join(lines)}", where=command[0], hint=hint)
+        raise EngineError(f"{failure}:\n{chr(10).join(lines)}", where=command[0], hint=hint)
     return done.stdout
 
 

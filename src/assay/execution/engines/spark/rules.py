@@ -62,8 +62,8 @@ class SparkRules:
         return (*self.hadoop.defaults, *settings.DEFAULTS)
 
     @property
-    def words(self) -> Mapping[str, tuple[str, ...]]:
-        """Hadoop's words; ``compression`` sets Spark's codec too."""
+    def shorthands(self) -> Mapping[str, tuple[str, ...]]:
+        """Hadoop's shorthands; ``compression`` sets Spark's codec too."""
         return TARGETS
 
     @property
@@ -72,14 +72,14 @@ class SparkRules:
         return CONTAINERS, settings.EXECUTORS
 
     def parameters(self, settings_given: Mapping[str, str]) -> dict[str, str]:
-        """Convert ``compression`` into Spark's switches and codec, and the other words by Hadoop's rules."""
+        """Convert ``compression`` into Spark's switches and codec, and the other shorthands by Hadoop's rules."""
         given = dict(settings_given)
-        word = given.get(COMPRESSION)
-        if word is None:
+        compression = given.get(COMPRESSION)
+        if compression is None:
             return self.hadoop.parameters(given)
-        if word not in CODECS:
+        if compression not in CODECS:
             del given[COMPRESSION]
-        codec = _CODECS.get(word)
+        codec = _CODECS.get(compression)
         switches = dict.fromkeys((SHUFFLE_COMPRESS, settings.SPILL_COMPRESS), "true" if codec else "false")
         return self.hadoop.parameters(given) | switches | ({settings.CODEC: codec} if codec else {})
 
@@ -131,8 +131,8 @@ class SparkRules:
         node_mb = containers.node_memory_mb(parameters)
         if executor_mb > node_mb:
             names = (settings.MEMORY, settings.OVERHEAD, containers.NODE_MEMORY)
-            words = f"an executor of {executor_mb} MiB never fits on a node that gives {node_mb} MiB to containers"
-            yield Mistake(names, words)
+            message = f"an executor of {executor_mb} MiB never fits on a node that gives {node_mb} MiB to containers"
+            yield Mistake(names, message)
             return
         yield from _executors_do_not_fit(parameters, workers, executor_mb)
         yield from _exceeded_executor_limits(parameters, workers)
@@ -142,11 +142,11 @@ class SparkRules:
         texts = self.hadoop.warnings(parameters, cluster)
         if not settings.dynamic(parameters) or cluster.attached:
             return texts
-        words = (
+        message = (
             "spark.dynamicAllocation.enabled: executors with shuffle files are not released, because no shuffle "
             "service runs"
         )
-        return (*texts, words)
+        return (*texts, message)
 
     def carried_by_job(self, name: str) -> bool:
         """Return True for Spark's settings except its master, and for settings that a Hadoop job carries."""
@@ -195,10 +195,10 @@ def without_spark(configuration: Configuration) -> Configuration:
 def _fixed_by_attached_cluster(parameters: Mapping[str, str], written: Collection[str]) -> Iterator[Mistake]:
     """Yield settings that no job can carry on an externally managed Spark."""
     if settings.MASTER in written:
-        words = (
+        message = (
             f"{settings.MASTER} is set by the cluster file (attached: spark), because the cluster is externally managed"
         )
-        yield Mistake((settings.MASTER,), words)
+        yield Mistake((settings.MASTER,), message)
     for name in CLUSTER_FILE_SETTINGS:
         if name in written:
             yield Mistake((name,), f"{name} is set by the cluster file, which names your queue and folder")
@@ -211,26 +211,26 @@ def _too_small(heap_mb: float) -> str:
     return f"an executor's heap of {heap_mb:g} MiB is less than the {settings.HEAP_MIN_MB:g} MiB that Spark needs"
 
 
-def _executors_do_not_fit(parameters: Mapping[str, str], workers: int, asked_mb: int) -> Iterator[Mistake]:
+def _executors_do_not_fit(parameters: Mapping[str, str], workers: int, requested_mb: int) -> Iterator[Mistake]:
     """Yield a mistake if not all executors fit next to the ApplicationMaster. The program would wait for the missing
     executors."""
     if not settings.on_yarn(parameters):
         return
     smallest = settings.whole({**containers.DEFAULTS, **parameters}, containers.SMALLEST)
-    gives = containers.node_memory_mb(parameters)
+    node_mb = containers.node_memory_mb(parameters)
 
     def rounded(wanted_mb: int) -> int:
         return -(-wanted_mb // max(1, smallest)) * max(1, smallest)
 
     master = rounded(settings.container_mb(parameters, settings.MASTER_MEMORY, settings.MASTER_OVERHEAD))
-    executor_mb = rounded(asked_mb)
-    fit = gives // executor_mb * (workers - 1) + max(0, gives - master) // executor_mb
+    executor_mb = rounded(requested_mb)
+    fit = node_mb // executor_mb * (workers - 1) + max(0, node_mb - master) // executor_mb
     wanted = settings.executors(parameters, workers)
     if wanted > fit:
         counted = settings.MOST_EXECUTORS if settings.dynamic(parameters) else settings.EXECUTORS
         names = (counted, settings.MEMORY, settings.OVERHEAD, containers.NODE_MEMORY)
         remainder = (
-            f"in addition to the ApplicationMaster's {master} MiB on {workers} workers that give {gives} MiB each"
+            f"in addition to the ApplicationMaster's {master} MiB on {workers} workers that give {node_mb} MiB each"
         )
         yield Mistake(names, f"{wanted} executors of {executor_mb} MiB are requested, but only {fit} fit {remainder}")
 
@@ -242,5 +242,5 @@ def _exceeded_executor_limits(parameters: Mapping[str, str], workers: int) -> It
     most = settings.executors(parameters, workers)
     for name in (settings.LEAST_EXECUTORS, settings.FIRST_EXECUTORS, settings.EXECUTORS):
         if (wanted := settings.whole(parameters, name)) > most:
-            words = f"{wanted} executors are requested, but at most {most} are allowed"
-            yield Mistake((name, settings.MOST_EXECUTORS), words)
+            message = f"{wanted} executors are requested, but at most {most} are allowed"
+            yield Mistake((name, settings.MOST_EXECUTORS), message)

@@ -74,11 +74,11 @@ class Standalone:
         while await self.live_workers() < len(cluster.workers):
             if time.monotonic() > deadline:
                 dead = await self._dead()
-                words = (
+                message = (
                     f"{', '.join(dead)} exited after the start" if dead else "not every worker was registered in time"
                 )
                 raise EngineError(
-                    f"Spark's daemons: {words} ({await self.live_workers()} of {len(cluster.workers)} workers)",
+                    f"Spark's daemons: {message} ({await self.live_workers()} of {len(cluster.workers)} workers)",
                     where=cluster.name,
                     hint=f"read {self.daemons.home}/logs on the nodes",
                 )

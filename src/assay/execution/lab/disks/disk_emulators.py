@@ -133,10 +133,10 @@ def attach(spec: DiskSpec, backing: Path, journal: UndoJournal) -> EmulatedDisk:
     # Before Linux 6.2 there is no max_bytes, and the finest step is one per cent of all memory.
     if not write_text(bdi / "max_bytes", str(spec.dirty_bytes)) and not write_text(bdi / "max_ratio", "1"):
         refused.append("max_bytes")
-    missing = [f"disk queue settings: the kernel refused {', '.join(refused)}"] if refused else []
+    not_emulated = [f"disk queue settings: the kernel refused {', '.join(refused)}"] if refused else []
     if read_text(SYS_BLOCK / block.name / "loop" / "dio") != "1":
-        missing.append("reads past the host's page cache: the file system below the lab has no direct I/O")
-    return EmulatedDisk(spec, backing, block, major_minor, tuple(missing))
+        not_emulated.append("reads past the host's page cache: the file system below the lab has no direct I/O")
+    return EmulatedDisk(spec, backing, block, major_minor, tuple(not_emulated))
 
 
 class ThrottledLoop:

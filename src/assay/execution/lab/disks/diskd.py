@@ -83,18 +83,18 @@ class DiskDaemon:
                 start_new_session=True,  # assay handles a Ctrl-C at the terminal
             )
         deadline = time.monotonic() + READY_TIMEOUT_S
-        while READY not in self._words():
+        while READY not in self._log_lines():
             if process.poll() is not None or time.monotonic() > deadline:
-                words = " / ".join(self._words()[-3:]) or f"it is not ready after {READY_TIMEOUT_S:g} s"
+                message = " / ".join(self._log_lines()[-3:]) or f"it is not ready after {READY_TIMEOUT_S:g} s"
                 raise LabError(
-                    f"the disks' daemon failed: {words}",
+                    f"the disks' daemon failed: {message}",
                     where=str(self.program),
-                    hint='without it: "disks: throttle" in the cluster file\'s lab section',
+                    hint='to use throttled disks instead, set "disks: throttle" in the cluster file\'s lab section',
                 )
             time.sleep(POLL_S)
         return process
 
-    def _words(self) -> list[str]:
+    def _log_lines(self) -> list[str]:
         try:
             return self.log.read_text(errors="replace").splitlines()
         except OSError:
@@ -103,10 +103,10 @@ class DiskDaemon:
     def pids(self) -> dict[int, int]:
         """Return the processes of this daemon, each with its start in clock ticks since boot."""
         ticks_by_pid = {}
-        wanted = [os.fsencode(self.program), os.fsencode(self.specification)]
+        command = [os.fsencode(self.program), os.fsencode(self.specification)]
         for entry in Path("/proc").glob("[0-9]*"):
             with suppress(OSError):
-                if (entry / "cmdline").read_bytes().split(b"\0")[:-1][-2:] == wanted:
+                if (entry / "cmdline").read_bytes().split(b"\0")[:-1][-2:] == command:
                     ticks = start_ticks(int(entry.name))
                     if ticks is not None:
                         ticks_by_pid[int(entry.name)] = ticks

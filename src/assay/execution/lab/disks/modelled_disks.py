@@ -26,7 +26,7 @@ class ModelledLoop:
     """Loop devices over the files of ``program``, mounted at ``directory/model``."""
 
     kind = Disks.MODEL
-    not_emulated = ("small requests at scale: a page is as large as ever, and the bandwidth is scaled",)
+    not_emulated = ("small requests at scale: pages keep their size, so they take longer at the scaled bandwidth",)
 
     def __init__(self, program: Path, directory: Path) -> None:
         self.daemon = DiskDaemon(program, directory / "model.json", directory / "model")

@@ -99,8 +99,8 @@ def is_configuration(folder: str) -> bool:
 def configuration_of(words: List[str]) -> Optional[str]:
     """Return the configuration directory in a daemon's class path or options."""
     parts = []  # type: List[str]
-    for before, word in zip(["", *words], words):  # noqa: B905 - Python 3.10
-        if before in ("-cp", "-classpath", "--class-path"):
+    for option, word in zip(["", *words], words):  # noqa: B905 - Python 3.10
+        if option in ("-cp", "-classpath", "--class-path"):
             parts += word.split(":")
     return next((part.rstrip("/") for part in parts if part.startswith("/") and is_configuration(part)), None)
 
@@ -119,7 +119,7 @@ def version_of(words: List[str]) -> Optional[str]:
     return None
 
 
-def answer(address: str, path: str) -> Any:
+def json_at(address: str, path: str) -> Any:
     """Return the JSON at an address of this host; None if there is none."""
     opener = urllib.request.build_opener(urllib.request.ProxyHandler({}))
     try:
@@ -129,12 +129,12 @@ def answer(address: str, path: str) -> Any:
         return None
 
 
-def reached(settings: Dict[str, str], role: str) -> List[str]:
+def addresses_of(settings: Dict[str, str], role: str) -> List[str]:
     """Return the possible HTTP addresses of a daemon of this host, most likely first."""
     key, port, _ = WEB[role]
     host_name = os.uname().nodename
-    wanted = [value for name, value in settings.items() if name == key or name.startswith(key + ".")]
-    hosts = [re.sub(r"^(0\.0\.0\.0)?:", host_name + ":", value) for value in wanted if ":" in value]
+    configured = [value for name, value in settings.items() if name == key or name.startswith(key + ".")]
+    hosts = [re.sub(r"^(0\.0\.0\.0)?:", host_name + ":", value) for value in configured if ":" in value]
     named = [settings[name] for name in settings if name.startswith("yarn.resourcemanager.hostname")]
     if role == "resourcemanager":
         hosts += ["%s:%d" % (host, port) for host in named]
@@ -146,8 +146,8 @@ def state(settings: Dict[str, str], role: str) -> Dict[str, Any]:
     if role not in WEB:
         return {}
     report, address = None, None
-    for address in reached(settings, role):
-        report = answer(address, WEB[role][2])
+    for address in addresses_of(settings, role):
+        report = json_at(address, WEB[role][2])
         if report is not None:
             break
     if report is None:
@@ -167,7 +167,7 @@ def state(settings: Dict[str, str], role: str) -> Dict[str, Any]:
         daemon["version"] = report.get("hadoopVersion")
         daemon["active"] = {"ACTIVE": True, "STANDBY": False}.get(report.get("haState", ""))
     if role == "resourcemanager" and daemon["active"] is not False and address:
-        metrics = (answer(address, "/ws/v1/cluster/metrics") or {}).get("clusterMetrics", {})
+        metrics = (json_at(address, "/ws/v1/cluster/metrics") or {}).get("clusterMetrics", {})
         daemon["running_jobs"] = metrics.get("appsRunning")
         daemon["containers"] = metrics.get("containersAllocated")
         daemon["unhealthy"] = metrics.get("unhealthyNodes")
@@ -180,7 +180,7 @@ def open_files(process: str) -> Optional[int]:
     return int(match.group(1)) if match and match.group(1).isdigit() else None
 
 
-def same_host(process: str) -> bool:
+def in_host_network(process: str) -> bool:
     """Return whether a process is in this host's network namespace, unlike processes in a container."""
     try:
         return os.readlink(process + "/ns/net") == os.readlink("/proc/self/ns/net")
@@ -194,7 +194,7 @@ def daemons() -> List[Dict[str, Any]]:
     for process in sorted(glob.glob("/proc/[0-9]*"), key=lambda path: int(path[6:])):
         words = (text_of(process + "/cmdline") or "").split("\0")
         role = next((ROLES[word] for word in words if word in ROLES), None)
-        if role is None or not same_host(process):
+        if role is None or not in_host_network(process):
             continue
         folder = configuration_of(words) or next(filter(is_configuration, USUAL_CONFIGURATION), None)
         settings = properties(folder) if folder else {}
@@ -266,15 +266,15 @@ def running() -> List[str]:
 
 def main() -> None:
     """Print all values as JSON."""
-    starting = timers()
+    scheduled = timers()
     enforce = text_of("/sys/fs/selinux/enforce")
     tables = [text_of("/proc/net/ip_tables_names"), text_of("/proc/net/ip6_tables_names")]
     answer = {
         "daemons": daemons(),
         "clients": clients(),
         "java": javas(),
-        "timers": starting,
-        "scrubs": [name for name in starting if any(word in name for word in SCRUBS)],
+        "timers": scheduled,
+        "scrubs": [name for name in scheduled if any(word in name for word in SCRUBS)],
         "services": running(),
         "tuned_profile": text_of("/etc/tuned/active_profile"),
         "selinux": {"1": "enforcing", "0": "permissive"}.get(enforce or "", "off"),

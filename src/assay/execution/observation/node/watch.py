@@ -66,9 +66,9 @@ class LinkWatch:
 
     def __init__(self, root: str = "/sys/class/net") -> None:
         self.root = root
-        every = [name for name in sorted(os.listdir(root)) if name != "lo" and self.carrier(name)]
-        hardware = [name for name in every if os.path.exists(os.path.join(root, name, "device"))]
-        self.before = {name: self.changes(name) for name in hardware or every}
+        links = [name for name in sorted(os.listdir(root)) if name != "lo" and self.carrier(name)]
+        hardware = [name for name in links if os.path.exists(os.path.join(root, name, "device"))]
+        self.before = {name: self.changes(name) for name in hardware or links}
 
     def carrier(self, name: str) -> bool:
         """Return whether a link has carrier; a disabled link has none."""
@@ -106,11 +106,11 @@ class KernelLog:
                 continue
             read_bytes += len(record)
             line = record.partition(b";")[2].split(b"\n")[0].decode("utf-8", "replace")
-            if KERNEL_ERRORS.search(line) and len(complete) < LINES_MAX and self.ours(line):
+            if KERNEL_ERRORS.search(line) and len(complete) < LINES_MAX and self.is_own(line):
                 complete.append(line[:300])
         return complete
 
-    def ours(self, line: str) -> bool:
+    def is_own(self, line: str) -> bool:
         """Return whether a line concerns this node: by its marks if the log is shared with other nodes, else by its
         devices."""
         if self.marks is not None:
@@ -203,7 +203,7 @@ def room(directories: Dict[str, str]) -> Dict[str, List[int]]:
     return free
 
 
-def seen(directories: Dict[str, str], missing: Dict[str, str]) -> Dict[str, str]:
+def checkable(directories: Dict[str, str], missing: Dict[str, str]) -> Dict[str, str]:
     """Return the directories that can be checked, and add the others to ``missing``.
 
     A directory that is missing or not accessible from the start (as on externally managed hosts) says nothing about its
@@ -235,15 +235,15 @@ def device_names(directories: Dict[str, str]) -> List[str]:
     return names
 
 
-def of_devices(line: str, ours: Set[str], every: List[str]) -> bool:
-    """Return whether a log line names a device in ``ours``, or no block device at all.
+def of_devices(line: str, own: Set[str], all_devices: List[str]) -> bool:
+    """Return whether a log line names a device in ``own``, or no block device at all.
 
-    ``every``: all block devices of the host.
+    ``all_devices``: all block devices of the host.
     """
     words = set(re.findall("[a-z][a-z0-9!]*", line))  # loop0-8, an ext4 journal, names loop0
     words |= set(re.findall("dm-[0-9]+|nvme[0-9a-z]+", line))
-    named = words.intersection(every)
-    return not named or bool(named & ours)
+    named = words.intersection(all_devices)
+    return not named or bool(named & own)
 
 
 def stack_of(directories: List[str]) -> Set[str]:
@@ -278,7 +278,7 @@ def main() -> None:
     options = json.loads(sys.argv[1])
     directories, cgroup = options["directories"], options["cgroup"]
     missing: Dict[str, str] = {}
-    directories = seen(directories, missing)
+    directories = checkable(directories, missing)
     links = None
     kernel = None
     peers = None

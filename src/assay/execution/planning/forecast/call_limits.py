@@ -54,23 +54,23 @@ def parse_stop(text: str, now: datetime) -> Stop:
 
     Raises SpecificationError for other texts.
     """
-    words = text.strip()
-    if match := _RUNS.fullmatch(words):
+    limit = text.strip()
+    if match := _RUNS.fullmatch(limit):
         if runs := int(match["runs"]):
-            return Stop(f"--until {words}", runs=runs)
-    elif match := _CLOCK.fullmatch(words):
+            return Stop(f"--until {limit}", runs=runs)
+    elif match := _CLOCK.fullmatch(limit):
         hour, minute = int(match["hour"]), int(match["minute"])
         if hour < 24 and minute < 60:
             then = now.replace(hour=hour, minute=minute, second=0, microsecond=0)
             then = then if then > now else then + timedelta(days=1)
-            return Stop(f"--until {words}", at_unix_s=then.timestamp())
+            return Stop(f"--until {limit}", at_unix_s=then.timestamp())
     else:
         try:
-            seconds = parse_duration(words)
+            seconds = parse_duration(limit)
         except ValueError:
             seconds = 0.0
         if seconds > 0:
-            return Stop(f"--until {words}", at_unix_s=now.timestamp() + seconds)
+            return Stop(f"--until {limit}", at_unix_s=now.timestamp() + seconds)
     raise SpecificationError(
         f"{text!r} is not a time, duration or number of runs",
         where="--until",

@@ -218,7 +218,7 @@ def warnings(plan: Plan, runs: Iterable[PlannedRun]) -> list[str]:
     for device in nearly_full:
         if device.needed_bytes > device.capacity_bytes * FULL_SHARE:
             alike.setdefault(_needs(device, plan.cluster), []).append(device.device)
-    lines = [f"no room: {_listed(devices)} of a worker {words}" for words, devices in alike.items()]
+    lines = [f"no room: {_listed(devices)} of a worker {need}" for need, devices in alike.items()]
     return [*lines, f"remedies: {remedy(plan.cluster)}"] if lines else []
 
 

@@ -80,8 +80,8 @@ def parse_question(texts: Sequence[str], where: str = "--set") -> tuple[Change, 
 
     ``workers`` becomes ``workers.count``: a plan chooses among the cluster's workers, a question can have more.
     """
-    words = (re.sub(rf"^\s*{WORKERS_FACTOR}\s*=", f"{WORKERS_COUNT}=", text) for text in texts)
-    return parse_changes(list(words), where)
+    changes = (re.sub(rf"^\s*{WORKERS_FACTOR}\s*=", f"{WORKERS_COUNT}=", text) for text in texts)
+    return parse_changes(list(changes), where)
 
 
 def altered(plan: Plan, levels: Mapping[str, str], workload: str, changes: Sequence[Change] = ()) -> Plan:
@@ -113,7 +113,7 @@ def altered(plan: Plan, levels: Mapping[str, str], workload: str, changes: Seque
     try:
         return made_plan(content, cluster, plan.cluster_source, {plan.engine: plan.rules, **plan.varied_engines})
     except SpecificationError as error:
-        named = [*plan.rules.words, LAYOUT_FACTOR, NETWORK_FACTOR, ENGINE_FACTOR, *varied_options(spec.name)]
+        named = [*plan.rules.shorthands, LAYOUT_FACTOR, NETWORK_FACTOR, ENGINE_FACTOR, *varied_options(spec.name)]
         is_unknown = any("." not in name and name not in (*named, *CLUSTER_WORDS) for name, _ in changes)
         hint = f"of the cluster you can set: {_OF_CLUSTER}" if is_unknown else error.hint
         raise SpecificationError(error.message, where="--set", hint=hint) from error
@@ -181,7 +181,7 @@ def _set(content: dict[str, Value], name: str, value: str, spec: WorkloadSpec, p
         parameters = _parameters(content)
         parameters[name] = value
         for rules in (plan.rules, *plan.varied_engines.values()):
-            for target in rules.words.get(name, ()):  # a word replaces the parameters that it stands for
+            for target in rules.shorthands.get(name, ()):  # a shorthand replaces the parameters that it sets
                 parameters.pop(target, None)
 
 

@@ -248,8 +248,8 @@ def _catalogue(document: Document) -> HardwareCatalogue:
     )
     count = choices_of(catalogue)
     if not 0 < count <= CANDIDATES_MAX:
-        words = f"its choices combine to {count:,} clusters; 1 to {CANDIDATES_MAX:,} can be searched"
-        problems.add(("workers",), words)
+        message = f"its choices combine to {count:,} clusters; 1 to {CANDIDATES_MAX:,} can be searched"
+        problems.add(("workers",), message)
     problems.raise_if_any()
     return catalogue
 

@@ -44,9 +44,9 @@ def _parse_directories(value: object) -> dict[str, int]:
     if not isinstance(value, list) or not value:
         raise ValueError("devices are expected here: a list such as [hdd1, hdd2], or directories of each: {ssd1: 10}")
     names = [text_of(item) for item in value]
-    twice = next((name for name in names if names.count(name) > 1), None)
-    if twice is not None:
-        raise ValueError(f"device {twice!r} is given twice")
+    duplicate = next((name for name in names if names.count(name) > 1), None)
+    if duplicate is not None:
+        raise ValueError(f"device {duplicate!r} is given twice")
     return dict.fromkeys(names, 1)
 
 

@@ -16,7 +16,7 @@ from assay.execution.planning.expansion import expand, workload_option
 from assay.execution.planning.fingerprint import fingerprinted
 from assay.execution.planning.plan_files.plan_file import PlanFile, plan_file
 from assay.execution.planning.plan_files.plan_text import CLUSTER_FILE, content_of, written
-from assay.execution.planning.plan_files.settings import check_configurations, check_settings, completed, settable_words
+from assay.execution.planning.plan_files.settings import check_configurations, check_settings, completed, setting_names
 from assay.execution.planning.plan_files.workload_section import varied_options, workload_of
 from assay.foundation.errors import SpecificationError
 from assay.model import (
@@ -140,11 +140,11 @@ def _engines(file: PlanFile, engines: Mapping[str, Rules], problems: Problems) -
             problems.add((*_ENGINES, index), unknown("engine", level, engines))
     varied = {level: engines[level] for level in levels if level in engines}
     named = [file.engine] if "engine" in file.model_fields_set or not varied else list(engines)
-    able = [name for name in named if varied.keys() <= {name, *engines[name].includes}]
-    if not able:
-        words = f"{' and '.join(varied)} can't be varied in one plan: none of {', '.join(named)} includes them all"
-        problems.add(_ENGINES, words)
-    return engines[(able or named)[0]], varied
+    suitable = [name for name in named if varied.keys() <= {name, *engines[name].includes}]
+    if not suitable:
+        message = f"{' and '.join(varied)} can't be varied in one plan: none of {', '.join(named)} includes them all"
+        problems.add(_ENGINES, message)
+    return engines[(suitable or named)[0]], varied
 
 
 def _only(
@@ -155,13 +155,13 @@ def _only(
         WORKLOAD: [workload.key for workload in workloads],
         **{factor.name: list(factor.levels) for factor in factors},
     }
-    for index, workload in enumerate(file.only):
-        for name, level in workload.items():
+    for index, combination in enumerate(file.only):
+        for name, level in combination.items():
             if name not in known:
                 problems.add(("only", index), unknown("factor", name, known))
             elif level not in known[name]:
                 problems.add(("only", index), unknown(f"level of {name}", level, known[name]))
-    return tuple(dict(workload) for workload in file.only)
+    return tuple(dict(combination) for combination in file.only)
 
 
 def _until(file: PlanFile, problems: Problems) -> PrecisionGoal | None:
@@ -180,9 +180,9 @@ def _retries(file: PlanFile) -> tuple[dict[FailureClass, int], int]:
 
     If the file states ``attempts``, classes without stated retries may use all of them.
     """
-    otherwise = RETRIES if file.attempts is None else dict.fromkeys(FailureClass, file.attempts - 1)
+    defaults = RETRIES if file.attempts is None else dict.fromkeys(FailureClass, file.attempts - 1)
     given = {name: getattr(file.retries, name.value) for name in FailureClass}
-    retries = {name: otherwise[name] if value is None else value for name, value in given.items()}
+    retries = {name: defaults[name] if value is None else value for name, value in given.items()}
     return retries, 1 + sum(retries.values()) if file.attempts is None else file.attempts
 
 
@@ -208,10 +208,10 @@ def _workloads(file: PlanFile, engines: Sequence[str], workers: int, problems: P
             problems.add(("workloads", index), f"workload {workload.key!r} is given twice; give each a label")
         elif workload.label in declared() and workload.label != workload.name:
             problems.add(("workloads", index), f"label {workload.label!r} is the name of another workload")
-        able = declared()[workload.name].engines
-        if lacking := [engine for engine in engines if engine not in able]:
-            words = f"{workload.name} has no program for {' and '.join(lacking)}; valid: {', '.join(able)}"
-            problems.add(("workloads", index), words)
+        suitable = declared()[workload.name].engines
+        if missing := [engine for engine in engines if engine not in suitable]:
+            message = f"{workload.name} has no program for {' and '.join(missing)}; valid: {', '.join(suitable)}"
+            problems.add(("workloads", index), message)
         seen.add(workload.key)
         for option in declared()[workload.name].waved if "waves" in workload.parameters else ():
             if option in workload.parameters or f"{workload.key}.{option}" in file.factors:
@@ -249,10 +249,10 @@ def _check_levels(factor: Factor, workloads: tuple[WorkloadSpec, ...], rules: Ru
         if "." in factor.name or factor.name in _RESERVED_FACTORS:
             problems.add(at, f"{factor.name}: levels that set several things need a name of your own, without a dot")
         return
-    if "." not in factor.name and factor.name not in (*_RESERVED_FACTORS, *settable_words(rules)):
+    if "." not in factor.name and factor.name not in (*_RESERVED_FACTORS, *setting_names(rules)):
         problems.add(
             at,
-            f"{unknown('factor', factor.name, (*_RESERVED_FACTORS, *settable_words(rules)))}, an engine parameter such "
+            f"{unknown('factor', factor.name, (*_RESERVED_FACTORS, *setting_names(rules)))}, an engine parameter such "
             "as dfs.blocksize, WORKLOAD.option such as terasort.reduces, or a name of your own with levels "
             "that set several of these",
         )

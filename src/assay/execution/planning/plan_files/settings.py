@@ -1,8 +1,8 @@
-"""Check a plan's settings: engine parameters, and words that stand for groups of parameters.
+"""Check a plan's settings: engine parameters, and shorthands for groups of parameters.
 
-``network`` and ``workers`` choose a part of the cluster. The engine's words (``containers``, ``compression``) become
-parameters by its :class:`~assay.model.plans.rules.Rules`. Each setting can be a factor, be joined with others under a
-factor's level, or hold for all runs. In: text as written. Out: mistakes with their locations.
+``network`` and ``workers`` choose a part of the cluster. The engine's :class:`~assay.model.plans.rules.Rules` turn
+shorthands (``containers``, ``compression``) into parameters. Each setting can be a factor, be joined with others under
+a factor's level, or hold for all runs. In: text as written. Out: mistakes with their locations.
 """
 
 import re
@@ -19,9 +19,9 @@ ValueLocation = tuple[Location, str, str]
 """The location of a setting, its name, and its value as text."""
 
 
-def settable_words(rules: Rules) -> tuple[str, ...]:
-    """Return the words that a plan of this engine can set."""
-    return (NETWORK_FACTOR, WORKERS_FACTOR, *rules.words)
+def setting_names(rules: Rules) -> tuple[str, ...]:
+    """Return the names, other than engine parameters, that a plan of this engine can set."""
+    return (NETWORK_FACTOR, WORKERS_FACTOR, *rules.shorthands)
 
 
 def value_locations(parameters: Mapping[str, str], factors: Sequence[Factor]) -> list[ValueLocation]:
@@ -53,16 +53,16 @@ def check_settings(
     names = {name for _, name, _ in given}
     for at, name, value in given:
         joined = at[0] == "factors" and isinstance(at[-1], str)
-        known = name in settable_words(rules) or re.fullmatch(DOTTED, name)
+        known = name in setting_names(rules) or re.fullmatch(DOTTED, name)
         if not known and (joined or at[0] == "parameters"):
-            words = unknown("setting", name, settable_words(rules))
-            problems.add(at, f"{words}, or an engine parameter such as dfs.blocksize")
+            message = unknown("setting", name, setting_names(rules))
+            problems.add(at, f"{message}, or an engine parameter such as dfs.blocksize")
         mistake = _mistake(name, value, cluster) or rules.setting_mistake(name, value, cluster)
         if mistake:
             problems.add(at, f"{name}: {mistake}")
-        word = next((word for word, targets in rules.words.items() if name in targets and word in names), None)
-        if word:
-            problems.add(at, f"{name} is also set by {word!r}; write one of the two")
+        other = next((other for other, targets in rules.shorthands.items() if name in targets and other in names), None)
+        if other:
+            problems.add(at, f"{name} is also set by {other!r}; write one of the two")
     _check_once(factors, problems)
 
 
@@ -80,10 +80,10 @@ def _mistake(name: str, value: str, cluster: Cluster) -> str | None:
     """Return the mistake in a choice of a part of the cluster; None for a valid choice, and for other names."""
     if name == NETWORK_FACTOR:
         return _network_mistake(value, cluster)
-    most = len(cluster.workers)
-    if name == WORKERS_FACTOR and (not re.fullmatch(r"[1-9][0-9]{0,8}", value) or int(value) > most):
+    workers_max = len(cluster.workers)
+    if name == WORKERS_FACTOR and (not re.fullmatch(r"[1-9][0-9]{0,8}", value) or int(value) > workers_max):
         return (
-            f"{value[:20]!r} is not a number of workers from 1 to {most}, which the cluster has; "
+            f"{value[:20]!r} is not a number of workers from 1 to {workers_max}, which the cluster has; "
             "`assay whatif --set workers.count=N` simulates more"
         )
     return None
@@ -119,34 +119,33 @@ def _check_restarts(plan: Plan, configurations: Sequence[Configuration], problem
     """Report a factor that needs a restart of daemons on an attached cluster; a folder's storage policy needs none."""
     if plan.cluster.attached is None:
         return
-    keys: dict[str, dict[str, Configuration]] = {}
+    by_engine_and_key: dict[str, dict[str, Configuration]] = {}
     for configuration in configurations:
         plain = replace(configuration, layout=replace(configuration.layout, name="", policy=None))
-        keys.setdefault(configuration.engine, {})[plan.rules_of(configuration).deployment_key(plain, plan.cluster)] = (
-            configuration
-        )
-    for different in keys.values():
-        if len(different) > 1:
-            first, second = list(different.values())[:2]
+        key = plan.rules_of(configuration).deployment_key(plain, plan.cluster)
+        by_engine_and_key.setdefault(configuration.engine, {})[key] = configuration
+    for by_key in by_engine_and_key.values():
+        if len(by_key) > 1:
+            first, second = list(by_key.values())[:2]
             names = [name for name in second.levels if first.levels.get(name) != second.levels[name]]
-            words = "needs daemons to be restarted or reconfigured, but assay does not manage them (provider: attached)"
-            problems.add(("factors", *names[:1]), f"{' or '.join(names)} {words}")
+            text = "needs daemons to be restarted or reconfigured, but assay does not manage them (provider: attached)"
+            problems.add(("factors", *names[:1]), f"{' or '.join(names)} {text}")
             return
 
 
 def _location_of(
     names: Sequence[str], configuration: Configuration, given: Sequence[ValueLocation], rules: Rules
 ) -> Location:
-    """Return the location at which the first of ``names`` is set for this configuration, by itself or by a word."""
+    """Return where the first of ``names`` is set for this configuration, by itself or by a shorthand."""
     for name in names:
-        spellings = [name, *(word for word, targets in rules.words.items() if name in targets)]
-        locations = [location for location in given if location[1] in spellings and _holds(location, configuration)]
+        spellings = [name, *(shorthand for shorthand, targets in rules.shorthands.items() if name in targets)]
+        locations = [location for location in given if location[1] in spellings and _applies(location, configuration)]
         if locations:
             return locations[-1][0]
     return ("factors",)
 
 
-def _holds(location: ValueLocation, configuration: Configuration) -> bool:
+def _applies(location: ValueLocation, configuration: Configuration) -> bool:
     at, _, value = location
     if at[0] == "parameters":
         return True

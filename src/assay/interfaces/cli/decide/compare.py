@@ -38,7 +38,7 @@ def compare(
     all_rows: bool,
     repository: Path,
     as_json: bool,
-    **of_groups: Any,
+    **group_options: Any,
 ) -> None:
     """Compare 2 to 6 runs side by side: times, what differs, and job counters with the largest differences first.
 
@@ -51,7 +51,7 @@ def compare(
     known = Repository.open(repository).table().columns.get("workload")
     if names and (known is None or names[0] not in known.levels):
         raise click.UsageError("compare needs 2 to 6 runs; `assay runs` lists their ids.")
-    say(f"note: `assay compare` without runs is now `assay decide {of_groups['factor']} --details groups`")
-    of_groups["workload"] = of_groups["workload"] or "".join(names) or None
+    say(f"note: `assay compare` without runs is now `assay decide {group_options['factor']} --details groups`")
+    group_options["workload"] = group_options["workload"] or "".join(names) or None
     details = Details.GROUPS.value
-    context.invoke(decide, details=details, all_rows=all_rows, repository=repository, as_json=as_json, **of_groups)
+    context.invoke(decide, details=details, all_rows=all_rows, repository=repository, as_json=as_json, **group_options)

@@ -129,26 +129,26 @@ def decide(
 
     A speedup is baseline time / option time: above 1, the option is faster.
     """
-    of_options = given_options(context, ("group", "deployments", "method", "dataset", "on"))
-    default = Details.OPTIONS if of_options else Details.FULL if all_rows else Details.NONE
-    chosen = Details(options["details"]) if options["details"] else default
-    if chosen is not Details.OPTIONS and of_options:
-        raise click.UsageError(f"{of_options[0]} applies to --details options.")
-    if chosen is Details.GROUPS and options["ignore"]:
+    detail_options = given_options(context, ("group", "deployments", "method", "dataset", "on"))
+    default = Details.OPTIONS if detail_options else Details.FULL if all_rows else Details.NONE
+    details = Details(options["details"]) if options["details"] else default
+    if details is not Details.OPTIONS and detail_options:
+        raise click.UsageError(f"{detail_options[0]} applies to --details options.")
+    if details is Details.GROUPS and options["ignore"]:
         raise click.UsageError("--ignore and --details groups exclude each other.")
     workload = options["workload"]
     if options["factor"]:  # old syntax: --by FACTOR, with a workload as the argument
         question, workload = options["factor"], workload or question
     if workload:
         where = (*where, f"workload={workload}")
-    if question is None and (options["details"] or of_options or options["baseline"] or options["ignore"]):
+    if question is None and (options["details"] or detail_options or options["baseline"] or options["ignore"]):
         question = "storage"
     if options["years"] is not None and prices is None:
         raise click.UsageError("--years needs --prices.")
     request = request_of(DecisionRequest, options, factor=question or "", where=where, prices=_book(prices))
     given = repeated_options(context, ("where", "prices", "years", "repository"))
     of_years = repeated_options(context, ("where", "prices", "repository"))
-    output = _Output(row_limit(all_rows), as_json, chosen is not Details.NONE, given, of_years)
+    output = _Output(row_limit(all_rows), as_json, details is not Details.NONE, given, of_years)
     if options["dataset"] is not None or options["on"] is not None:
         table = _dataset_table(options["dataset"], options["on"], where)
         _show_options(None, None, table, request, options, output)
@@ -158,9 +158,9 @@ def decide(
         _write_plan(opened, flagged, request, options["plan"])
     elif question is None:
         _show_questions(opened, flagged, request, output)
-    elif chosen is Details.OPTIONS:
+    elif details is Details.OPTIONS:
         _show_options(opened, flagged, table, request, options, output)
-    elif chosen is Details.GROUPS:
+    elif details is Details.GROUPS:
         _show_groups(opened, flagged, table, request, output)
     else:
         _show_decision(opened, flagged, request, output)

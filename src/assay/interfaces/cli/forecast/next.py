@@ -163,8 +163,8 @@ def _write(repository: Repository, configurations: list[dict[str, str]], output:
     if not like:
         write_whole(output.parent / cluster, base.cluster_source.encode())
     write_whole(output, plan.plan.source.encode())
-    for words in plan.notices:
-        click.echo(f"note: {words}", err=True)
+    for message in plan.notices:
+        click.echo(f"note: {message}", err=True)
     for reason, count in plan.left_out.items():
         click.echo(f"left out, {count}: {reason}", err=True)
     click.echo(

@@ -96,15 +96,15 @@ def _json(measured: DeviceBaseline) -> dict[str, Any]:
 
 def _marks(measurement: Measurement) -> str:
     return ", ".join(
-        word for word, holds in (("modelled", measurement.modelled), ("off", measurement.deviates)) if holds
+        word for word, holds in (("modelled", measurement.modelled), ("deviates", measurement.deviates)) if holds
     )
 
 
 def _print(measured: DeviceBaseline, limit: int | None) -> None:
     """Print the number of deviations, then the measurements, with deviations first."""
-    off = sum(measurement.deviates for measurement in measured.measurements)
-    figures = plural(off, "figure deviates", "figures deviate") if off else "No figure deviates"
-    check = " Check that nothing else uses the machine." if off else ""
+    deviations = sum(measurement.deviates for measurement in measured.measurements)
+    figures = plural(deviations, "figure deviates", "figures deviate") if deviations else "No figure deviates"
+    check = " Check that nothing else uses the machine." if deviations else ""
     click.echo(f"{figures} from the specification by more than {format_percent(DEVIATION_MAX)}.{check}\n")
     print_rows(
         ("node", "device or link", "metric", "measured", "specification", "deviation", ""),

@@ -47,10 +47,10 @@ def observe(cluster: Path, command: tuple[str, ...], duration: str | None, repos
     except ValueError as error:
         raise SpecificationError(f"--for: {error}") from error
     described = load_cluster(cluster)
-    kept = Repository.create(repository)
+    opened = Repository.create(repository)
     with terminable(), hosts_for(described, say) as (reachable, _):
         published = asyncio.run(_watch(reachable, command, watch_s))
-    kept.publish(published.run, tasks=published.tasks, trace=published.trace, logs=published.logs)
+    opened.publish(published.run, tasks=published.tasks, trace=published.trace, logs=published.logs)
     run = published.run
     counts = f"{plural(len(run.jobs), 'job')}, {plural(len(published.tasks), 'task attempt')}"
     say(f"stored as run {run.run_id}: {run.duration_s:.1f} s, {counts}")

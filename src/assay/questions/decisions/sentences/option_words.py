@@ -154,8 +154,8 @@ def context_of(text: str) -> dict[str, str]:
 
 def workload_in_context(workload: str, context: str) -> str:
     """Return a workload with what distinguishes its group: ``TeraSort, 200 MB, Ethernet``."""
-    words = context_text(context_of(context))
-    return f"{workload_title(workload)}, {words}" if words else workload_title(workload, context)
+    setting = context_text(context_of(context))
+    return f"{workload_title(workload)}, {setting}" if setting else workload_title(workload, context)
 
 
 def _plain_level(name: str, level: str) -> str:

@@ -75,7 +75,7 @@ def network(code: str) -> str:
     return layout_name(code)
 
 
-def layout_words(code: str) -> str | None:
+def layout_description(code: str) -> str | None:
     """Return the meaning of a disk code; None if ALOJA's scripts do not explain it."""
     if code == RAM_DISK:
         return "HDFS and intermediate data on a RAM disk"
@@ -99,11 +99,11 @@ def layout_words(code: str) -> str | None:
 def remarks(row: Mapping[str, str]) -> tuple[CodedWarning, ...]:
     """Return ALOJA's remarks on a run from the columns ``filter``, ``outlier`` and ``exec_type``."""
     labels = {"filter": "ALOJA's views leave it out (filter)", "outlier": "ALOJA's prediction calls it an outlier"}
-    problems = [words for column, words in labels.items() if known(row.get(column, "")) not in ("", "0")]
+    problems = [message for column, message in labels.items() if known(row.get(column, "")) not in ("", "0")]
     kind = known(row.get("exec_type", ""))
     if kind not in ("", "default"):
         problems.append(f"ALOJA's type of execution is {kind!r}")
-    return tuple(CodedWarning(WarningCode.FLAGGED, words) for words in problems)
+    return tuple(CodedWarning(WarningCode.FLAGGED, message) for message in problems)
 
 
 def suite(bench_type: str) -> str:

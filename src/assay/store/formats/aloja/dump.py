@@ -27,7 +27,7 @@ from assay.model import (
     devices_of_code,
     foreign_run,
 )
-from assay.store.formats.aloja.codes import known, layout_name, layout_words, network, parameters, remarks, suite
+from assay.store.formats.aloja.codes import known, layout_description, layout_name, network, parameters, remarks, suite
 from assay.store.formats.aloja.names import FolderName
 from assay.store.formats.aloja.samples import TABLES as SAMPLE_TABLES
 from assay.store.formats.aloja.samples import Samples
@@ -39,15 +39,15 @@ from assay.store.formats.tables.mysqldump import DumpRow, is_dump, rows_of
 from assay.workloads.catalogue import known_name
 
 _TABLES: Final = frozenset({"execs", "clusters", "JOB_tasks", "JOB_status", *SAMPLE_TABLES})
-_ALOJA: Final = (b"`execs`", b"`JOB_details`", b"`JOB_tasks`", b"`SAR_cpu`", b"`BWM`", b"`BWM2`", b"Database: aloja")
+_MARKS: Final = (b"`execs`", b"`JOB_details`", b"`JOB_tasks`", b"`SAR_cpu`", b"`BWM`", b"`BWM2`", b"Database: aloja")
 """Names of ALOJA's tables and database, by which its dumps are recognised."""
 _DATE = "%Y-%m-%d %H:%M:%S"
 DISAGREEMENT_S: Final = 2.0
-"""Maximum difference between duration and dates, in seconds. Dates are whole seconds."""
+"""Maximum difference between duration and dates, in seconds. Dates are is_number seconds."""
 TASK_MARGIN_S: Final = 5.0
 """Maximum time that a task may extend beyond its run, in seconds. Clocks differ and are rounded."""
 DURATION_S_MAX: Final = 30 * 86_400.0
-"""Maximum duration of a run, in seconds. A longer run is damage."""
+"""Maximum duration of a run, in seconds. A longer duration is an error in the data."""
 INVALID: Final = "ALOJA's table marks it invalid"
 
 
@@ -96,19 +96,19 @@ class _Dump:
             else:
                 self.execs[number] = row
 
-    def belonging(self, number: str) -> int:
+    def other_row_count(self, number: str) -> int:
         """Return the number of rows in other tables that belong to an execution."""
         return len(self.tasks[number]) + len(self.status[number]) + len(self.samples[number])
 
     def orphans(self, name: str) -> Iterator[SkippedItem]:
         """Yield for each table the number of rows whose execution is not in the dump."""
-        lost: dict[str, list[DumpRow]] = defaultdict(list)
+        rows_by_table: dict[str, list[DumpRow]] = defaultdict(list)
         for rows_by_number in (self.tasks, self.status, self.samples):
             for number, rows in rows_by_number.items():
                 if number not in self.execs:
                     for row in rows:
-                        lost[row.table].append(row)
-        for table, rows in lost.items():
+                        rows_by_table[row.table].append(row)
+        for table, rows in rows_by_table.items():
             numbers = {row.texts()["id_exec"] for row in rows}
             why = f"{table}: rows of {len(numbers)} executions that are not in execs: {len(rows)}"
             yield SkippedItem(f"{name}:{rows[0].line}", why)
@@ -128,7 +128,7 @@ class _Times:
         date = _date(written)
         return None if date is None or self.start is None else (date - self.start).total_seconds()
 
-    def holds(self, begin_s: float, end_s: float) -> bool:
+    def contains(self, begin_s: float, end_s: float) -> bool:
         return begin_s >= -TASK_MARGIN_S and end_s <= self.duration_s + TASK_MARGIN_S
 
 
@@ -159,7 +159,7 @@ def _times(row: Mapping[str, str]) -> _Times:
     return _Times(datetime.fromisoformat(start_time.at) if start_time.at else None, duration_s, start_time.source)
 
 
-def _tasks(rows: list[DumpRow], times: _Times, leavings: _SkippedRows, name: str) -> tuple[TaskAttempt, ...]:
+def _tasks(rows: list[DumpRow], times: _Times, skipped_rows: _SkippedRows, name: str) -> tuple[TaskAttempt, ...]:
     tasks = []
     for row in rows:
         texts = row.texts()
@@ -171,41 +171,41 @@ def _tasks(rows: list[DumpRow], times: _Times, leavings: _SkippedRows, name: str
                 continue
             task = task_of_row(texts, times_s)
         except FormatError as error:
-            leavings.add(row.table, where, error.message)
+            skipped_rows.add(row.table, where, error.message)
             continue
-        if times.holds(task.start_s, task.end_s):
+        if times.contains(task.start_s, task.end_s):
             tasks.append(task)
         else:
             before = task.start_s < 0 and task.end_s <= 0
-            why = "ended before their run began (its preparation, or another's)" if before else "are outside their run"
-            leavings.add(row.table, where, why)
+            why = "ended before their run began (in preparation or another run)" if before else "are outside their run"
+            skipped_rows.add(row.table, where, why)
     return tuple(tasks)
 
 
-def _status_phases(rows: list[DumpRow], times: _Times, leavings: _SkippedRows, name: str) -> tuple[Phase, ...]:
+def _status_phases(rows: list[DumpRow], times: _Times, skipped_rows: _SkippedRows, name: str) -> tuple[Phase, ...]:
     timed = []
     for row in rows:
         texts = row.texts()
         try:
             t_s = times.after_s(texts.get("date"))
         except FormatError as error:
-            leavings.add(row.table, f"{name}:{row.line}", error.message)
+            skipped_rows.add(row.table, f"{name}:{row.line}", error.message)
             continue
-        if t_s is not None and times.holds(t_s, t_s):
+        if t_s is not None and times.contains(t_s, t_s):
             timed.append((t_s, texts))
         else:
-            leavings.add(row.table, f"{name}:{row.line}", "are outside their run or have no date")
+            skipped_rows.add(row.table, f"{name}:{row.line}", "are outside their run or have no date")
     return phases_of_status(timed, times.duration_s)
 
 
-def _samples(rows: list[DumpRow], times: _Times, cores: int | None, leavings: _SkippedRows, name: str) -> Samples:
+def _samples(rows: list[DumpRow], times: _Times, cores: int | None, skipped_rows: _SkippedRows, name: str) -> Samples:
     samples = Samples(times.duration_s, cores)
     for row in rows:
         texts = row.texts()
         try:
             samples.add(row.table, texts.get("host", ""), texts, _sample_s(row.table, texts, times))
         except FormatError as error:
-            leavings.add(row.table, f"{name}:{row.line}", error.message)
+            skipped_rows.add(row.table, f"{name}:{row.line}", error.message)
     return samples
 
 
@@ -214,7 +214,7 @@ def _sample_s(table: str, row: Mapping[str, str], times: _Times) -> float:
     if table.startswith("SAR_"):
         t_s = times.after_s(row.get("date"))
         if t_s is None:
-            raise FormatError("have no date, or their run has none")
+            raise FormatError("have no date, or belong to a run without a date")
         return t_s
     written = row.get("time" if table == "VMSTATS" else "unix_timestamp", "")
     if not (written.isascii() and written.isdigit()) or len(written) > 12:
@@ -230,10 +230,10 @@ def _cluster(row: Mapping[str, str], clusters: Mapping[str, Mapping[str, str]]) 
     """Return the cluster's name and the cores of each node, if recorded."""
     cluster = clusters.get(row.get("id_cluster", ""), {})
     cores = known(cluster.get("vm_cores", ""))
-    whole = cores.isascii() and cores.isdigit() and 0 < len(cores) <= 4 and int(cores) > 0
+    is_number = cores.isascii() and cores.isdigit() and 0 < len(cores) <= 4 and int(cores) > 0
     identity = known(row.get("id_cluster", ""))
     name = known(cluster.get("name", "")) or (f"aloja-{identity}" if identity else "")
-    return name, int(cores) if whole else None
+    return name, int(cores) if is_number else None
 
 
 def _valid(row: Mapping[str, str]) -> bool:
@@ -259,12 +259,12 @@ def _environment(cluster: str, cores: int | None, row: Mapping[str, str]) -> dic
         "name": cluster or None,
         "cores": cores,
         "layout_devices": devices_of_code(layout) or None,
-        "layout_words": layout_words(layout),
+        "layout_words": layout_description(layout),
     }
     return {"cluster": {key: fact for key, fact in facts.items() if fact is not None}}
 
 
-def _run_of(number: str, dump: _Dump, leavings: _SkippedRows, name: str) -> ImportedRun | SkippedItem:
+def _run_of(number: str, dump: _Dump, skipped_rows: _SkippedRows, name: str) -> ImportedRun | SkippedItem:
     source_row = dump.execs[number]
     row, where = source_row.texts(), f"{name}:{source_row.line}"
     subject = f"execs: id_exec {number}"
@@ -279,10 +279,10 @@ def _run_of(number: str, dump: _Dump, leavings: _SkippedRows, name: str) -> Impo
     except (FormatError, ValueError) as error:
         return SkippedItem(where, f"{subject}: {error}")
     cluster, cores = _cluster(row, dump.clusters)
-    tasks = _tasks(dump.tasks[number], times, leavings, name)
-    status_phases = _status_phases(dump.status[number], times, leavings, name)
+    tasks = _tasks(dump.tasks[number], times, skipped_rows, name)
+    status_phases = _status_phases(dump.status[number], times, skipped_rows, name)
     phases = status_phases or phases_of_tasks(tasks, times.duration_s)
-    observed = _samples(dump.samples[number], times, cores, leavings, name).observed()
+    observed = _samples(dump.samples[number], times, cores, skipped_rows, name).observed()
     sources = {"duration_s": "execs.exe_time", "started_at": times.source, "status": "execs.valid"}
     if tasks:
         sources["tasks"] = "JOB_tasks, which records no node, CPU or GC time"
@@ -313,21 +313,21 @@ def _run_of(number: str, dump: _Dump, leavings: _SkippedRows, name: str) -> Impo
 
 
 def _read(source: Source) -> Iterator[ImportedRun | SkippedItem]:
-    dump, leavings = _Dump(), _SkippedRows()
+    dump, skipped_rows = _Dump(), _SkippedRows()
     yield from dump.collect(source)
     if not dump.execs:
-        raise FormatError("holds no row of ALOJA's table execs", where=source.name)
+        raise FormatError("contains no row of ALOJA's table execs", where=source.name)
     for number in dump.execs:
-        item = _run_of(number, dump, leavings, source.name)
-        if isinstance(item, SkippedItem) and (rows := dump.belonging(number)):
+        item = _run_of(number, dump, skipped_rows, source.name)
+        if isinstance(item, SkippedItem) and (rows := dump.other_row_count(number)):
             item = SkippedItem(item.where, f"{item.why}; its rows of other tables are skipped too: {rows}")
         yield item
-    yield from leavings.items()
+    yield from skipped_rows.items()
     yield from dump.orphans(source.name)
 
 
 def _recognises(_: str, head: bytes) -> bool:
-    return is_dump(head) and any(mark in head for mark in _ALOJA)
+    return is_dump(head) and any(mark in head for mark in _MARKS)
 
 
 FORMAT: Final = Format("aloja-dump", "dump of ALOJA's MySQL database", _recognises, read_each(_read), by_rows=True)

@@ -201,10 +201,10 @@ class ColumnReader:
         if "cost" not in self._table.header.column_numbers:
             return {}
         texts = self._texts(part, "cost")
-        dollars = plain_numbers(texts)
-        if dollars is None:
-            dollars = np.array([self._table.dollars(text) for text in texts], dtype=np.float64)
-        return {} if np.isnan(dollars).all() else {"aloja_cost_usd": dollars}
+        cost_usd = plain_numbers(texts)
+        if cost_usd is None:
+            cost_usd = np.array([self._table.cost_usd(text) for text in texts], dtype=np.float64)
+        return {} if np.isnan(cost_usd).all() else {"aloja_cost_usd": cost_usd}
 
     def _keys_of(self, part: _Part) -> list[str]:
         """Return the keys that identify the rows."""
@@ -284,14 +284,14 @@ class ColumnReader:
             )
             ids = dict(zip(identities_given, lines, strict=True))
             if len(ids) == len(identities_given) and table.ids.keys().isdisjoint(ids):
-                table.taken.update(fresh)
+                table.line_by_key.update(fresh)
                 table.ids.update(ids)
                 return {}
         doubled = {}
         for row, (key, identity, line) in enumerate(zip(keys, identities, part.numbers, strict=True)):
             try:
                 if named[row] or identity:  # else two equal rows may be two runs
-                    table.take(key, identity, line)
+                    table.register(key, identity, line)
             except ValueError as error:
                 doubled[row] = str(error)
         return doubled

@@ -73,7 +73,7 @@ _NAMES: Final[Mapping[str, str]] = {
 }
 """Lower-case letters and digits of a header to the field, so that ``IO.SFac``, ``io_sfac`` and ``IO SFac`` are
 equal."""
-_NEEDED: Final = frozenset({"bench", "duration", "net", "disk", "maps", "comp"})
+_REQUIRED: Final = frozenset({"bench", "duration", "net", "disk", "maps", "comp"})
 _LABELS: Final = (
     "bench",
     "net",
@@ -118,12 +118,12 @@ class ExecHeader:
 
 
 def header_of(line: str) -> ExecHeader | None:
-    """Parse a header; None if it is not one of ALOJA's."""
+    """Return the parsed header of a table of ALOJA's runs; None for other lines."""
     for delimiter in _DELIMITERS:
         cells = [cell.strip() for cell in cells_of(line, delimiter) or ()]
         keys = [_NAMES.get(re.sub(r"[^a-z0-9]", "", cell.lower()), "") for cell in cells]
         named = [key for key in keys if key]
-        if set(named) >= _NEEDED and len(set(named)) == len(named):
+        if set(named) >= _REQUIRED and len(set(named)) == len(named):
             return ExecHeader(line, delimiter, len(cells), {key: number for number, key in enumerate(keys) if key})
     return None
 
@@ -160,13 +160,13 @@ class CellSelection:
         return {name: cell.strip() for name, cell in zip(self.names, cells, strict=True)}
 
 
-def _in_place(header: ExecHeader, names: Sequence[str]) -> list[str]:
+def _in_column_order(header: ExecHeader, names: Sequence[str]) -> list[str]:
     """Return the ``names`` that the table has, in column order."""
     return sorted((name for name in names if name in header.column_numbers), key=header.column_numbers.__getitem__)
 
 
 @dataclass(frozen=True, slots=True)
-class _JoinedCluster:
+class _ClusterWithEnvironment:
     """The cluster of a run, with the environment that describes it."""
 
     joined: JoinedCluster
@@ -176,18 +176,18 @@ class _JoinedCluster:
 class ExecTable:
     """A table during parsing. Rows with equal cells share the parsed objects."""
 
-    def __init__(self, name: str, header: ExecHeader, clusters: Clusters, before: Sequence[ExecTable]) -> None:
+    def __init__(self, name: str, header: ExecHeader, clusters: Clusters, earlier_tables: Sequence[ExecTable]) -> None:
         self.name = name
         self.header = header
         self.clusters = clusters
-        self.before = before
+        self.earlier_tables = earlier_tables
         """Tables that were read earlier."""
-        self.taken: dict[str, int] = {}
+        self.line_by_key: dict[str, int] = {}
         """Key to line of each imported run."""
         self.ids: dict[str, int] = {}
-        self.labels = CellSelection.of(header, _in_place(header, _LABELS))
-        self.engine = CellSelection.of(header, _in_place(header, ENGINE_FIELDS))
-        self.cluster = CellSelection.of(header, _in_place(header, _CLUSTER))
+        self.labels = CellSelection.of(header, _in_column_order(header, _LABELS))
+        self.engine = CellSelection.of(header, _in_column_order(header, ENGINE_FIELDS))
+        self.cluster = CellSelection.of(header, _in_column_order(header, _CLUSTER))
         self.label_of = cache(self._labelled)
         self.parameters_of = cache(self._parameters)
         self.cluster_of = cache(self._join_cluster)
@@ -203,24 +203,24 @@ class ExecTable:
             raise ValueError(f"has {len(row_cells)} cells where the header has {self.header.width}")
         return row_cells
 
-    def dollars(self, cost: str) -> float | None:
-        """Return the run's cost in dollars from a cell; None if it is not a number."""
+    def cost_usd(self, cost: str) -> float | None:
+        """Return the run's cost in cost_usd from a cell; None if it is not a number."""
         return _number(cost, self.header.delimiter) if cost else None
 
-    def take(self, key: str, identity: str, number: int) -> None:
-        """Register a line's run as imported. Raises ValueError if the run or its id was imported before."""
-        for table in (*self.before, self):
-            if key in table.taken:
-                raise ValueError(f"the same run is at {table.name}:{table.taken[key]}")
+    def register(self, key: str, identity: str, number: int) -> None:
+        """Register the run of line ``number`` as imported. Raises ValueError if the run or its id is registered."""
+        for table in (*self.earlier_tables, self):
+            if key in table.line_by_key:
+                raise ValueError(f"the same run is at {table.name}:{table.line_by_key[key]}")
         if identity and self.ids.setdefault(identity, number) != number:
             raise ValueError(
-                f"the id {identity} is also at line {self.ids[identity]}, for another run: which is right?"
+                f"the id {identity} is also at line {self.ids[identity]}, for another run: correct one of the two ids"
             )
-        self.taken[key] = number
+        self.line_by_key[key] = number
 
     def are_new(self, keys: Mapping[str, int]) -> bool:
         """Return whether no run with one of these keys was imported, from this or an earlier table."""
-        return all(table.taken.keys().isdisjoint(keys) for table in (*self.before, self))
+        return all(table.line_by_key.keys().isdisjoint(keys) for table in (*self.earlier_tables, self))
 
     def _labelled(self, cells: tuple[str, ...]) -> Run:
         """Return the run that all rows with these labels share as a template."""
@@ -252,16 +252,16 @@ class ExecTable:
     def _parameters(self, cells: tuple[str, ...]) -> dict[str, str]:
         return codes.parameters(self.engine.fields(cells))
 
-    def _join_cluster(self, cells: tuple[str, ...], location: str) -> _JoinedCluster:
+    def _join_cluster(self, cells: tuple[str, ...], location: str) -> _ClusterWithEnvironment:
         fields = self.cluster.fields(cells)
         joined = self.clusters.join(fields, location)
         code = codes.layout_name(fields["disk"])
         facts = dict(joined.facts)
         if devices := devices_of_code(code):
             facts["layout_devices"] = devices
-        if (words := codes.layout_words(code)) is not None:
-            facts["layout_words"] = words
-        return _JoinedCluster(joined, {"cluster": facts})
+        if (description := codes.layout_description(code)) is not None:
+            facts["layout_words"] = description
+        return _ClusterWithEnvironment(joined, {"cluster": facts})
 
 
 @lru_cache(maxsize=100_000)
@@ -274,19 +274,19 @@ def row_warnings(label: Run, duration_s: float, folder: FolderName) -> tuple[Cod
     """Return the warnings about a row."""
     warnings: tuple[CodedWarning, ...] = ()
     if duration_s < VALID_MIN_S and label.status is RunStatus.VALID:
-        words = f"ALOJA marks it valid, but no other run under {VALID_MIN_S:.0f} s"
-        warnings = (CodedWarning(WarningCode.FLAGGED, words),)
+        message = f"ALOJA marks it valid, but no other run under {VALID_MIN_S:.0f} s"
+        warnings = (CodedWarning(WarningCode.FLAGGED, message),)
     differ = folder.differences(label)
     return (*warnings, CodedWarning(WarningCode.SOURCES_DIFFER, differ)) if differ else warnings
 
 
 def _sources(when: str, cluster: str, labelled: bool) -> dict[str, str]:
     from_column = "the table's column valid"
-    untold = "the table has no column valid: ALOJA exports valid runs only"
+    without_column = "the table has no column valid: ALOJA exports valid runs only"
     return {
         "duration_s": "exe_time of ALOJA's table: the benchmark's wall time, in whole seconds",
         "started_at": when,
-        "status": from_column if labelled else untold,
+        "status": from_column if labelled else without_column,
         "cluster": cluster,
     }
 

@@ -21,7 +21,7 @@ from typing import Any, Final
 from assay.foundation.errors import FormatError
 from assay.foundation.units import MIB
 from assay.model import CodedWarning, ImportedRun, RunStatus, SkippedItem, WarningCode, devices_of_code, foreign_run
-from assay.store.formats.aloja.codes import known, layout_name, layout_words, network, parameters, suite
+from assay.store.formats.aloja.codes import known, layout_description, layout_name, network, parameters, suite
 from assay.store.formats.aloja.history import RunJobs, is_history, jobs_of, jobs_within
 from assay.store.formats.aloja.logs import (
     Execution,
@@ -292,7 +292,7 @@ def _imported_run(folder: _Folder, folder_columns: _FolderColumns, parts: _RunPa
         jobs=jobs.jobs,
         sources=sources,
         warnings=(
-            *(CodedWarning(WarningCode.NOT_READ, words) for words in parts.unread),
+            *(CodedWarning(WarningCode.NOT_READ, message) for message in parts.unread),
             *observed.warnings(execution.duration_s),
         ),
     )
@@ -306,7 +306,7 @@ def _cluster(name: FolderConfiguration, layout: str) -> dict[str, Any]:
         "provider": "azure" if name.azure else None,
         "workers": name.datanodes,
         "layout_devices": devices_of_code(layout) or None,
-        "layout_words": layout_words(layout),
+        "layout_words": layout_description(layout),
     }
     return {key: fact for key, fact in facts.items() if fact is not None}
 

@@ -119,9 +119,9 @@ def _jobs(histories: list[JobHistory], start_unix_s: float) -> RunJobs:
     single = histories[0] if len(histories) == 1 else None
     job_phases = phases(single, start_unix_s) if single else phases_of_tasks(tasks, span[1] - span[0])
     failed = next((history for history in histories if history.status != "succeeded"), None)
-    words = f"{failed.job_id} {failed.status}: {(failed.diagnostics or 'unknown reason')[:300]}" if failed else None
+    message = f"{failed.job_id} {failed.status}: {(failed.diagnostics or 'unknown reason')[:300]}" if failed else None
     ordered = sorted(histories, key=lambda history: history.submit_unix_s)
-    return RunJobs(tasks, job_phases, span, words, tuple(job_of(history, start_unix_s) for history in ordered))
+    return RunJobs(tasks, job_phases, span, message, tuple(job_of(history, start_unix_s) for history in ordered))
 
 
 def _shifted(task: TaskAttempt, start_unix_s: float) -> TaskAttempt:

@@ -84,8 +84,8 @@ class Clusters:
         return JoinedCluster(f"aloja-{identity}-az", {}, source, _source_warning(why))
 
 
-def _source_warning(words: str) -> tuple[CodedWarning, ...]:
-    return (CodedWarning(WarningCode.SOURCES_DIFFER, words),)
+def _source_warning(message: str) -> tuple[CodedWarning, ...]:
+    return (CodedWarning(WarningCode.SOURCES_DIFFER, message),)
 
 
 def _with(source: str, listed: AlojaCluster | None) -> str:

@@ -19,7 +19,7 @@ from typing import Final
 from assay.foundation.errors import FormatError
 
 DURATION_S_MAX: Final = 30 * 86_400.0
-"""Maximum duration of a run, in seconds. A longer run is damage."""
+"""Maximum duration of a run, in seconds. A longer duration is an error in the data."""
 DISAGREEMENT_S: Final = 2.0
 """Maximum difference between a duration and its start and end, in seconds. Dates are whole seconds."""
 UNIX_S_RANGE: Final = (1_104_537_600.0, 4_102_444_800.0)

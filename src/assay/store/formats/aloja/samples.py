@@ -39,9 +39,10 @@ MARGIN_S: Final = 120.0
 SECTOR_BYTES: Final = 512
 KIBIBYTE: Final = 1024
 INTERVAL_S_MAX: Final = 3600.0
-"""Maximum interval of a sample, in seconds. A longer interval is damage."""
+"""Maximum interval of a sample, in seconds. A longer interval is an error in the data."""
 VALUE_MAX: Final = 1e12
-"""Maximum plausible value: sectors/s or KiB/s of a device, or KiB of a node. A larger value is damage."""
+"""Maximum plausible value: sectors/s or KiB/s of a device, or KiB of a node. A larger value is an
+error in the data."""
 COVERED_SHARE_MIN: Final = 0.95
 """Minimum share of the run that its samples must cover. With less, the run gets a warning."""
 PERCENT_SLACK: Final = 2.5
@@ -78,8 +79,8 @@ class SampledRun:
         """Return a warning if the trace covers too little of the run: its totals are then too low."""
         if self.trace is None or self.covered_s >= COVERED_SHARE_MIN * duration_s:
             return ()
-        words = f"the trace covers {self.covered_s:.0f} s of {duration_s:.0f} s: its totals are not the run's"
-        return (CodedWarning(WarningCode.TRACE, words),)
+        message = f"the trace covers {self.covered_s:.0f} s of {duration_s:.0f} s: its totals are not the run's"
+        return (CodedWarning(WarningCode.TRACE, message),)
 
 
 @dataclass(slots=True)

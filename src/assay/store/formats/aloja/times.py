@@ -61,12 +61,12 @@ def started(start: str, end: str, duration_s: float, folder: FolderName, *, has_
     """Return when a run started. ``has_start``: whether the table has a column for the start."""
     began, ended = moment(start), moment(end)
     if began is not None:
-        odd: tuple[CodedWarning, ...] = ()
+        warnings: tuple[CodedWarning, ...] = ()
         if ended is not None and abs((ended - began).total_seconds() - duration_s) > _TOLERANCE_S:
             between = (ended - began).total_seconds()
-            words = f"its start and its end are {between:.0f} s apart, but its duration is {duration_s:.0f} s"
-            odd = (CodedWarning(WarningCode.TIME, words),)
-        return StartTime(_iso(began), GIVEN, odd)
+            message = f"its start and its end are {between:.0f} s apart, but its duration is {duration_s:.0f} s"
+            warnings = (CodedWarning(WarningCode.TIME, message),)
+        return StartTime(_iso(began), GIVEN, warnings)
     if ended is None:
         return StartTime("", ABSENT, _unread_warnings(start, end)) if start or end else _ABSENT
     if not has_start:
@@ -75,9 +75,9 @@ def started(start: str, end: str, duration_s: float, folder: FolderName, *, has_
             StartTime(_iso(ended - timedelta(seconds=duration_s)), FROM_END) if known_end else StartTime("", AMBIGUOUS)
         )
     folder_made = moment(folder.stamp)
-    likely = ended - _CET
-    if folder_made is not None and folder.old and folder_made <= likely and ended < _CET_ENDS:
-        return StartTime(_iso(likely), FROM_OLD_ROW)
+    possible_start = ended - _CET
+    if folder_made is not None and folder.old and folder_made <= possible_start and ended < _CET_ENDS:
+        return StartTime(_iso(possible_start), FROM_OLD_ROW)
     return StartTime("", DOUBTFUL, _unread_warnings(start, ""))
 
 

@@ -47,7 +47,7 @@ _RW: Final = {"readwrite": "rw", "write,read": "rw"}
 _LOCATION_OPTIONS: Final = ("filename", "directory")
 _ALL_CLIENTS: Final = "All clients"
 _DURATION_S_MAX: Final = 366 * 86_400.0
-"""Maximum duration of a job, in seconds: a year. A larger value is damage, as with the next four."""
+"""Maximum duration of a job, in seconds: a year. Values above this and the next four limits are errors in the file."""
 _BYTES_PER_S_MAX: Final = 1e13
 """Maximum rate of a job, in bytes per second."""
 _IOPS_MAX: Final = 1e10
@@ -129,7 +129,7 @@ def _imported_run(where: str, report: FioReport, job: FioJob) -> ImportedRun:
     if not failed and (not duration_s or not metrics):
         raise FormatError("read and wrote nothing")
     has_options = job.options is not None
-    options = _named(report.options) | _named(job.options or {})
+    options = _with_current_names(report.options) | _with_current_names(job.options or {})
     rw = options.get("rw", "read").partition(":")[0]
     run = foreign_run(
         workload=f"fio:{_RW.get(rw, rw)}" if has_options or "rw" in options else "fio",
@@ -163,14 +163,14 @@ def _metrics(direction: str, figures: FioDirection) -> dict[str, float]:
         f"{direction}_completion_p99_s": figures.completion_p99_s,
     }
     metrics = {name: value for name, value in latencies.items() if value is not None}
-    for value, most in (
+    for value, maximum in (
         (figures.io_bytes, _BYTES_MAX),
         (figures.bytes_per_s, _BYTES_PER_S_MAX),
         (figures.iops, _IOPS_MAX),
         (figures.runtime_s, _DURATION_S_MAX),
         *((value, _LATENCY_S_MAX) for value in metrics.values()),
     ):
-        if not 0 <= value <= most:
+        if not 0 <= value <= maximum:
             raise FormatError(f"has an impossible {direction} value: {float(min(value, 1e300)):.6g}")
     if not math.isclose(
         figures.bytes_per_s * figures.runtime_s,
@@ -182,7 +182,7 @@ def _metrics(direction: str, figures: FioDirection) -> dict[str, float]:
     return {f"{direction}_mb_per_s": figures.bytes_per_s / 1e6, f"{direction}_iops": figures.iops, **metrics}
 
 
-def _named(options: dict[str, str]) -> dict[str, str]:
+def _with_current_names(options: dict[str, str]) -> dict[str, str]:
     return {_SYNONYMS.get(name, name): value for name, value in options.items()}
 
 

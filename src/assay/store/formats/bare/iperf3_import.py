@@ -33,9 +33,9 @@ _RECORDED_OPTIONS: Final = (
     "tos",
 )
 _DURATION_S_MAX: Final = 366 * 86_400.0
-"""Maximum duration of a test, in seconds: a year. A larger value is damage."""
+"""Maximum duration of a test, in seconds: a year. A larger value is an error in the file."""
 _BITS_PER_S_MAX: Final = 1e14
-"""Maximum rate of a link, in bits per second. A larger value is damage."""
+"""Maximum rate of a link, in bits per second. A larger value is an error in the file."""
 _CONTRADICTION: Final = 0.02
 """Maximum relative difference between the bits of a test and its rate times its duration."""
 

@@ -31,7 +31,7 @@ MARK = b"----- TestDFSIO ----- :"
 ENHANCED_MARK = "-- Extended Metrics --"
 OPERATIONS = ("write", "read", "append", "random read", "backward read", "skip read")
 FILES_MAX = 10**9
-"""Maximum number of files of a job. A larger value is damage."""
+"""Maximum number of files of a job. A larger value is an error in the file."""
 _ROUNDING_MIB_PER_S = 0.005
 """Maximum rounding error of a printed rate, in MiB/s: it has two decimals."""
 
@@ -42,8 +42,8 @@ def problem(result: DfsioResult) -> str | None:
         return (
             f"{result.operation!r} is not an operation of TestDFSIO that moves data; those are {', '.join(OPERATIONS)}"
         )
-    if wrong := duration_problem(result.exec_time_s):
-        return wrong
+    if reason := duration_problem(result.exec_time_s):
+        return reason
     if result.files < 1 or result.processed_mib <= 0:
         return f"{result.files} files with {result.processed_mib:g} MiB were processed: the job did nothing"
     rates = (result.throughput_mib_per_s, result.average_io_rate_mib_per_s, result.io_rate_stddev_mib_per_s)
@@ -104,10 +104,10 @@ def block_run(result: DfsioResult, program: str) -> Run:
     )
 
 
-def each_block(import_block: Callable[[DfsioResult, list[str], str], ImportedRun | SkippedItem], what: str) -> Reads:
+def each_block(import_block: Callable[[DfsioResult, list[str], str], ImportedRun | SkippedItem], program: str) -> Reads:
     """Return a reader that calls ``import_block`` with each result, its block's lines and its location.
 
-    ``what`` names the program in messages.
+    ``program`` is its name in messages.
     """
 
     def read(source: Source) -> Iterator[ImportedRun | SkippedItem]:
@@ -121,7 +121,7 @@ def each_block(import_block: Callable[[DfsioResult, list[str], str], ImportedRun
             else:
                 yield import_block(block.outcome, lines[block.first_line : block.last_line], where)
         if not blocks:
-            raise FormatError(f"holds no result block of {what}", where=source.name)
+            raise FormatError(f"holds no result block of {program}", where=source.name)
 
     return read_each(read)
 
@@ -129,8 +129,8 @@ def each_block(import_block: Callable[[DfsioResult, list[str], str], ImportedRun
 def _import_block(result: DfsioResult, lines: list[str], where: str) -> ImportedRun | SkippedItem:
     if any(ENHANCED_MARK in line for line in lines):
         return SkippedItem(where, "is a result of the enhanced DFSIO, which is another program: import it as dfsioe")
-    if wrong := problem(result):
-        return SkippedItem(where, wrong)
+    if reason := problem(result):
+        return SkippedItem(where, reason)
     return ImportedRun(key(result), where, block_run(result, "dfsio"))
 
 

@@ -104,7 +104,7 @@ def read_conf(content: bytes, *, source: str = "configuration") -> dict[str, Pro
     type.
     """
     if len(content) > CONF_MAX_BYTES:
-        raise FormatError(f"a configuration of more than {CONF_MAX_BYTES // 2**20} MiB", where=source)
+        raise FormatError(f"the configuration is larger than {CONF_MAX_BYTES // 2**20} MiB", where=source)
     reader = _ConfigurationReader(source)
     try:
         reader.parser.Parse(content, True)
@@ -146,7 +146,7 @@ class _ConfigurationReader:
         self.parser.CharacterDataHandler = self._text.append
 
     def _doctype(self, *_: object) -> None:
-        raise self._error("declares a document type, which no Hadoop configuration does: not read")
+        raise self._error("declares a document type, so it is not read: Hadoop's configurations have none")
 
     def _begin(self, name: str, _: dict[str, str]) -> None:
         if not self._path and name != "configuration":

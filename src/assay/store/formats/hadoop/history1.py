@@ -74,15 +74,15 @@ def _records(text: str, source: str) -> Iterator[tuple[int, str, dict[str, str]]
         raise FormatError("is not a record of a job history", where=f"{source}:{line}")
 
 
-def _counters(written: str) -> dict[str, dict[str, int]]:
+def _counters(text: str) -> dict[str, dict[str, int]]:
     """Return counters by group and name; groups of tasks and file systems have their current names."""
     groups: dict[str, dict[str, int]] = {}
     group: dict[str, int] = {}
-    for opened, name, _, value in _COUNTER.findall(written):
+    for group_name, name, _, value in _COUNTER.findall(text):
         if value:
             group[_ESCAPE.sub(r"\1", name)] = int(value)
         else:
-            full = _ESCAPE.sub(r"\1", opened)
+            full = _ESCAPE.sub(r"\1", group_name)
             group = groups.setdefault(_CURRENT_GROUPS.get(full, full), {})
     return groups
 
@@ -132,16 +132,16 @@ class _JobRecords:
         return int(_whole(self.fields.get(name, "0"), name, source))
 
 
-def _whole(written: str, name: str, source: str) -> str:
-    if not _TIME.fullmatch(written):
-        raise FormatError(f"{name} is {written[:40]!r}, which is not a whole number", where=source)
-    return written
+def _whole(text: str, name: str, source: str) -> str:
+    if not _TIME.fullmatch(text):
+        raise FormatError(f"{name} is {text[:40]!r}, which is not a whole number", where=source)
+    return text
 
 
 def _seconds(record: dict[str, str], name: str, source: str) -> float | None:
     """Return a time; None if it is absent or 0, which means "never"."""
-    written = record.get(name, "")
-    return int(_whole(written, name, source)) / 1000 or None if written else None
+    text = record.get(name, "")
+    return int(_whole(text, name, source)) / 1000 or None if text else None
 
 
 def _task(
@@ -150,21 +150,21 @@ def _task(
     """Return an attempt. Without an end, it was killed by the job's end; without a start, its duration is 0."""
     groups = _counters(record.get("COUNTERS", ""))
 
-    def recorded(group: str, of: str) -> int | None:
-        value = groups.get(group, {}).get(of)
+    def recorded(group: str, field_name: str) -> int | None:
+        value = groups.get(group, {}).get(field_name)
         if value is not None and not 0 <= value <= _COUNTER_MAX:
-            raise FormatError(f"{name}: the counter {of} is {value}", where=source)
+            raise FormatError(f"{name}: the counter {field_name} is {value}", where=source)
         return value
 
-    def counter(group: str, of: str) -> int:
-        return recorded(group, of) or 0
+    def counter(group: str, field_name: str) -> int:
+        return recorded(group, field_name) or 0
 
-    def recorded_s(of: str) -> float | None:
-        value_ms = recorded(_TASK, of)
+    def recorded_s(field_name: str) -> float | None:
+        value_ms = recorded(_TASK, field_name)
         return None if value_ms is None else value_ms / 1000
 
-    def relative_s(of: str) -> float | None:
-        time_s = _seconds(record, of, source)
+    def relative_s(field_name: str) -> float | None:
+        time_s = _seconds(record, field_name, source)
         return None if time_s is None else round(time_s - start_unix_s, 6)
 
     end_s = relative_s("FINISH_TIME")

@@ -92,8 +92,8 @@ def _job(
         try:
             properties = read_conf(conf.content(), source=conf.name)
         except FormatError as error:
-            words = f"the job's parameters are not known: {error.message}"
-            warnings.append(CodedWarning(WarningCode.NOT_READ, words))
+            message = f"the job's parameters are not known: {error.message}"
+            warnings.append(CodedWarning(WarningCode.NOT_READ, message))
             yield SkippedItem(error.where or conf.name, error.message)
     item = _run(name, key, history, properties, warnings)
     if isinstance(item, ImportedRun):
@@ -195,8 +195,8 @@ def _warnings(history: JobHistory) -> Iterator[CodedWarning]:
         yield CodedWarning(WarningCode.OTHER, f"{lost} tasks failed, and the job was allowed to continue without them")
     backwards = sum(task.end_s < task.start_s for task in history.tasks)
     if backwards:
-        words = f"{backwards} task attempts end before they start: the nodes' clocks differed"
-        yield CodedWarning(WarningCode.CLOCK, words)
+        message = f"{backwards} task attempts end before they start: the nodes' clocks differed"
+        yield CodedWarning(WarningCode.CLOCK, message)
 
 
 def _sources(properties: Mapping[str, Property], data_source: str) -> dict[str, str]:

@@ -57,7 +57,7 @@ _RATES: Final = (
 )
 _AMOUNTS: Final = (("kB_read", "kB_wrtn", KIB), ("Blk_read", "Blk_wrtn", SECTOR_BYTES))
 """Bytes of the whole interval, in integers. MB are not used: they are less exact than the rates."""
-_BOTH: Final = (("kB/s", KIB), ("MB/s", MIB), ("sec/s", SECTOR_BYTES))
+_TOTALS: Final = (("kB/s", KIB), ("MB/s", MIB), ("sec/s", SECTOR_BYTES))
 """Reads, writes and discards together, as ``-s`` prints them."""
 _CLOCK = re.compile(r"(?<!\d)(\d{1,2}):(\d\d):(\d\d)(?!\d)\s*([AaPp])?", re.ASCII)
 _ISO = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:Z|[+-]\d\d:?\d\d)\Z", re.ASCII)
@@ -93,23 +93,23 @@ def _read(source: Source) -> Iterator[ImportedRun | SkippedItem]:
 
 def _read_host(where: str, host: Host) -> Iterator[ImportedRun | SkippedItem]:
     reports = host.statistics
-    started, distances = _times(reports)
+    started, gaps_s = _times(reports)
     first_s = _recorded_interval_s(reports[0])
-    counts = first_s is not None and abs(first_s - distances[0]) <= max(_ERROR_MAX * distances[0], 0.5 * _CLOCK_S)
-    if counts:
-        distances.insert(0, distances[0])
-        started = started and started - timedelta(seconds=distances[0])
+    first_counts = first_s is not None and abs(first_s - gaps_s[0]) <= max(_ERROR_MAX * gaps_s[0], 0.5 * _CLOCK_S)
+    if first_counts:
+        gaps_s.insert(0, gaps_s[0])
+        started = started and started - timedelta(seconds=gaps_s[0])
     recorder = Recorder(host.nodename)
-    left, t_s = 0, 0.0
+    skipped, t_s = 0, 0.0
     for index, (report, interval_s) in enumerate(
-        zip(reports if counts else reports[1:], distances, strict=True), start=1 if counts else 2
+        zip(reports if first_counts else reports[1:], gaps_s, strict=True), start=1 if first_counts else 2
     ):
         try:
             if not 0 < interval_s <= INTERVAL_S_MAX / 2:
                 raise FormatError("its time is not after that of the report before it")
             grown, gauges = _growth(report, host.cores, interval_s)
         except FormatError as error:
-            left += 1
+            skipped += 1
             yield SkippedItem(f"{where}, report {index}", error.message)
             t_s += max(0.0, interval_s) if interval_s <= INTERVAL_S_MAX / 2 else 0.0
             continue
@@ -118,7 +118,7 @@ def _read_host(where: str, host: Host) -> Iterator[ImportedRun | SkippedItem]:
     if not len(recorder.trace):
         yield SkippedItem(where, "has no figures of CPU or disks")
         return
-    warnings = [f"{left} of {len(reports)} reports could not be read"] if left else []
+    warnings = [f"{skipped} of {len(reports)} reports could not be read"] if skipped else []
     run = recorder.run(started=started, environment=host.environment(), source="iostat", warnings=warnings)
     begin = hashlib.sha256(json.dumps(reports[0], sort_keys=True).encode()).hexdigest()[:16]
     yield ImportedRun(f"{host.nodename} {host.date} {begin}", where, run, trace=recorder.trace)
@@ -176,8 +176,8 @@ def _recorded_interval_s(report: Mapping[str, Any]) -> float | None:
     best: tuple[float, float] | None = None
     for row in _rows(report):
         for prefix in ("kB", "MB", "Blk"):
-            for way in ("read", "wrtn", "dscd"):
-                amount, rate = row.get(f"{prefix}_{way}"), row.get(f"{prefix}_{way}/s")
+            for direction in ("read", "wrtn", "dscd"):
+                amount, rate = row.get(f"{prefix}_{direction}"), row.get(f"{prefix}_{direction}/s")
                 if isinstance(amount, int | float) and isinstance(rate, int | float) and min(amount, rate) > 0:
                     if max(amount, rate) > BYTES_PER_S_MAX:
                         continue
@@ -239,16 +239,19 @@ def _disk(row: Mapping[str, Any], interval_s: float) -> tuple[dict[str, float], 
 
 def _bytes(row: Mapping[str, Any], interval_s: float) -> dict[str, float]:
     """Return the bytes that a device read and wrote over an interval, from its most exact figures."""
-    most = BYTES_PER_S_MAX
+    rate_max = BYTES_PER_S_MAX
     rates = {}
     for read, write, unit in _RATES:
         if read in row or write in row:
-            values = {"read_bytes": number(row, read, most / unit), "write_bytes": number(row, write, most / unit)}
+            values = {
+                "read_bytes": number(row, read, rate_max / unit),
+                "write_bytes": number(row, write, rate_max / unit),
+            }
             rates = {metric: rate * unit * interval_s for metric, rate in values.items() if rate is not None}
             break
     for read, write, unit in _AMOUNTS:
         for metric, key in (("read_bytes", read), ("write_bytes", write)):
-            amount = number(row, key, most / unit * interval_s)
+            amount = number(row, key, rate_max / unit * interval_s)
             if amount is None:
                 continue
             rate_unit = unit * (1 + 0.005 * interval_s)
@@ -257,10 +260,10 @@ def _bytes(row: Mapping[str, Any], interval_s: float) -> dict[str, float]:
             ):
                 raise FormatError(f'"{key}" is {amount:.0f}, which its rate contradicts')
             rates[metric] = amount * unit
-    for key, unit in _BOTH:
-        both = number(row, key, most / unit)
-        if both is not None:
-            rates["transfer_bytes"] = both * unit * interval_s
+    for key, unit in _TOTALS:
+        total = number(row, key, rate_max / unit)
+        if total is not None:
+            rates["transfer_bytes"] = total * unit * interval_s
     return rates
 
 
@@ -268,9 +271,9 @@ def _check_units(row: Mapping[str, Any]) -> None:
     """Reject a report whose ``rkB`` is not in kB: sysstat before 11.6 wrote other units with ``-m``."""
     if "rkB" not in row or "avgrq-sz" not in row:
         return
-    kb_doubled = ((number(row, "rkB") or 0.0) + (number(row, "wkB") or 0.0)) * 2
-    meant = (number(row, "avgrq-sz") or 0.0) * ((number(row, "r") or 0.0) + (number(row, "w") or 0.0))
-    if meant > _SECTORS_PER_S_MIN and abs(kb_doubled - meant) > _CONTRADICTION * meant:
+    sectors_by_rate = ((number(row, "rkB") or 0.0) + (number(row, "wkB") or 0.0)) * 2
+    sectors_per_s = (number(row, "avgrq-sz") or 0.0) * ((number(row, "r") or 0.0) + (number(row, "w") or 0.0))
+    if sectors_per_s > _SECTORS_PER_S_MIN and abs(sectors_by_rate - sectors_per_s) > _CONTRADICTION * sectors_per_s:
         raise FormatError('"rkB" and "wkB" contradict "avgrq-sz": this iostat wrote other units under their names')
 
 

@@ -140,7 +140,7 @@ class Recorder:
     ) -> Run:
         """Return the run of the recording. ``started``: None if the source has no time zone."""
         gaps = (f"gaps between the samples: {self.gaps}; what happened in them is unknown",) if self.gaps else ()
-        coded_warnings = tuple(CodedWarning(WarningCode.TRACE, words) for words in (*warnings, *gaps))
+        coded_warnings = tuple(CodedWarning(WarningCode.TRACE, message) for message in (*warnings, *gaps))
         return foreign_run(
             workload=OBSERVATION,
             engine="",

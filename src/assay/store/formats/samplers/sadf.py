@@ -39,7 +39,7 @@ _ROUNDING_S: Final = 1.0
 _INTERVAL_S_WRAPPED: Final = 2.0**64
 """Maximum interval that sysstat can print, in seconds: a negative difference as an unsigned 64-bit number."""
 _MEMORY_KIB_MAX: Final = 1e14
-"""Maximum memory of a host, in KiB. A larger value is damage."""
+"""Maximum memory of a host, in KiB. A larger value is an error in the file."""
 _MEMORY: Final = {
     "memfree": "free_bytes",
     "avail": "available_bytes",

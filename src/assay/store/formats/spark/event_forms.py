@@ -14,7 +14,7 @@ Number = Annotated[int, Meta(ge=-(2**62), le=2**62 - 1)]
 Index = Annotated[int, Meta(ge=-(2**31), le=2**31 - 1)]
 """A number that Spark counts up, such as a stage's: Java's ``int``."""
 TimeMs = Annotated[int, Meta(ge=0, le=2**53)]
-WORDS_MAX: Final = 300
+REASON_LENGTH_MAX: Final = 300
 """Maximum length of a stored reason of failure, in characters."""
 
 
@@ -209,11 +209,11 @@ class Reason(Struct):
     loss: str | None = _named("Loss Reason", None)
     message: str | None = _named("Message", None)
 
-    def words(self) -> str:
+    def line(self) -> str:
         """Return why an attempt failed, in one line."""
         text = self.description or self.loss or self.message or ""
         first = next((line.strip() for line in text.splitlines() if line.strip()), "")
-        return f"{': '.join(part for part in (self.class_name or self.reason, first) if part)}"[:WORDS_MAX]
+        return f"{': '.join(part for part in (self.class_name or self.reason, first) if part)}"[:REASON_LENGTH_MAX]
 
 
 class ExecutorPeaks(Struct):

@@ -183,8 +183,8 @@ def _status(application: Application, compacted: bool) -> tuple[RunStatus, str |
 
 def _warnings(application: Application, compacted: bool) -> Iterator[CodedWarning]:
     if compacted:
-        words = "Spark compacted this log: the tasks of finished stages are gone, so no metrics are taken"
-        yield CodedWarning(WarningCode.NOT_READ, words)
+        message = "Spark compacted this log: the tasks of finished stages are gone, so no metrics are taken"
+        yield CodedWarning(WarningCode.NOT_READ, message)
         return
     if application.missing_ends:
         yield CodedWarning(
@@ -193,8 +193,8 @@ def _warnings(application: Application, compacted: bool) -> Iterator[CodedWarnin
             "keep up): the metrics are too low",
         )
     if backwards := application.tasks.backwards():
-        words = f"{backwards} task attempts end before they start, or start before the application: clocks differed"
-        yield CodedWarning(WarningCode.CLOCK, words)
+        message = f"{backwards} task attempts end before they start, or start before the application: clocks differed"
+        yield CodedWarning(WarningCode.CLOCK, message)
 
 
 FORMAT: Final = Format("spark", "Spark event log (plain, packed, or rolled over)", _recognises, _read)

@@ -21,7 +21,7 @@ from assay.foundation.errors import FormatError
 from assay.model import Executor, Stage
 from assay.store.formats.spark.attempts import FAILED, KILLED, SUCCEEDED, AttemptColumns, AttemptNumbers, Attempts
 from assay.store.formats.spark.event_forms import (
-    WORDS_MAX,
+    REASON_LENGTH_MAX,
     AnyEvent,
     ApplicationEnd,
     ApplicationStart,
@@ -184,9 +184,9 @@ class _EventLogReader:
         """
         under_way = any(job.failure is None for job in self.jobs.values())
         if under_way and not event.reason.startswith(_EXPECTED_REMOVALS):
-            words = " ".join(event.reason.split())[:WORDS_MAX] or "no reason given"
+            message = " ".join(event.reason.split())[:REASON_LENGTH_MAX] or "no reason given"
             node = self.executor_hosts.get(event.executor_id, "an unknown host")
-            self.lost[event.executor_id] = LostExecutor(event.executor_id, node, words)
+            self.lost[event.executor_id] = LostExecutor(event.executor_id, node, message)
 
     def on_streaming_query(self, _event: AnyEvent) -> None:
         self.is_streaming = True
@@ -235,7 +235,7 @@ class _EventLogReader:
         else:
             status = KILLED if event.info.killed or event.reason.reason == "TaskKilled" else FAILED
         if event.info.failed and not self.first_failure:
-            self.first_failure = event.reason.words()
+            self.first_failure = event.reason.line()
         self.attempts.add_ended(event, status)
         self.sums[event.stage_id, event.stage_attempt, event.info.executor_id].add(event)
 

@@ -34,8 +34,8 @@ def metrics_of(application: Application) -> tuple[dict[str, float], list[CodedWa
     for metric, (total, divisor) in _METRICS.items():
         value = application.totals.get(total)
         if value is not None and value < 0:
-            words = f"the tasks' {metric} add up to {value / divisor}: left out"
-            warnings.append(CodedWarning(WarningCode.LEFT_OUT, words))
+            message = f"the tasks' {metric} add up to {value / divisor}: left out"
+            warnings.append(CodedWarning(WarningCode.LEFT_OUT, message))
         elif value is not None:
             metrics[metric] = value / divisor
     metrics["jobs"] = len(application.jobs)

@@ -31,9 +31,9 @@ NAME_PATTERNS: Final = {
 HARDWARE: Final = ("workers", "cores", "memory_bytes", "instance_type", "provider", "service_type")
 """Fields that describe the workers of the run's cluster; cores and memory are of one worker."""
 _COUNT_MAX: Final = 1_000_000
-"""Maximum number of workers or of cores. A larger value is damage."""
+"""Maximum number of workers or of cores. A larger value is an error in the file."""
 DURATION_MIN_S: Final = 0.001
-"""Minimum duration of a run, in seconds. A shorter run is damage, or its unit is wrong."""
+"""Minimum duration of a run, in seconds. A shorter duration is an error in the file or in its unit."""
 _NUMBER = re.compile(r"[+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]{1,3})?")
 _WHOLE = re.compile(r"[0-9]+\.0+")
 _COMMA = re.compile(r"[+-]?(?P<whole>[0-9]+),(?P<decimals>[0-9]+)")

@@ -13,9 +13,9 @@ from assay.foundation.units import MIB
 from assay.store.formats.plausible import DURATION_MAX_S
 
 RATE_MAX_MB_PER_S: Final = 1e9
-"""Maximum rate: a petabyte per second. A higher number is damaged."""
+"""Maximum rate: a petabyte per second. A higher number is an error in the file."""
 BYTES_MAX: Final = 10**18
-"""Maximum number of bytes: an exabyte. A higher number is damaged."""
+"""Maximum number of bytes: an exabyte. A higher number is an error in the file."""
 _MONTHS = ("Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec")
 _DAYS = ("Mon", "Tue", "Wed", "Thu", "Fri", "Sat", "Sun")
 _JAVA_DATE = re.compile(

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from assay.execution.engines.hadoop.deployment.daemons import Daemons
-from assay.execution.engines.hadoop.hdfs import placed
+from assay.execution.engines.hadoop.hdfs import placement_check
 from assay.execution.engines.hadoop.settings.configuration import (
     is_job_parameter,
     job_options,
@@ -189,17 +189,17 @@ def test_missing_requirements_of_lazy_persist_are_listed(answer: str, lacking: l
 def test_blocks_are_checked_against_their_policy(replication: int, policy: StoragePolicy, blocks: int) -> None:
     right = policy.storage_types(replication)
     assert len(right) == replication
-    assert placed(policy, {right: blocks}).passed
+    assert placement_check(policy, {right: blocks}).passed
     astray = ("ARCHIVE", *right[1:])
-    check = placed(policy, {right: blocks, astray: 2})
+    check = placement_check(policy, {right: blocks, astray: 2})
     assert not check.passed
     assert f"2 of {blocks + 2} blocks" in check.detail
 
 
 def test_replicas_are_checked_against_the_storage_policy() -> None:
-    assert placed(StoragePolicy.LAZY_PERSIST, {("DISK", "RAM_DISK"): 1, ("DISK", "DISK"): 4}).passed
-    assert not placed(StoragePolicy.HOT, {("DISK", "RAM_DISK"): 1}).passed
-    assert not placed(StoragePolicy.ONE_SSD, {("DISK", "DISK"): 1}).passed
+    assert placement_check(StoragePolicy.LAZY_PERSIST, {("DISK", "RAM_DISK"): 1, ("DISK", "DISK"): 4}).passed
+    assert not placement_check(StoragePolicy.HOT, {("DISK", "RAM_DISK"): 1}).passed
+    assert not placement_check(StoragePolicy.ONE_SSD, {("DISK", "DISK"): 1}).passed
 
 
 @given(st.integers(1, 9), st.booleans())

@@ -101,11 +101,11 @@ class _ContainerCounts:
         metrics = {"other_containers": of_others, "other_containers_max": float(max(self.of_others))}
         if of_others <= (of_others + of_assay) * DISTURBED_SHARE:
             return metrics, ()
-        words = (
+        message = (
             f"disturbed by others: {of_others:.1f} containers on average, at most {max(self.of_others)}; this run had "
             f"{of_assay:.1f} on average ({len(self.of_others)} checks)"
         )
-        return metrics, (CodedWarning(WarningCode.DISTURBED, words),)
+        return metrics, (CodedWarning(WarningCode.DISTURBED, message),)
 
 
 class AttachedEngine(ClientEngine[Hdfs]):
@@ -114,12 +114,12 @@ class AttachedEngine(ClientEngine[Hdfs]):
     rules = HadoopRules()
 
     def __init__(
-        self, entered: AttachedCluster, folder: str, cluster: Cluster, transports: Mapping[str, Transport]
+        self, attached: AttachedCluster, folder: str, cluster: Cluster, transports: Mapping[str, Transport]
     ) -> None:
-        super().__init__(entered.facts, entered.hdfs(folder), cluster, transports)
-        self.entered = entered
-        self._resourcemanager = entered.resourcemanager
-        self.master = entered.edge
+        super().__init__(attached.facts, attached.hdfs(folder), cluster, transports)
+        self.attached = attached
+        self._resourcemanager = attached.resourcemanager
+        self.master = attached.edge
         self.tag = f"assay-{uuid.uuid4().hex[:12]}"
         self.profiler: ProfileRecorder | None = None
         self._others = _ContainerCounts()
@@ -127,12 +127,12 @@ class AttachedEngine(ClientEngine[Hdfs]):
     @property
     def addresses(self) -> Mapping[str, str]:
         """The hosts' own names, under which daemons register."""
-        return self.entered.names
+        return self.attached.names
 
     @property
     def data_directories(self) -> Mapping[str, Sequence[str]]:
         """The workers' folders in the client's configuration; empty if it names no folders."""
-        site = self.entered.site
+        site = self.attached.site
         values = [site.get(name) for name in ("dfs.datanode.data.dir", "yarn.nodemanager.local-dirs")]
         folders = [
             re.sub(r"^(\[\w+\])?(file://)?", "", word.strip()) for value in values for word in value.split(",") if word
@@ -142,9 +142,9 @@ class AttachedEngine(ClientEngine[Hdfs]):
 
     def effective_parameters(self, parameters: Mapping[str, str]) -> dict[str, str]:
         """Return the performance parameters in the client's configuration, overridden by the job's parameters."""
-        site = self.entered.site
+        site = self.attached.site
         site_parameters = performance_parameters(Property(name, site.get(name), ()) for name in site.settings)
-        return {**site_parameters, **normalised(parameters), QUEUE: self.entered.attachment.queue}
+        return {**site_parameters, **normalised(parameters), QUEUE: self.attached.attachment.queue}
 
     async def health_check(self) -> str | None:
         """Return a message if a master does not answer or HDFS is in safe mode; None if healthy.
@@ -152,7 +152,7 @@ class AttachedEngine(ClientEngine[Hdfs]):
         Finds the active masters again.
         """
         try:
-            await self.entered.site.access.enter(self.master)
+            await self.attached.site.access.enter(self.master)
             await self._find_active()
             return await safe_mode(self.storage.namenode)
         except (EngineError, HostError) as error:
@@ -160,16 +160,16 @@ class AttachedEngine(ClientEngine[Hdfs]):
 
     async def _find_active(self) -> None:
         """Switch to the active masters. Raises EngineError if there is none."""
-        namenode = await active_namenode(self.master, self.entered.site)
+        namenode = await active_namenode(self.master, self.attached.site)
         self._storage = replace(self._storage, namenode=namenode)
-        self._resourcemanager = await active_resourcemanager(self.master, self.entered.site)
+        self._resourcemanager = await active_resourcemanager(self.master, self.attached.site)
 
     async def run_client(
         self, program: Program, parameters: Mapping[str, str], timeout_s: float, label: str
     ) -> ProgramResult:
         """Submit a program with the client on the edge node, and fetch its jobs' histories."""
-        entered, attachment = self.entered, self.entered.attachment
-        entered.jobs.require_for(program)
+        attached, attachment = self.attached, self.attached.attachment
+        attached.jobs.require_for(program)
         carried = {name: value for name, value in parameters.items() if is_job_parameter(name)}
         job_settings = {QUEUE: attachment.queue, TAGS: self.tag}
         options = {
@@ -181,14 +181,14 @@ class AttachedEngine(ClientEngine[Hdfs]):
         recordings = await profiler.begin() if profiler else None
         if profiler and recordings:
             for name in TASK_JAVA_OPTIONS:
-                existing = options.get(name) or entered.site.get(name) or entered.site.get(_JAVA_OPTIONS_OF_ALL_TASKS)
+                existing = options.get(name) or attached.site.get(name) or attached.site.get(_JAVA_OPTIONS_OF_ALL_TASKS)
                 options[name] = f"{existing} {profiler.option(recordings, ATTEMPT)}".strip()
         arguments = [
             *(f"-D{name}={value}" for name, value in options.items()),
             *map(self.with_user_folder, program.arguments),
         ]
         command = [attachment.hadoop, "--config", attachment.configuration, program.main_class, *arguments]
-        folders = entered.site.history_folders()
+        folders = attached.site.history_folders()
 
         async def with_history(ended: ProgramResult) -> ProgramResult:
             histories = JobHistories(replace(self.storage, root=ROOT), folders)
@@ -197,7 +197,7 @@ class AttachedEngine(ClientEngine[Hdfs]):
                 return result
             return await profiler.end(recordings, result, task_parts(result.tasks, result.started_unix_s))
 
-        copies = options.get(REPLICATION) or entered.site.get(REPLICATION, "3")
+        copies = options.get(REPLICATION) or attached.site.get(REPLICATION, "3")
         return await self.submitted(command, timeout_s, label, with_history, int(copies) if copies.isdecimal() else 1)
 
     async def submitted(
@@ -213,11 +213,11 @@ class AttachedEngine(ClientEngine[Hdfs]):
 
         If the client fails, its remaining jobs are ended.
         """
-        entered = self.entered
+        attached = self.attached
         self._others = _ContainerCounts()
         before = await jmx.read_totals(self.storage.namenode, self._resourcemanager)
         ended = await self.client(
-            command, timeout_s, label, cwd=entered.home, env={**entered.environment, **(env or {})}
+            command, timeout_s, label, cwd=attached.home, env={**attached.environment, **(env or {})}
         )
         with contextlib.suppress(EngineError, HostError):  # the client may have followed a failover
             await self._find_active()
@@ -242,8 +242,8 @@ class AttachedEngine(ClientEngine[Hdfs]):
     async def progress(self) -> str | None:
         """Return the progress of assay's job from its ApplicationMaster."""
         try:
-            ours = await self.poll_applications()
-            return await progress(self._resourcemanager, ours[-1]) if ours else None
+            own_applications = await self.poll_applications()
+            return await progress(self._resourcemanager, own_applications[-1]) if own_applications else None
         except (EngineError, HostError):
             return None
 
@@ -253,7 +253,7 @@ class AttachedEngine(ClientEngine[Hdfs]):
             apps = await self._apps()
         except (EngineError, HostError):
             with contextlib.suppress(EngineError, HostError):  # the other ResourceManager of a pair may be active now
-                self._resourcemanager = await active_resourcemanager(self.master, self.entered.site)
+                self._resourcemanager = await active_resourcemanager(self.master, self.attached.site)
             return []
         self._others.add_check(apps, self.tag)
         return [app for app in apps if self.tag in str(app.get("applicationTags", ""))]
@@ -265,9 +265,11 @@ class AttachedEngine(ClientEngine[Hdfs]):
     async def _end_applications(self) -> None:
         """End assay's running applications, never those of other users."""
         try:
-            ours = [app["id"] for app in await self._apps() if self.tag in str(app.get("applicationTags", ""))]
-            if ours:
-                attachment = self.entered.attachment
+            own_applications = [
+                app["id"] for app in await self._apps() if self.tag in str(app.get("applicationTags", ""))
+            ]
+            if own_applications:
+                attachment = self.attached.attachment
                 kill = [
                     attachment.hadoop,
                     "--config",
@@ -276,8 +278,8 @@ class AttachedEngine(ClientEngine[Hdfs]):
                     "application",
                     "-kill",
                 ]
-                env = self.entered.environment
-                await self.master.run([*kill, *ours], timeout_s=COMMAND_TIMEOUT_S, check=False, env=env)
+                env = self.attached.environment
+                await self.master.run([*kill, *own_applications], timeout_s=COMMAND_TIMEOUT_S, check=False, env=env)
         except (EngineError, HostError):
             return
 
@@ -310,8 +312,8 @@ class AttachedCluster:
 
 async def safe_mode(namenode: Endpoint) -> str | None:
     """Return the NameNode's message about safe mode; None if it is not in safe mode."""
-    words = (await namenode.bean("Hadoop:service=NameNode,name=NameNodeInfo")).get("Safemode")
-    return f"HDFS is in safe mode and read-only: {str(words).splitlines()[0]}" if words else None
+    message = (await namenode.bean("Hadoop:service=NameNode,name=NameNodeInfo")).get("Safemode")
+    return f"HDFS is in safe mode and read-only: {str(message).splitlines()[0]}" if message else None
 
 
 class AttachedHadoop(LockedProvider[AttachedEngine]):
@@ -321,13 +323,13 @@ class AttachedHadoop(LockedProvider[AttachedEngine]):
 
     def __init__(self, cluster: Cluster, transports: Mapping[str, Transport]) -> None:
         super().__init__(cluster, transports)
-        self._entered: AttachedCluster
+        self._attached: AttachedCluster
         self._access = PLAIN
 
     @property
-    def entered(self) -> AttachedCluster:
+    def attached(self) -> AttachedCluster:
         """Facts about the cluster, determined when assay attached to it."""
-        return self._entered
+        return self._attached
 
     @property
     def _attachment(self) -> Attachment:
@@ -349,8 +351,8 @@ class AttachedHadoop(LockedProvider[AttachedEngine]):
         version = await client_version(edge, attachment)
         namenode = await active_namenode(edge, site)
         resourcemanager = await active_resourcemanager(edge, site)
-        if words := await safe_mode(namenode):
-            raise EngineError(words, where=site.where, hint="wait until it leaves safe mode")
+        if message := await safe_mode(namenode):
+            raise EngineError(message, where=site.where, hint="wait until it leaves safe mode")
         await check_queue(resourcemanager, attachment.queue, site)
         jobs = await own_jobs.ship({edge.name: edge}, self.cluster.home, show)
         facts = EngineFacts(self.rules.name, version, programs_directory=jobs.path)
@@ -359,7 +361,7 @@ class AttachedHadoop(LockedProvider[AttachedEngine]):
             for name, transport in self.transports.items()
         }
         recorders = ProfileRecorders(self.transports, _JAVA, self.cluster.home)
-        self._entered = AttachedCluster(
+        self._attached = AttachedCluster(
             attachment=attachment,
             edge=edge,
             site=site,
@@ -371,7 +373,7 @@ class AttachedHadoop(LockedProvider[AttachedEngine]):
             home=self.cluster.home,
             recorders=recorders,
         )
-        hdfs = self._entered.hdfs(attachment.directory)
+        hdfs = self._attached.hdfs(attachment.directory)
         await hdfs.make(ROOT)
         show(await free_space(hdfs, namenode))
         return facts
@@ -381,12 +383,12 @@ class AttachedHadoop(LockedProvider[AttachedEngine]):
         edge, attachment = self.holder, self._attachment
         site = await read_site(edge, attachment.configuration)
         site.check()
-        way = access.of(
+        cluster_access = access.of(
             secured=site.secured, authorities=attachment.authorities, login=attachment.kerberos, home=self.cluster.home
         )
-        self._access = way
-        user = await way.enter(edge)
-        return replace(site, access=way, user=user or site.user)
+        self._access = cluster_access
+        user = await cluster_access.enter(edge)
+        return replace(site, access=cluster_access, user=user or site.user)
 
     async def open(self, show: ShowProgress) -> None:
         """Lock the edge node, and :meth:`install`; if that fails, destroy a ticket that assay made."""
@@ -416,23 +418,25 @@ class AttachedHadoop(LockedProvider[AttachedEngine]):
 
     async def engine_for(self, configuration: Configuration) -> AttachedEngine:
         """Return the existing engine. Raises EngineError for settings that need a restart of daemons."""
-        entered = self._entered
+        attached = self._attached
         refused = [name for name in configuration.parameters if not is_job_parameter(name)]
         if refused:
             raise EngineError(
                 f"{', '.join(refused)}: a job can't set this, because it configures externally managed daemons",
-                where=entered.site.where,
+                where=attached.site.where,
                 hint="remove it from the plan, or let assay deploy Hadoop",
             )
-        await entered.site.access.enter(entered.edge)
-        namenode = await active_namenode(entered.edge, entered.site)
+        await attached.site.access.enter(attached.edge)
+        namenode = await active_namenode(attached.edge, attached.site)
         copies = int(configuration.parameters.get(REPLICATION, "1"))
         live = int((await namenode.bean("Hadoop:service=NameNode,name=FSNamesystemState")).get("NumLiveDataNodes", 0))
         if copies > live:
-            raise EngineError(f"{copies} copies are requested, but {live} DataNodes are live", where=entered.site.where)
-        self._entered = entered = replace(entered, namenode=namenode)
-        folder = f"{entered.attachment.directory}/{self.rules.file_system(configuration, self.cluster)}"
-        return AttachedEngine(entered, folder, self.cluster, self.transports)
+            raise EngineError(
+                f"{copies} copies are requested, but {live} DataNodes are live", where=attached.site.where
+            )
+        self._attached = attached = replace(attached, namenode=namenode)
+        folder = f"{attached.attachment.directory}/{self.rules.file_system(configuration, self.cluster)}"
+        return AttachedEngine(attached, folder, self.cluster, self.transports)
 
     async def start(self, engine: AttachedEngine, configuration: Configuration, show: ShowProgress) -> None:
         """Set the storage policy of the user's folder, if the layout has one."""
@@ -448,22 +452,22 @@ class AttachedHadoop(LockedProvider[AttachedEngine]):
 
     async def _set_profiler(self, engine: AttachedEngine, configuration: Configuration, show: ShowProgress) -> None:
         """Set the engine's profiler. Profiling needs a login on every host that runs a NodeManager."""
-        engine.profiler = await self._entered.recorders.recorder(configuration.parameters.get(PROFILED), show)
+        engine.profiler = await self._attached.recorders.recorder(configuration.parameters.get(PROFILED), show)
         if engine.profiler and engine.profiler.method:
-            nodes = (await self._entered.resourcemanager.get("/ws/v1/cluster/nodes?states=RUNNING")).get("nodes") or {}
+            nodes = (await self._attached.resourcemanager.get("/ws/v1/cluster/nodes?states=RUNNING")).get("nodes") or {}
             missing = without_login(
-                [str(node["nodeHostName"]) for node in nodes.get("node") or []], self._entered.names
+                [str(node["nodeHostName"]) for node in nodes.get("node") or []], self._attached.names
             )
             if missing:
-                words = f"NodeManagers run on {', '.join(missing)}, which the cluster file does not name"
-                engine.profiler = replace(engine.profiler, method=None, reason=words)
+                message = f"NodeManagers run on {', '.join(missing)}, which the cluster file does not name"
+                engine.profiler = replace(engine.profiler, method=None, reason=message)
 
 
 async def _wait_until_back(engine: AttachedEngine, show: ShowProgress) -> None:
     """Wait, within a limit, for active masters and the end of safe mode; an invalid ticket fails at once."""
     deadline = time.monotonic() + BACK_TIMEOUT_S
-    while (words := await engine.health_check()) and time.monotonic() < deadline:
+    while (message := await engine.health_check()) and time.monotonic() < deadline:
         with contextlib.suppress(HostError):
-            await engine.entered.site.access.enter(engine.master)
-        show(f"waiting for the externally managed Hadoop: {words}")
+            await engine.attached.site.access.enter(engine.master)
+        show(f"waiting for the externally managed Hadoop: {message}")
         await asyncio.sleep(BACK_INTERVAL_S)

@@ -41,12 +41,12 @@ async def client_version(edge: Transport, attachment: Attachment) -> str:
         done = await edge.run(command, timeout_s=COMMAND_TIMEOUT_S)
     except HostError as error:
         hint = "set attached: hadoop in the cluster file to the client's program"
-        words = f"the client does not run: {error.message}"
-        raise EngineError(words, where=f"{edge.name}: {attachment.hadoop}", hint=hint) from error
+        message = f"the client does not run: {error.message}"
+        raise EngineError(message, where=f"{edge.name}: {attachment.hadoop}", hint=hint) from error
     match = re.search(r"^Hadoop (\S+)", done.stdout.decode(errors="replace"), re.MULTILINE)
     if match is None:
-        words = f"it prints no version: {done.stdout[:80].decode(errors='replace')!r}"
-        raise EngineError(words, where=f"{edge.name}: {attachment.hadoop} version")
+        message = f"it prints no version: {done.stdout[:80].decode(errors='replace')!r}"
+        raise EngineError(message, where=f"{edge.name}: {attachment.hadoop} version")
     return match[1]
 
 
@@ -76,18 +76,18 @@ async def check_queue(resourcemanager: Endpoint, queue: str, site: ClientConfigu
 async def free_space(hdfs: Hdfs, namenode: Endpoint) -> str:
     """Return the free space and quota as text. Raises EngineError if a quota is used up."""
     system = await namenode.bean("Hadoop:service=NameNode,name=FSNamesystem")
-    words = [f"HDFS has {format_bytes(int(system.get('CapacityRemaining', 0)))} of free space"]
+    parts = [f"HDFS has {format_bytes(int(system.get('CapacityRemaining', 0)))} of free space"]
     summary = await hdfs.summary(ROOT)
     used, quota = int(summary.get("spaceConsumed", 0)), int(summary.get("spaceQuota", -1))
-    files, most = (
+    files, files_quota = (
         int(summary.get("fileCount", 0)) + int(summary.get("directoryCount", 0)),
         int(summary.get("quota", -1)),
     )
     if quota > 0:
-        words.append(f"{format_bytes(quota - used)} of the folder's quota of {format_bytes(quota)} is left")
-    if (quota > 0 and used >= quota) or (int(most) > 0 and files >= int(most)):
+        parts.append(f"{format_bytes(quota - used)} of the folder's quota of {format_bytes(quota)} is left")
+    if (quota > 0 and used >= quota) or 0 < files_quota <= files:
         kind = "space" if quota > 0 and used >= quota else "files"
         raise EngineError(
             f"the quota of {kind} is used up", where=hdfs.root, hint="delete files there, or request a larger quota"
         )
-    return "; ".join(words) + f" (asked {time.strftime('%H:%M')})"
+    return "; ".join(parts) + f" (asked {time.strftime('%H:%M')})"

@@ -309,11 +309,11 @@ class Daemons:
         dead = await self.dead()
         if dead:
             node, daemon = dead[0].split(": ")
-            message = await self.error_line(node, daemon)
+            line = await self.error_line(node, daemon)
             raise EngineError(
-                f"{', '.join(dead)} exited after the start: {message}",
+                f"{', '.join(dead)} exited after the start: {line}",
                 where=f"{node}: {self._log(daemon)}",
-                hint=_advice(message),
+                hint=next((hint for text, hint in _HINTS.items() if text in line), _UNKNOWN_CAUSE_HINT),
             )
 
     async def error_line(self, node: str, daemon: str) -> str:
@@ -376,11 +376,11 @@ def health_text(health: ClusterHealth | None, workers: int) -> str:
     return f"{live} of {workers} are live{safe}"
 
 
-def _advice(message: str) -> str:
-    if "already in use" in message or "BindException" in message:
-        return "another program uses this port on that node: end it, or use other hosts"
-    if "No space left" in message:
-        return "the device is full: free space or use a larger one"
-    if "UnsupportedClassVersionError" in message:
-        return "this Hadoop needs a newer Java: set java_home in the cluster file"
-    return "read that log, fix the cause and run the same command again"
+_HINTS = {
+    "already in use": "another program uses this port on that node: end it, or use other hosts",
+    "BindException": "another program uses this port on that node: end it, or use other hosts",
+    "No space left": "the device is full: free space or use a larger one",
+    "UnsupportedClassVersionError": "this Hadoop needs a newer Java: set java_home in the cluster file",
+}
+"""Text of Java or Linux in a daemon's log, with what to do. The log is the only source of the cause."""
+_UNKNOWN_CAUSE_HINT = "read that log, fix the cause and run the same command again"

@@ -94,8 +94,8 @@ class DeployedHadoop(LockedProvider[HadoopEngine]):
             ports={port.name: getattr(ports, port.name) for port in fields(Ports)},
             full_disk_messages=FULL_DISK,
         )
-        anything = Configuration({}, Layout("none", (), ()), {})  # the marker is the same for every layout
-        await Daemons(self._deployment(anything, facts), transports).stop()
+        any_configuration = Configuration({}, Layout("none", (), ()), {})  # all have the same marker
+        await Daemons(self._deployment(any_configuration, facts), transports).stop()
         return facts
 
     def _deployment(self, configuration: Configuration, facts: EngineFacts) -> Deployment:

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 VARIABLE = "MAVEN_REPOSITORY"
 _LINE = re.compile(r"([0-9a-f]{64})  (\d+)  (\S+)")
 _MIRRORS_OF_CENTRAL = frozenset({"central", "*", "external:*"})
-_AT_ONCE = 6
+_DOWNLOADS_MAX = 6
 """Maximum number of concurrent downloads."""
 _TRIES = 3
 """Maximum number of downloads of one jar."""
@@ -96,9 +96,9 @@ def _in_settings(path: Path, environment: Mapping[str, str]) -> str | None:
     except (ElementTree.ParseError, UnicodeDecodeError) as error:
         raise EngineError(f"Maven's settings can't be read: {error}", where=str(path), hint=_HINT) from error
     mirrors = [_child_texts(element) for element in root.findall(".//{*}mirror")]
-    addresses = [words.get("url", "") for words in mirrors if _mirrors_central(words)]
+    addresses = [mirror.get("url", "") for mirror in mirrors if _mirrors_central(mirror)]
     named = [_child_texts(element) for element in root.findall(".//{*}repository")]
-    addresses += [words.get("url", "") for words in named if words.get("id") == "central"]
+    addresses += [mirror.get("url", "") for mirror in named if mirror.get("id") == "central"]
     return next((_filled(address, environment) for address in addresses if address), None)
 
 
@@ -108,8 +108,8 @@ def _child_texts(element: ElementTree.Element) -> dict[str, str]:
 
 
 def _mirrors_central(mirror: Mapping[str, str]) -> bool:
-    of = {word.strip() for word in mirror.get("mirrorOf", "").split(",")}
-    return mirror.get("blocked") != "true" and "!central" not in of and bool(of & _MIRRORS_OF_CENTRAL)
+    mirrored = {word.strip() for word in mirror.get("mirrorOf", "").split(",")}
+    return mirror.get("blocked") != "true" and "!central" not in mirrored and bool(mirrored & _MIRRORS_OF_CENTRAL)
 
 
 def _filled(text: str, environment: Mapping[str, str]) -> str:
@@ -126,13 +126,13 @@ def fetch(jars: Sequence[Jar], address: str, folder: Path, progress: Callable[[s
     total_mb = sum(jar.size_bytes for jar in jars) / 1e6
     server = urlsplit(address).hostname or address
     progress(f"Maven is not installed: fetching {len(jars)} jars, {total_mb:.0f} MB, from {server}")
-    with _source(address) as source, ThreadPoolExecutor(_AT_ONCE, thread_name_prefix="jar") as pool:
-        coming = [pool.submit(_fetch_one, jar, source, folder) for jar in jars]
+    with _source(address) as source, ThreadPoolExecutor(_DOWNLOADS_MAX, thread_name_prefix="jar") as pool:
+        downloads = [pool.submit(_fetch_one, jar, source, folder) for jar in jars]
         try:
-            for task in coming:
+            for task in downloads:
                 task.result()
         finally:
-            for task in coming:
+            for task in downloads:
                 task.cancel()
     progress(f"verified the checksums of {len(jars)} jars")
 
@@ -178,13 +178,13 @@ def _from_server(client: httpx.Client, url: str) -> Iterator[bytes]:
 def _fetch_one(jar: Jar, source: Source, folder: Path) -> None:
     import httpx
 
-    for left in reversed(range(_TRIES)):
+    for tries_left in reversed(range(_TRIES)):
         try:
             with (folder / f"{jar.name}.part").open("wb") as file:
                 checksum = _write(jar, source(jar), file)
             break
         except (httpx.HTTPError, httpx.InvalidURL) as error:
-            if not left:
+            if not tries_left:
                 raise EngineError(
                     f"the transfer failed: {_without_password(str(error)) or type(error).__name__}",
                     where=jar.path,

@@ -21,14 +21,14 @@ def installed() -> bool:
     return shutil.which("mvn") is not None
 
 
-def package(pom: Path, what: str, properties: Mapping[str, str]) -> None:
-    """Run ``mvn package`` on ``pom``; ``what`` names its product in errors.
+def package(pom: Path, product: str, properties: Mapping[str, str]) -> None:
+    """Run ``mvn package`` on ``pom``; ``product`` is what it builds, for errors.
 
     Raises EngineError if Maven is missing, fails or exceeds its time limit.
     """
     if not installed():
         raise EngineError(
-            f"Maven (mvn) is not installed; assay needs it to build {what}",
+            f"Maven (mvn) is not installed; assay needs it to build {product}",
             hint="install Maven (apt-get install maven)",
         )
     defines = [f"-D{name}={value}" for name, value in properties.items()]
@@ -36,12 +36,12 @@ def package(pom: Path, what: str, properties: Mapping[str, str]) -> None:
     try:
         done = subprocess.run(command, capture_output=True, text=True, timeout=_TIMEOUT_S, check=False)
     except subprocess.TimeoutExpired as error:
-        raise EngineError(f"Maven did not build {what} within {_TIMEOUT_S} s", where="mvn package") from error
+        raise EngineError(f"Maven did not build {product} within {_TIMEOUT_S} s", where="mvn package") from error
     if done.returncode != 0:
         lines = (done.stdout + done.stderr).strip().splitlines()
-        telling = [line for line in lines if line.startswith("[ERROR]") and "[Help" not in line][:_ERROR_LINES_MAX]
+        error_lines = [line for line in lines if line.startswith("[ERROR]") and "[Help" not in line][:_ERROR_LINES_MAX]
         raise EngineError(
-            f"Maven could not build {what}:\n{chr(10).join(telling or lines[-_ERROR_LINES_MAX:])}",
+            f"Maven could not build {product}:\n{chr(10).join(error_lines or lines[-_ERROR_LINES_MAX:])}",
             where="mvn package",
             hint="check that Maven reaches its repository",
         )

@@ -53,8 +53,9 @@ async def require_ready(
         deployment, answers
     )
     if problems:
-        words, hints = "; ".join(words for words, _ in problems), "; ".join(dict.fromkeys(hint for _, hint in problems))
-        raise UnusableHostError(f"daemons can't be started: {words}", where=deployment.cluster.name, hint=hints)
+        message = "; ".join(message for message, _ in problems)
+        hints = "; ".join(dict.fromkeys(hint for _, hint in problems))
+        raise UnusableHostError(f"daemons can't be started: {message}", where=deployment.cluster.name, hint=hints)
 
 
 async def _ask(deployment: Deployment, node: Node, transport: Transport, folders: Sequence[str]) -> _NodeAnswer:
@@ -78,21 +79,21 @@ def _is_worker(node: Node) -> bool:
 def _node_problems(deployment: Deployment, answer: _NodeAnswer) -> list[tuple[str, str]]:
     """Return the problems of one node, and what to do."""
     name, answers = answer.node.name, answer.content
-    problems = [(f"{name}: {words}", f"on {name}: {hint}") for words, hint in answers["problems"]]
+    problems = [(f"{name}: {message}", f"on {name}: {hint}") for message, hint in answers["problems"]]
     if abs(answer.ahead_s) > CLOCK_MAX_S:
         direction = "ahead of" if answer.ahead_s > 0 else "behind"
-        words = f"{name}: its clock is {format_duration(abs(answer.ahead_s))} {direction} this machine's"
-        problems.append((words, "synchronise both by NTP (chrony, systemd-timesyncd)"))
+        message = f"{name}: its clock is {format_duration(abs(answer.ahead_s))} {direction} this machine's"
+        problems.append((message, "synchronise both by NTP (chrony, systemd-timesyncd)"))
     daemons = (2 if _is_worker(answer.node) else 0) + (3 if Role.MASTER in answer.node.roles else 0)
     if answers["available_bytes"] < daemons * DAEMON_BYTES:
-        words = f"{name}: {format_bytes(answers['available_bytes'])} of memory are available for {daemons} daemons"
-        problems.append((words, f"on {name}: end other programs there"))
+        message = f"{name}: {format_bytes(answers['available_bytes'])} of memory are available for {daemons} daemons"
+        problems.append((message, f"on {name}: end other programs there"))
     containers_bytes = int(deployment.parameters.get(CONTAINERS_MEMORY, "0")) << 20 if _is_worker(answer.node) else 0
     # A lab's nodes have separate limits, and may together exceed the machine's memory on purpose.
     if deployment.cluster.placement is not Placement.LAB and containers_bytes > answers["memory_bytes"]:
         has = format_bytes(answers["memory_bytes"])
-        words = f"{name}: containers may use {format_bytes(containers_bytes)}, but the node has {has} of memory"
-        problems.append((words, f"lower {CONTAINERS_MEMORY} in the plan, or the memory in the cluster file"))
+        message = f"{name}: containers may use {format_bytes(containers_bytes)}, but the node has {has} of memory"
+        problems.append((message, f"lower {CONTAINERS_MEMORY} in the plan, or the memory in the cluster file"))
     return problems
 
 
@@ -119,7 +120,7 @@ def _data_in_removed_directories(deployment: Deployment, before: Mapping[str, Se
         now = deployment.hdfs_directories(node)
         lost = [directory for directory in before.get(node.name, ()) if directory not in now]
         if lost:
-            words = (
+            message = (
                 f"{node.name}: the HDFS of layout {deployment.layout.name} was made in {', '.join(lost)}, "
                 f"but is now expected in {', '.join(now)}"
             )
@@ -127,7 +128,7 @@ def _data_in_removed_directories(deployment: Deployment, before: Mapping[str, Se
                 f"restore the directories; or start over (inputs are generated again): remove "
                 f"{deployment.directory} on {deployment.cluster.master.name}, or name another home"
             )
-            problems.append((words, hint))
+            problems.append((message, hint))
     return problems
 
 

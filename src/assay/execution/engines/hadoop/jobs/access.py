@@ -76,8 +76,8 @@ class HttpAccess:
             await self._from_keytab(edge)
         shown = await _run_command(edge, ["klist"], self.environment)
         if shown is None:
-            words = f"Hadoop is secured by Kerberos, but {edge.name} has no klist"
-            raise EngineError(words, where=edge.name, hint="install Kerberos' user programs there (krb5-user)")
+            message = f"Hadoop is secured by Kerberos, but {edge.name} has no klist"
+            raise EngineError(message, where=edge.name, hint="install Kerberos' user programs there (krb5-user)")
         status, text = shown
         if status != 0:
             raise self._no_ticket(edge, text)
@@ -92,23 +92,23 @@ class HttpAccess:
         command = ["kinit", "-k", "-t", str(login.keytab), str(login.principal)]
         done = await _run_command(edge, command, self.environment)
         if done is None or done[0] != 0:
-            words = done[1] if done else "there is no kinit on this host"
+            message = done[1] if done else "there is no kinit on this host"
             raise EngineError(
-                f"no ticket could be obtained with the keytab: {_line(words)}",
+                f"no ticket could be obtained with the keytab: {_line(message)}",
                 where=f"{edge.name}: {login.keytab}",
                 hint="`klist -k` on that host lists the keytab's principals; `attached: kerberos` names both",
             )
 
     def _no_ticket(self, edge: Transport, text: str) -> EngineError:
         hint = "run kinit there as the user who logs in, or name a keytab: attached: {kerberos: {principal, keytab}}"
-        words = f"Hadoop is secured by Kerberos, but the user has no ticket: {_line(text)}"
-        return EngineError(words, where=f"{edge.name}: klist", hint=hint)
+        message = f"Hadoop is secured by Kerberos, but the user has no ticket: {_line(text)}"
+        return EngineError(message, where=f"{edge.name}: klist", hint=hint)
 
     def _expired(self, edge: Transport, text: str) -> EngineError:
         until = re.search(r"^\S+ \S+\s+(\S+ \S+)\s+krbtgt/", text, re.MULTILINE)
-        words = f"the Kerberos ticket has expired{f' ({until[1]})' if until else ''}"
+        message = f"the Kerberos ticket has expired{f' ({until[1]})' if until else ''}"
         hint = "run kinit there again, or name a keytab, from which assay makes a new one for each run"
-        return EngineError(words, where=f"{edge.name}: klist", hint=hint)
+        return EngineError(message, where=f"{edge.name}: klist", hint=hint)
 
     async def leave(self, edge: Transport) -> None:
         """Destroy the ticket from the keytab."""
@@ -139,15 +139,15 @@ class HttpAccess:
             )
         return int(status), answer
 
-    def _curl_error(self, edge: Transport, status: int, words: str, where: str) -> EngineError:
+    def _curl_error(self, edge: Transport, status: int, message: str, where: str) -> EngineError:
         """Return an error that says why curl got no answer."""
         if status == _EXIT_NO_COMMAND:
             need = "Kerberos" if self.secured else "HTTPS"
             return EngineError(f"{edge.name} has no curl, which assay needs for daemons behind {need}", where=where)
         if status in _UNTRUSTED:
             hint = "set attached: authorities in the cluster file to the file there with the authority's certificate"
-            return EngineError(f"its certificate is not trusted: {words}", where=where, hint=hint)
-        return EngineError(f"no answer: {words or f'curl ended with {status}'}", where=where)
+            return EngineError(f"its certificate is not trusted: {message}", where=where, hint=hint)
+        return EngineError(f"no answer: {message or f'curl ended with {status}'}", where=where)
 
 
 def of(*, secured: bool, authorities: str | None, login: KerberosLogin | None, home: str) -> HttpAccess:

@@ -37,16 +37,16 @@ async def history_reader(
             apps = ((await resourcemanager.get(query)).get("apps") or {}).get("app") or []
             storage = Hdfs(await active_namenode(edge, site), site.user, ROOT)
         except (EngineError, HostError) as error:
-            words = f"the jobs could not be listed: {error.message}"
-            return replace(finished, warnings=(CodedWarning(WarningCode.TRACE, words),))
+            message = f"the jobs could not be listed: {error.message}"
+            return replace(finished, warnings=(CodedWarning(WarningCode.TRACE, message),))
         within = [app for app in apps if int(app.get("startedTime", 0)) <= until * 1000]
         jobs = [str(app["id"]) for app in within if app.get("applicationType") == "MAPREDUCE"]
         ids = sorted(name.replace("application_", "job_") for name in jobs)
         with_history = await JobHistories(storage, site.history_folders()).add_histories(finished, ids)
         missing = len(within) - len(with_history.jobs)
         if missing > 0:
-            words = f"of {missing} of {len(within)} applications {site.user} may read no history: they are left out"
-            with_history = replace(with_history, warnings=(CodedWarning(WarningCode.TRACE, words),))
+            message = f"{missing} of {len(within)} applications are left out: {site.user} may not read their history"
+            with_history = replace(with_history, warnings=(CodedWarning(WarningCode.TRACE, message),))
         return with_history
 
     return read_history

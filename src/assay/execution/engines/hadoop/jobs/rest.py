@@ -21,6 +21,14 @@ _ERROR = 400
 """Lowest HTTP status that is an error."""
 
 
+class HttpStatusError(EngineError):
+    """A daemon answered with an HTTP status that is an error."""
+
+    def __init__(self, status: int, body: bytes, where: str) -> None:
+        super().__init__(f"HTTP {status}: {_reason(body)}", where=where)
+        self.status = status
+
+
 @dataclass(frozen=True, slots=True)
 class Endpoint:
     """A daemon's HTTP address, as seen from the node of ``transport``."""
@@ -34,14 +42,15 @@ class Endpoint:
     async def request(self, method: str, path: str, body: bytes | None = None) -> bytes:
         """Return the answer's body.
 
-        Raises EngineError if nothing listens, the answer is late, or its status is 400 or more (with Hadoop's reason).
+        Raises HttpStatusError, with Hadoop's reason, for a status of 400 or more, and EngineError if nothing listens or
+        the answer is late.
         """
         where = f"{self.host}:{self.port}{path.split('?')[0]}"
         if self.tls or self.access.secured:
             secured_url = f"{'https' if self.tls else 'http'}://{self.host}:{self.port}{path}"
             status, answered = await self.access.ask(self.transport, method, secured_url, body, where)
             if status >= _ERROR:
-                raise EngineError(f"HTTP {status}: {_reason(answered)}", where=where)
+                raise HttpStatusError(status, answered, where)
             return answered
         address, port = await self.transport.forward(self.host, self.port)
         url = f"http://{address}:{port}{path}"
@@ -54,7 +63,7 @@ class Endpoint:
                 with opener.open(request, timeout=ASK_TIMEOUT_S) as answer:
                     content: bytes = answer.read()
             except urllib.error.HTTPError as error:  # the body is read here, because that needs the event loop
-                raise EngineError(f"HTTP {error.code}: {_reason(error.read())}", where=where) from error
+                raise HttpStatusError(error.code, error.read(), where) from error
             return content
 
         try:

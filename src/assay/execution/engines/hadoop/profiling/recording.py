@@ -178,7 +178,7 @@ class ProfileRecorder:
         return replace(
             result,
             logs={**result.logs, **logs},
-            warnings=(*result.warnings, *(CodedWarning(WarningCode.LEFT_OUT, words) for words in problems)),
+            warnings=(*result.warnings, *(CodedWarning(WarningCode.LEFT_OUT, message) for message in problems)),
             environment={
                 **result.environment,
                 "profile": {**self.facts(len(readable), parts.jvms + len(daemons)), **clocks},

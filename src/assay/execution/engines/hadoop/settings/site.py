@@ -143,8 +143,8 @@ async def read_site(edge: Transport, folder: str) -> ClientConfiguration:
         except HostError as error:
             if name == "core-site.xml":
                 hint = "set attached: configuration in the cluster file to the client's configuration directory"
-                words = f"there is no Hadoop configuration: {error.message}"
-                raise EngineError(words, where=f"{edge.name}: {folder}/{name}", hint=hint) from error
+                message = f"there is no Hadoop configuration: {error.message}"
+                raise EngineError(message, where=f"{edge.name}: {folder}/{name}", hint=hint) from error
             continue
         settings |= {
             entry.name: entry.value for entry in read_conf(content, source=f"{edge.name}: {folder}/{name}").values()

@@ -54,16 +54,16 @@ def folder_problem(folder: str, room_bytes: int, owned: bool) -> Optional[List[s
     space = os.statvfs(folder)
     free_bytes = space.f_bavail * space.f_frsize
     if free_bytes < room_bytes:
-        words = "%s has %.0f MB free, but daemons need %.0f MB even without data" % (
+        message = "%s has %.0f MB free, but daemons need %.0f MB even without data" % (
             folder,
             free_bytes / 1e6,
             room_bytes / 1e6,
         )
-        return [words, "free space on that device"]
+        return [message, "free space on that device"]
     owner = os.stat(folder).st_uid
     if owned and os.geteuid() not in (0, owner):
-        words = "%s belongs to %s, and a DataNode of %s sets its mode" % (folder, user_name(owner), me)
-        return [words, "chown it to %s, or name another directory" % me]
+        message = "%s belongs to %s, and a DataNode of %s sets its mode" % (folder, user_name(owner), me)
+        return [message, "chown it to %s, or name another directory" % me]
     return None
 
 
