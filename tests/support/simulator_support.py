@@ -30,7 +30,7 @@ from detail_support import make_task
 
 
 def simulator_there() -> bool:
-    """Say whether there is a simulator to ask."""
+    """Return whether the simulator is built or ASSAY_SIMULATE names one."""
     return bool(os.environ.get("ASSAY_SIMULATE")) or installation().simulator is not None
 
 
@@ -41,7 +41,7 @@ Test = TypeVar("Test", bound=Callable[..., None])
 
 
 def needs_simulator(test: Test) -> Test:
-    """Mark a test that asks the simulator: it is skipped, saying so, where that is not built, and it takes its time."""
+    """Mark a test that needs the simulator: as slow, and to skip with a reason if the simulator is not built."""
     marked: Test = pytest.mark.slow(_there(test))
     return marked
 
@@ -77,7 +77,7 @@ _BYTES = 100_000_000
 def measured_repository(root: Path, *, carried: bool = False, campaigns: int = 1) -> Repository:
     """Return a repository with the example's plan as if it had been measured: times, bytes, attempts, CPU.
 
-    ``carried``: each bundle carries its plan and cluster; bundles of older versions do not. ``campaigns``: number of
+    ``carried``: each bundle has its plan and cluster; bundles of older versions have not. ``campaigns``: number of
     campaigns, each with six configurations.
     """
     plan = load_plan(EXAMPLE)
@@ -147,8 +147,11 @@ def _tasks(time_s: float, reduces: int, name: str, number: int) -> list[TaskAtte
     half_s = 7.0 + 0.5 * (time_s - 8.0)
     maps = [make_task(n, 7.0, half_s, node=nodes[n % 3], **fields) for n in range(6)]
     ends = {"shuffle_end_s": half_s, "merge_end_s": half_s + 0.5}
-    then = range(6, 6 + reduces)
-    return [*maps, *(make_task(n, 9.0, time_s - 0.8, kind="reduce", node=nodes[n % 3], **fields, **ends) for n in then)]
+    reduce_numbers = range(6, 6 + reduces)
+    return [
+        *maps,
+        *(make_task(n, 9.0, time_s - 0.8, kind="reduce", node=nodes[n % 3], **fields, **ends) for n in reduce_numbers),
+    ]
 
 
 def _trace(tasks: list[TaskAttempt]) -> Trace:

@@ -29,7 +29,7 @@ EVIL = "<script>alert(1)</script>"
 
 
 def filled(root: Path) -> Repository:
-    """Return a repository with the study's runs, one with a trace, one that failed and says something evil."""
+    """Return a repository with the study's runs, one with a trace, and a failed run with HTML in its texts."""
     repository = Repository.create(root)
     runs = study_runs()
     for run in runs:
@@ -54,7 +54,7 @@ def filled(root: Path) -> Repository:
 def tokens_file(folder: Path) -> Path:
     """Return a token file of mode 600."""
     path = folder / "tokens"
-    path.write_text(f"# those of the tests\nread {READ}\nupload {UPLOAD}\n")
+    path.write_text(f"# tokens of the tests\nread {READ}\nupload {UPLOAD}\n")
     path.chmod(0o600)
     return path
 
@@ -65,7 +65,7 @@ def client_of(root: Path, *, host: str = "localhost", **options: Any) -> TestCli
 
 
 def guarded(root: Path, folder: Path, **options: Any) -> TestClient:
-    """Return a client of a server that asks for tokens."""
+    """Return a client of a server that requires a token."""
     tokens = read_tokens(tokens_file(folder))
     assert AccessRole.UPLOAD in set.union(*(set(roles) for roles in tokens.values()))
     return client_of(root, host="assay.example", tokens=tokens, **options)

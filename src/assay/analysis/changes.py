@@ -253,7 +253,8 @@ class NullStatistic:
         """Return the null distribution of an abrupt change in ``runs`` runs; None if a change need not be abrupt."""
         return self._abrupt[runs > 2 * ABRUPT_RUNS] if self._abrupt else None
 
-    def _more(self, n: int, count: int) -> Floats:
+    def _drawn_values(self, n: int, count: int) -> Floats:
+        """Draw ``count`` more values for histories of ``n`` runs; return all values drawn so far."""
         known = self._drawn.get(n, np.zeros(0))
         rng = np.random.default_rng([self._seed, n, len(known)])
         values = rng.standard_normal((count, n))
@@ -270,18 +271,18 @@ class NullStatistic:
         if observed <= _CUSUM_MIN:
             return 1.0
         drawn = self._drawn.get(n, np.zeros(0))
-        wanted, most = DRAWS, max(DRAWS, min(draws, _CELLS_IN_ALL_MAX // n))
+        draws_needed, draws_max = DRAWS, max(DRAWS, min(draws, _CELLS_IN_ALL_MAX // n))
         while True:
-            used = drawn[:wanted]
+            used = drawn[:draws_needed]
             above = int(np.count_nonzero(used >= observed - 1e-9))
-            if (above + 1) / (wanted + 1) > alpha:
+            if (above + 1) / (draws_needed + 1) > alpha:
                 return 1.0
-            if len(used) == wanted and (wanted == most or above >= _DRAWS_BEYOND_MIN):
-                return (above + 1) / (wanted + 1)
-            if len(used) == wanted:
-                wanted = min(most, 10 * wanted)
-            room = max(_FIRST_BATCH, _CELLS_MAX // n)
-            drawn = self._more(n, min(wanted - len(used), room if len(used) else _FIRST_BATCH))
+            if len(used) == draws_needed and (draws_needed == draws_max or above >= _DRAWS_BEYOND_MIN):
+                return (above + 1) / (draws_needed + 1)
+            if len(used) == draws_needed:
+                draws_needed = min(draws_max, 10 * draws_needed)
+            batch = max(_FIRST_BATCH, _CELLS_MAX // n)
+            drawn = self._drawn_values(n, min(draws_needed - len(used), batch if len(used) else _FIRST_BATCH))
 
 
 def null_distribution_of(histories_logs: Sequence[Floats]) -> NullStatistic:

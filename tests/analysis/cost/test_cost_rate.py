@@ -55,7 +55,7 @@ def test_a_gigabyte_is_one_of_the_layouts_capacity() -> None:
     counts = replace(COUNTS, capacity_bytes=4 * 10**12)
     priced = book(item("1", "node-hour"), item("0.0001", "GB-hour"))
     assert float(hourly_rate(priced, counts, "HD2").per_h) == pytest.approx(7 + 6 * 4000 * 0.0001)
-    with pytest.raises(SpecificationError, match="do not say how many"):
+    with pytest.raises(SpecificationError, match="do not record their number"):
         hourly_rate(priced, COUNTS, "HD2")
 
 

@@ -15,7 +15,7 @@ from builders import make_run
 BLOCKS = 10
 
 
-def test_the_factor_is_the_variance_of_the_mean_over_what_pairs_show() -> None:
+def test_the_factor_is_the_root_of_the_variance_of_the_mean_over_that_of_independent_pairs() -> None:
     """Recomputed from the whole correlation matrix of the runs."""
     errors = benchmark("verdict_errors")
     candidate, block = errors.order_of(BLOCKS), np.repeat(np.arange(BLOCKS), 2)

@@ -10,7 +10,7 @@ from benchmark_support import benchmark
 pytestmark = pytest.mark.slow
 
 
-def test_intervals_of_shares_reach_to_what_trees_understate() -> None:
+def test_intervals_of_shares_are_widened_by_what_trees_understate() -> None:
     held = [
         held
         for explained in benchmark("explain_errors").repositories("several", 6, 60, seed=4)

@@ -56,7 +56,7 @@ def test_a_changed_plan_has_the_text_and_the_fingerprint_of_what_it_is_now() -> 
 def test_a_mistake_in_a_plan_without_a_file_has_its_line_in_the_written_form() -> None:
     plan = plan_of_texts(CONTENT, CLUSTER)
     wrong = replace(plan, factors=(plan.factors[0], Factor("containers", ("2", "999"))))
-    with pytest.raises(SpecificationError, match=r"containers: they want .*layout=HD2 containers=999") as caught:
+    with pytest.raises(SpecificationError, match=r"containers: .* are requested.*layout=HD2 containers=999") as caught:
         checked(wrong)
     where = str(caught.value.where)
     lines = written(content_of(wrong)).text.splitlines()

@@ -73,12 +73,12 @@ def test_the_networks_of_real_hosts_have_addresses(tmp_path: Path) -> None:
 
 
 def test_containers_and_compression_become_engine_parameters(tmp_path: Path) -> None:
-    four, eight = varied(tmp_path, "containers: [2, 4]", parameters=f"{{compression: snappy, {MAP_MEMORY}: 512}}")
-    assert (four.parameters[NODE_MEMORY], four.parameters[NODE_VCORES]) == ("1024", "2")
-    assert containers_per_node(eight.parameters, MAP_MEMORY) == 4
-    assert four.parameters["mapreduce.map.output.compress.codec"].endswith(".SnappyCodec")
-    assert not {"containers", "compression"} & set(four.parameters)
-    assert four.levels == {"layout": "HY2", "containers": "2"}
+    two, four = varied(tmp_path, "containers: [2, 4]", parameters=f"{{compression: snappy, {MAP_MEMORY}: 512}}")
+    assert (two.parameters[NODE_MEMORY], two.parameters[NODE_VCORES]) == ("1024", "2")
+    assert containers_per_node(four.parameters, MAP_MEMORY) == 4
+    assert two.parameters["mapreduce.map.output.compress.codec"].endswith(".SnappyCodec")
+    assert not {"containers", "compression"} & set(two.parameters)
+    assert two.levels == {"layout": "HY2", "containers": "2"}
     plain, packed = varied(tmp_path, "compression: [none, gzip]")
     assert plain.parameters["mapreduce.map.output.compress"] == "false"
     assert packed.parameters["mapreduce.map.output.compress"] == "true"
@@ -119,14 +119,16 @@ def test_data_per_node_and_waves_follow_the_workers_and_containers_in_use(tmp_pa
         ("3", "2"): 6 * 10**9,
         ("3", "4"): 6 * 10**9,
     }
-    # All containers of the workers in use, but the one in which the ApplicationMaster is.
+    # All containers of the workers in use except that of the ApplicationMaster.
     assert {key: run.workload.parameters["reduces"] for key, run in runs.items()} == {
         ("1", "2"): "1",
         ("1", "4"): "3",
         ("3", "2"): "5",
         ("3", "4"): "11",
     }
-    assert expected_s(runs["1", "2"], plan, []) == expected_s(runs["3", "2"], plan, []), "each node has as much to do"
+    assert expected_s(runs["1", "2"], plan, []) == expected_s(runs["3", "2"], plan, []), (
+        "each node has the same amount of work"
+    )
 
 
 def test_waves_are_of_files_of_reduces_or_of_maps_and_can_be_varied(tmp_path: Path) -> None:
@@ -191,21 +193,22 @@ MISTAKES = [
     (
         "network: [ETH, 40Gbit/s]",
         "containers: [100]",
-        "plan.yaml:7: containers: they want 40.3 GB, a worker has 4.29 GB; fewer, less mapreduce.map.memory.mb and "
-        "mapreduce.reduce.memory.mb, or in a lab more memory_floor (layout=HY2 containers=100)",
+        "plan.yaml:7: containers: 40.3 GB are requested, a worker has 4.29 GB; set fewer containers, or lower "
+        "mapreduce.map.memory.mb and mapreduce.reduce.memory.mb, or in a lab raise memory_floor "
+        "(layout=HY2 containers=100)",
     ),
     (
         "network: [ETH, 40Gbit/s]",
         "yarn.nodemanager.resource.memory-mb: [4096,\n    4097]",
-        "plan.yaml:8: yarn.nodemanager.resource.memory-mb: containers get 4.3 GB, a worker has 4.29 GB; less of it, "
-        "or 'containers: N', which sets it, or in a lab more memory_floor (layout=HY2 "
+        "plan.yaml:8: yarn.nodemanager.resource.memory-mb: containers get 4.3 GB, a worker has 4.29 GB; set a lower "
+        "value, or 'containers: N', which sets it, or in a lab raise memory_floor (layout=HY2 "
         "yarn.nodemanager.resource.memory-mb=4097)",
     ),
     (
         "parameters: {}",
         "parameters: {yarn.nodemanager.resource.memory-mb: 49152}",
-        "plan.yaml:3: yarn.nodemanager.resource.memory-mb: containers get 51.5 GB, a worker has 4.29 GB; less of it, "
-        "or 'containers: N', which sets it, or in a lab more memory_floor (layout=HY2 network=ETH)",
+        "plan.yaml:3: yarn.nodemanager.resource.memory-mb: containers get 51.5 GB, a worker has 4.29 GB; set a lower "
+        "value, or 'containers: N', which sets it, or in a lab raise memory_floor (layout=HY2 network=ETH)",
     ),
     (
         "network: [ETH, 40Gbit/s]",

@@ -289,7 +289,7 @@ def test_a_pool_answers_in_order_reports_errors_and_leaves_no_process() -> None:
     scenario: dict[str, Any] = {"cluster": {}, "jobs": []}
     with SimulatorPool(2) as simulators:
         results = simulators.simulate_each([{**scenario, "id": str(number)} for number in range(5)])
-        processes = [simulator._process for simulator in simulators._every]
+        processes = [simulator._process for simulator in simulators._processes]
         assert all(isinstance(simulator, SpecificationError) for simulator in results)
         assert 1 <= len(processes) <= 2
         processes[0].kill()

@@ -36,9 +36,9 @@ def two_sides(baseline: Sequence[Run], candidate: Sequence[Run]) -> tuple[SideSe
     level = np.repeat([0, 1], [n, len(candidate)]).astype(np.int64)
     one_group = np.zeros(len(runs), dtype=np.int64)
     units = session_units(session, started, level, one_group)
-    drawn = np.array([run.origin in (Origin.SIMULATED, Origin.PREDICTED) for run in runs], dtype=np.bool_)
-    units[drawn] = len(runs) * 2
-    unordered = (session < 0) & ~drawn
+    generated = np.array([run.origin in (Origin.SIMULATED, Origin.PREDICTED) for run in runs], dtype=np.bool_)
+    units[generated] = len(runs) * 2  # runs that were not measured have no sessions: one common unit
+    unordered = (session < 0) & ~generated
     sides = (slice(None, n), slice(n, None))
     b, c = (side_sessions(one_group[at], units[at], 1, unordered[at], DEFAULT_SPREAD) for at in sides)
     return b, c

@@ -155,7 +155,7 @@ def fastest_levels(
         if len(fit.codes):
             level = strata.levels(table, stratum)
             for scope, outcome in _outcomes(matched, strata, stratum, fit):
-                won = _tournament([column.levels[code] for code in fit.codes], outcome, fit.blocks.part, groups)
+                result = _tournament([column.levels[code] for code in fit.codes], outcome, fit.blocks.part, groups)
                 answers.append(
                     FastestLevels(
                         group=level.get(by) or "",
@@ -163,10 +163,10 @@ def fastest_levels(
                         lab_scale=level.get("lab_scale"),
                         factor=factor,
                         scope=scope,
-                        fastest=won.fastest,
-                        fastest_candidates=won.fastest_candidates,
-                        slower=won.slower,
-                        never_compared=won.never_compared,
+                        fastest=result.fastest,
+                        fastest_candidates=result.fastest_candidates,
+                        slower=result.slower,
+                        never_compared=result.never_compared,
                     )
                 )
     return answers
@@ -181,17 +181,17 @@ def _outcomes(
 ) -> Iterator[tuple[InferenceScope, Outcome]]:
     """Yield the outcome of all pairs for similar settings, and for the tested settings if groups are few."""
     several = np.count_nonzero(np.isfinite(fit.logs).sum(axis=1) > 1)
-    similar = _everywhere(matched, strata, stratum, fit)
+    similar = _similar_settings(matched, strata, stratum, fit)
     if several != 1:
         yield InferenceScope.SIMILAR, similar
     if 0 < several < GROUPS_MIN:
-        these = _of_these(matched, strata, stratum, fit)
-        known = any(math.isfinite(p) for row in these for _, p in row)
+        tested = _tested_settings(matched, strata, stratum, fit)
+        known = any(math.isfinite(p) for row in tested for _, p in row)
         if known or several == 1:
-            yield InferenceScope.TESTED, these
+            yield InferenceScope.TESTED, tested
 
 
-def _everywhere(matched: MatchedGroups, strata: Strata, stratum: int, fit: Fit) -> Outcome:
+def _similar_settings(matched: MatchedGroups, strata: Strata, stratum: int, fit: Fit) -> Outcome:
     count, sides = len(fit.codes), [side(matched, int(code)) for code in fit.codes]
     first, second = np.triu_indices(count, 1)
     outcome: Outcome = [[_UNKNOWN] * count for _ in range(count)]
@@ -206,7 +206,7 @@ def _everywhere(matched: MatchedGroups, strata: Strata, stratum: int, fit: Fit) 
     return outcome
 
 
-def _of_these(matched: MatchedGroups, strata: Strata, stratum: int, fit: Fit) -> Outcome:
+def _tested_settings(matched: MatchedGroups, strata: Strata, stratum: int, fit: Fit) -> Outcome:
     """Return the outcome for the few groups of one stratum, with the error within groups."""
     rows = np.flatnonzero(strata.of_group[matched.groups.of_row] == stratum)
     known, of_row = np.unique(matched.groups.of_row[rows], return_inverse=True)
@@ -216,12 +216,12 @@ def _of_these(matched: MatchedGroups, strata: Strata, stratum: int, fit: Fit) ->
         for of_level in (np.flatnonzero(codes == code) for code in fit.codes)
     ]
 
-    def apart(a: Means, b: Means) -> tuple[float, float]:
+    def compared(a: Means, b: Means) -> tuple[float, float]:
         mean = log_mean(group_ratios(a, b))
         gain, p = _one_sided(mean)
         return gain, p if mean is not None and mean.scope is InferenceScope.TESTED else math.nan
 
-    return [[_UNKNOWN if a is b else apart(a, b) for b in sides] for a in sides]
+    return [[_UNKNOWN if a is b else compared(a, b) for b in sides] for a in sides]
 
 
 @dataclass(frozen=True, slots=True)
@@ -267,22 +267,22 @@ def half_width(durations_s: Sequence[float]) -> float:
     return math.inf if interval.high is None else interval.high - 1
 
 
-def precise_enough(durations_s: Sequence[float], wanted: float, first: int = RUNS_FIRST) -> bool:
-    """Return whether there are at least ``first`` runs with a half-width of at most ``wanted``."""
-    return len(durations_s) >= first and half_width(durations_s) <= wanted
+def precise_enough(durations_s: Sequence[float], half_width_max: float, first: int = RUNS_FIRST) -> bool:
+    """Return whether there are at least ``first`` runs with a half-width of at most ``half_width_max``."""
+    return len(durations_s) >= first and half_width(durations_s) <= half_width_max
 
 
-def runs_needed(durations_s: Sequence[float], wanted: float, at_most: int = 1000) -> int | None:
-    """Return the total number of runs for a half-width of ``wanted`` (0.05: 5 %) of the geometric mean.
+def runs_needed(durations_s: Sequence[float], half_width_max: float, at_most: int = 1000) -> int | None:
+    """Return the total number of runs for a half-width of ``half_width_max`` (0.05: 5 %) of the geometric mean.
 
     It follows from the present spread, which is uncertain with few runs. None: more than ``at_most`` runs. Raises
-    ValueError for fewer than two runs, and unless ``wanted`` is positive.
+    ValueError for fewer than two runs, and unless ``half_width_max`` is positive.
     """
-    if len(durations_s) < 2 or not wanted > 0:
+    if len(durations_s) < 2 or not half_width_max > 0:
         raise ValueError("an estimate needs two runs and a positive half-width")
     from scipy.special import stdtrit
 
     scatter = float(np.log(np.asarray(durations_s, dtype=np.float64)).std(ddof=1))
     n = np.arange(2, at_most + 1)
-    enough = np.flatnonzero(stdtrit(n - 1, 0.5 + LEVEL / 2) * scatter / np.sqrt(n) <= math.log1p(wanted))
+    enough = np.flatnonzero(stdtrit(n - 1, 0.5 + LEVEL / 2) * scatter / np.sqrt(n) <= math.log1p(half_width_max))
     return int(n[enough[0]]) if len(enough) else None

@@ -82,8 +82,8 @@ class _Count:
         number = self._number(item)
         if number is None:
             raise SpecificationError(
-                f"{item.name!r} is priced per {item.per}, but the runs of layout {self.layout} do not say how many"
-                " there are",
+                f"{item.name!r} is priced per {item.per}, but the runs of layout {self.layout} do not record"
+                " their number",
                 hint="price the whole cluster for that layout instead: per: cluster, layouts: [...]",
             )
         return Decimal(number)
@@ -256,12 +256,12 @@ def _bill(book: PriceBook, counted: Counted, price_name: str, years: Decimal) ->
         lines = [PricedItem(item.name, price_name, number, item.amount, item.source)]
         written_off = item.amortisation or book.amortisation
         if written_off and written_off.residual:
-            left = -item.amount * written_off.residual
-            lines.append(PricedItem(f"{item.name}: residual value", price_name, number, left, None))
+            residual = -item.amount * written_off.residual
+            lines.append(PricedItem(f"{item.name}: residual value", price_name, number, residual, None))
         share = book.maintenance if item.maintenance is None else item.maintenance
         if share:
-            upkeep = item.amount * share * years
-            lines.append(PricedItem(f"{item.name}: maintenance", price_name, number, upkeep, None))
+            maintenance = item.amount * share * years
+            lines.append(PricedItem(f"{item.name}: maintenance", price_name, number, maintenance, None))
     if item.power_w and book.energy:
         amount = item.power_w / 1000 * hours * book.energy.price_per_kwh * book.energy.pue
         lines.append(PricedItem(f"{item.name}: power", ENERGY, number, amount, None))

@@ -32,8 +32,8 @@ BOOSTED_ROWS_MAX = 8_000
 """Maximum number of configurations, sampled at random, from which boosted trees are grown."""
 DEPTH_MAX = 400
 """Maximum number of nodes from a tree's root to a leaf. It bounds the evaluation of trees from a file."""
-_AT_ONCE = 400_000
-"""Maximum of rows × trees that are evaluated together: their nodes fit into the cache of a core."""
+_ESTIMATES_MAX = 400_000
+"""Maximum number of estimates, rows × trees, that are evaluated together: their nodes fit into the cache of a core."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,7 +53,7 @@ class Forest:
 
     def by_tree(self, features: Features) -> Floats:
         """Return the estimate of each tree for each row: rows × trees."""
-        step = max(1, _AT_ONCE // max(1, self.trees))
+        step = max(1, _ESTIMATES_MAX // max(1, self.trees))
         parts = [self._walk(features[start : start + step]) for start in range(0, len(features), step)]
         return np.concatenate(parts) if parts else np.zeros((0, self.trees))
 
@@ -100,7 +100,7 @@ class Boosting:
 
     def by_set(self, features: Features) -> Floats:
         """Return the estimate of each set for each row: rows × sets."""
-        step = max(1, _AT_ONCE // self.forest.trees)
+        step = max(1, _ESTIMATES_MAX // self.forest.trees)
         parts = [self._sums(features[start : start + step]) for start in range(0, len(features), step)]
         return np.concatenate(parts) if parts else np.zeros((0, len(self.starts)))
 

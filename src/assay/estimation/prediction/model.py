@@ -142,25 +142,25 @@ class TrainingData:
     @classmethod
     def of(cls, table: RunTable) -> TrainingData:
         """Return the valid runs of a table. Raises SpecificationError if there are too few to learn from."""
-        taken = table.subset(usable(table))
-        if len(taken) < RUNS_MIN:
+        valid_runs = table.subset(usable(table))
+        if len(valid_runs) < RUNS_MIN:
             raise SpecificationError(
-                f"{len(taken)} valid runs are too few to learn from",
+                f"{len(valid_runs)} valid runs are too few to learn from",
                 hint=f"at least {RUNS_MIN} are needed; `assay runs` lists the measured times",
             )
-        groups = groups_by(taken, distinguishing_factors(taken))
+        groups = groups_by(valid_runs, distinguishing_factors(valid_runs))
         if groups.count < CONFIGURATIONS_MIN:
             raise SpecificationError(
-                f"{len(taken)} valid runs have only {groups.count} configurations, too few to learn from",
+                f"{len(valid_runs)} valid runs have only {groups.count} configurations, too few to learn from",
                 hint=f"at least {CONFIGURATIONS_MIN} are needed: repetitions show variance, but no effects",
             )
-        logs = np.log(taken.values["duration_s"])
+        logs = np.log(valid_runs.values["duration_s"])
         if float(np.ptp(logs)) == 0.0:
             raise SpecificationError(
-                f"all {len(taken)} valid runs took exactly {taken.values['duration_s'][0]:g} s",
-                hint="check the import: was another column read as the duration?",
+                f"all {len(valid_runs)} valid runs took exactly {valid_runs.values['duration_s'][0]:g} s",
+                hint="check the import: another column may have been read as the duration",
             )
-        return cls(taken, groups, first_rows(groups), median_by(logs, groups))
+        return cls(valid_runs, groups, first_rows(groups), median_by(logs, groups))
 
     def configurations(self) -> RunTable:
         """Return a table with one run of each configuration."""
@@ -257,8 +257,8 @@ class _LeaveOneOut:
         levels = _most_frequent(codes, LEFT_OUT_MAX[kind])
         learner = learners[0]
         if len(levels) >= CHOICE_MIN and len(learners) > 1:
-            tried = levels[:LEVELS_TRIED_MAX]
-            errors = {candidate: self._errors(candidate, codes, tried, columns) for candidate in learners}
+            choice_levels = levels[:LEVELS_TRIED_MAX]
+            errors = {candidate: self._errors(candidate, codes, choice_levels, columns) for candidate in learners}
             learner = min(learners, key=lambda candidate: float(np.mean([level.mean() for level in errors[candidate]])))
         left_out = self._errors(learner, codes, levels, columns)
         random = np.random.default_rng(self.seed)
@@ -288,10 +288,10 @@ class _LeaveOneOut:
         for a, b in NEW_PAIRS:
             if a not in self.codes or b not in self.codes:
                 continue
-            both = self.codes[a] * (int(self.codes[b].max()) + 1) + self.codes[b]
+            pair_codes = self.codes[a] * (int(self.codes[b].max()) + 1) + self.codes[b]
             errors = []
-            for pair in _most_frequent(both, LEFT_OUT_PAIRS_MAX):
-                of_pair = both == pair
+            for pair in _most_frequent(pair_codes, LEFT_OUT_PAIRS_MAX):
+                of_pair = pair_codes == pair
                 alone = any((code[of_pair][0] == code[~of_pair]).sum() == 0 for code in (self.codes[a], self.codes[b]))
                 if alone:
                     continue  # without this pair, the level itself would be new
@@ -319,10 +319,10 @@ class _LeaveOneOut:
         )
 
 
-def _most_frequent(codes: Ints, most: int) -> list[int]:
+def _most_frequent(codes: Ints, levels_max: int) -> list[int]:
     """Return the most frequent levels that leave enough configurations to learn from when left out."""
     counts = np.bincount(codes[codes >= 0])
-    order = np.argsort(-counts, kind="stable")[:most]
+    order = np.argsort(-counts, kind="stable")[:levels_max]
     return [int(code) for code in order if 0 < counts[code] <= len(codes) - CONFIGURATIONS_MIN]
 
 

@@ -38,11 +38,11 @@ def encode_model(model: TimeModel, learned_from: str) -> bytes:
     for kind, transfer in model.transfers.items():
         arrays |= {f"transfer.{kind}.{name}": getattr(transfer.forest, name) for name in ARRAYS}
         arrays |= {f"transfer.{kind}.columns": transfer.columns, f"transfer.{kind}.line": transfer.line}
-    if (rented := model.instance_types) is not None:
-        arrays |= {f"instance_types.{name}": getattr(rented.shapes, name) for name in (*NUMBERS, *TEXTS)}
-        arrays |= {f"instance_types.middle.{name}": values for name, values in rented.middles.items()}
-        arrays |= {f"instance_types.spread.{name}": values for name, values in rented.spreads.items()}
-        arrays |= {"instance_types.weights": rented.weights, "instance_types.precision": rented.precision}
+    if (instances := model.instance_types) is not None:
+        arrays |= {f"instance_types.{name}": getattr(instances.shapes, name) for name in (*NUMBERS, *TEXTS)}
+        arrays |= {f"instance_types.middle.{name}": values for name, values in instances.middles.items()}
+        arrays |= {f"instance_types.spread.{name}": values for name, values in instances.spreads.items()}
+        arrays |= {"instance_types.weights": instances.weights, "instance_types.precision": instances.precision}
     arrays |= {f"level_quantiles.{kind}": values for kind, values in model.level_quantiles.items()}
     arrays |= {f"pairs.{pair}": values for pair, values in model.pairs.items()}
     header = {
@@ -54,8 +54,13 @@ def encode_model(model: TimeModel, learned_from: str) -> bytes:
         "share": stack.share,
         "unseen": {name: asdict(values) for name, values in model.unseen.items()},
         "transfers": list(model.transfers),
-        "instance_types": rented
-        and {"deviations": rented.deviations, "middle": rented.middle, "width": rented.width, "types": rented.types},
+        "instance_types": instances
+        and {
+            "deviations": instances.deviations,
+            "middle": instances.middle,
+            "width": instances.width,
+            "types": instances.types,
+        },
         "level_quantiles": list(model.level_quantiles),
         "pairs": list(model.pairs),
         "runs": model.runs,

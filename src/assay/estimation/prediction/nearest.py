@@ -51,27 +51,29 @@ class MeasuredConfigurations:
 
 
 def nearest(
-    encoding: Encoding, measured: MeasuredConfigurations, wanted: RunTable, most: int = 3
+    encoding: Encoding, measured: MeasuredConfigurations, predicted: RunTable, configurations_max: int = 3
 ) -> list[NearConfiguration]:
-    """Return the nearest of the measured configurations to the first row of ``wanted``."""
+    """Return the nearest of the measured configurations to the first row of ``predicted``."""
     configurations = measured.configurations
     distance = np.zeros(len(configurations))
-    apart: dict[str, Floats] = {}
+    differences: dict[str, Floats] = {}
     for factor in encoding.factors:
         if not factor.varied or factor.name not in configurations.columns:
             continue
         column = configurations.columns[factor.name]
-        text = wanted.columns[factor.name].text(0) if factor.name in wanted.columns else None
+        text = predicted.columns[factor.name].text(0) if factor.name in predicted.columns else None
         same = column.codes == (ABSENT if text is None else column.code(text))
         differs = (~same if text is None or text in column.levels else np.ones(len(same), np.bool_)).astype(np.float64)
         if factor.numeric and text is not None:
             with np.errstate(invalid="ignore", divide="ignore"):
-                ratio = np.abs(np.log2(numbers(configurations, factor.name) / numbers(wanted, factor.name)[0]))
+                ratio = np.abs(np.log2(numbers(configurations, factor.name) / numbers(predicted, factor.name)[0]))
             differs = differs * (0.5 + 0.5 * np.minimum(np.nan_to_num(ratio, nan=1.0, posinf=4.0), 4.0))
-        apart[factor.name] = differs
+        differences[factor.name] = differs
         distance += differs * DIFFERENCE_WEIGHTS.get(factor.name, 1.0)
     order = [
-        int(at) for at in np.argsort(distance, kind="stable")[:most] if distance[at] < DIFFERENCE_WEIGHTS["workload"]
+        int(at)
+        for at in np.argsort(distance, kind="stable")[:configurations_max]
+        if distance[at] < DIFFERENCE_WEIGHTS["workload"]
     ]
     return [
         NearConfiguration(
@@ -80,7 +82,7 @@ def nearest(
             int(measured.sizes[at]),
             tuple(
                 f"{name} {configurations.columns[name].text(at) or 'none'}"
-                for name, differs in apart.items()
+                for name, differs in differences.items()
                 if differs[at] > 0
             ),
         )

@@ -84,7 +84,10 @@ class _SimulatorProcess:
         return self._process.poll() is not None
 
     def kill(self) -> None:
-        """Kill the process. Its pipes stay open: another thread may read them, and must not read a reused number."""
+        """Kill the process.
+
+        Its pipes stay open, because another thread may still read them, and would otherwise read a reused descriptor.
+        """
         self._process.kill()
 
     def end(self) -> None:
@@ -104,7 +107,7 @@ class SimulatorPool:
         self._timeout_s = timeout_s
         self._threads = ThreadPoolExecutor(self.processes, thread_name_prefix="simulator")
         self._free: SimpleQueue[_SimulatorProcess | None] = SimpleQueue()
-        self._every: list[_SimulatorProcess] = []
+        self._processes: list[_SimulatorProcess] = []
         self._lock = Lock()
         self._closed = False
         for _ in range(self.processes):
@@ -124,7 +127,7 @@ class SimulatorPool:
         """End all simulators, also those that are computing. A call that waits for them raises HostError."""
         with self._lock:
             self._closed = True
-            processes = list(self._every)
+            processes = list(self._processes)
         for process in processes:
             process.kill()
         self._threads.shutdown(wait=True, cancel_futures=True)
@@ -154,9 +157,9 @@ class SimulatorPool:
     def simulate(self, scenarios: Sequence[SimulatorInput]) -> list[SimulationResult]:
         """Return the results; raise the first error."""
         answers = self.simulate_each(scenarios)
-        wrong = next((answer for answer in answers if isinstance(answer, AssayError)), None)
-        if wrong is not None:
-            raise wrong
+        error = next((answer for answer in answers if isinstance(answer, AssayError)), None)
+        if error is not None:
+            raise error
         return [answer for answer in answers if isinstance(answer, SimulationResult)]
 
     def _simulate_one(self, scenario: SimulatorInput) -> Answer:
@@ -174,7 +177,7 @@ class SimulatorPool:
         with self._lock:
             self._fail_if_closed()
             process = _SimulatorProcess()
-            self._every = [*(running for running in self._every if not running.ended), process]
+            self._processes = [*(running for running in self._processes if not running.ended), process]
             return process
 
     def _fail_if_closed(self) -> None:

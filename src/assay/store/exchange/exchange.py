@@ -48,13 +48,13 @@ def copy_bundles(source: Repository, target: Repository, progress: Callable[[int
     names = bundle_names(source.folders.bundles)
     missing = [name for name in names if name not in present]
     refused: list[BundleProblem] = []
-    copied, reading = 0, DuckDBReader().connection
+    copied, connect = 0, DuckDBReader().connection
     for done, name in enumerate(missing, start=1):
         bundle = source.folders.bundles / name
         if bundle.is_symlink():
             problems = [BundleProblem(name, "", ProblemKind.UNREADABLE, "this is a symbolic link, not a folder")]
         else:
-            problems = check_bundle(bundle, reading)
+            problems = check_bundle(bundle, connect)
         if not problems and (message := signature_problem(target.folders, bundle)):
             problems = [BundleProblem(name, SIGNATURE_FILE, ProblemKind.SIGNATURE, message)]
         if problems:

@@ -91,7 +91,7 @@ def _connection_error_text(error: str) -> tuple[str, str]:
     for part, message, hint in _REFUSALS:
         if part in error:
             return f"{message}: {error}", hint
-    return f"no connection: {error}", "does `assay serve` run there, and does the port match?"
+    return f"no connection: {error}", "check that `assay serve` runs there and listens on this port"
 
 
 class Remote:
@@ -258,19 +258,19 @@ class Remote:
     def _network_error(self, error: httpx.HTTPError) -> RepositoryError:
         import httpx
 
-        again = "the same command resumes where this one ended"
+        hint = "the same command resumes where this one ended"
         match error:
             case httpx.ConnectError():
-                message, again = _connection_error_text(str(error))
+                message, hint = _connection_error_text(str(error))
             case httpx.TimeoutException():
                 return self._slow()
             case httpx.TransportError():
                 message = f"the connection broke: {error}"
                 if isinstance(error, httpx.RemoteProtocolError) and self.url.startswith("http:"):
-                    again = f"this server may accept only https: try https{self.url.removeprefix('http')}"
+                    hint = f"this server may accept only https: try https{self.url.removeprefix('http')}"
             case _:
                 message = f"the request failed: {error}"
-        return RepositoryError(message, where=self.url, hint=again)
+        return RepositoryError(message, where=self.url, hint=hint)
 
     def _refuse(self, answer: httpx.Response) -> None:
         if answer.status_code in (200, 201):

@@ -292,12 +292,14 @@ def test_a_standalone_master_gets_as_many_cores_as_the_executors_have(cluster: C
     assert on_yarn["spark.executor.instances"] == "3", "one on each worker"
     assert on_yarn["spark.hadoop.dfs.blocksize"] == str(16 * 2**20)
     assert "-Dassay.deployment=mark" in on_yarn["spark.executor.extraJavaOptions"]
-    alone = settings.program_settings(deployment, {**given, "spark.master": "standalone"}, {})
-    assert alone["spark.cores.max"] == "12"
-    coming = settings.program_settings(deployment, {**given, "spark.dynamicAllocation.enabled": "true"}, {})
-    assert (coming["spark.dynamicAllocation.maxExecutors"], "spark.executor.instances" in coming) == ("3", False)
+    standalone = settings.program_settings(deployment, {**given, "spark.master": "standalone"}, {})
+    assert standalone["spark.cores.max"] == "12"
+    dynamic = settings.program_settings(deployment, {**given, "spark.dynamicAllocation.enabled": "true"}, {})
+    assert (dynamic["spark.dynamicAllocation.maxExecutors"], "spark.executor.instances" in dynamic) == ("3", False)
     ratio = "spark.scheduler.minRegisteredResourcesRatio"
-    assert (on_yarn[ratio], coming[ratio]) == ("1.0", "0.0"), "none is there before a program has work for it"
+    assert (on_yarn[ratio], dynamic[ratio]) == ("1.0", "0.0"), (
+        "with dynamic allocation, executors start when a program has tasks"
+    )
 
 
 def removed(executor: str, why: str) -> dict[str, object]:
@@ -305,7 +307,7 @@ def removed(executor: str, why: str) -> dict[str, object]:
 
 
 @pytest.mark.parametrize(
-    ("why", "words"),
+    ("why", "problem"),
     [
         ("Container from a bad node. Exit status: 137", "executor 1 on w1 was lost: Container from a bad node"),
         ("Executor killed by driver.", None),
@@ -313,16 +315,14 @@ def removed(executor: str, why: str) -> dict[str, object]:
         ("Container killed by YARN for exceeding physical memory limits", None),
     ],
 )
-def test_an_executor_that_went_while_a_job_ran_is_a_loss_but_not_one_that_was_let_go(
-    why: str, words: str | None
-) -> None:
+def test_an_executor_removed_during_a_job_is_lost_unless_its_removal_was_ordered(why: str, problem: str | None) -> None:
     added: dict[str, object] = {
         "Event": "SparkListenerExecutorAdded",
         "Executor ID": "1",
         "Executor Info": {"Host": "w1", "Total Cores": 2},
     }
     record = read_history(log([*EVENTS[:2], added, EVENTS[2], removed("1", why), *EVENTS[3:]]), 0.0)
-    assert words is None if record.problem is None else words is not None and record.problem.startswith(words)
+    assert problem is None if record.problem is None else problem is not None and record.problem.startswith(problem)
     after = read_history(log([*EVENTS[:2], added, *EVENTS[2:6], removed("1", why), *EVENTS[6:]]), 0.0)
     assert after.problem is None, "its jobs had ended"
 

@@ -26,9 +26,16 @@ axe = pytest.importorskip(
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("flame")
     profiled = profiled_repository(folder / "repository")
-    for name, words in (("run", [profiled.first]), ("diff", ["diff", profiled.first, profiled.second])):
-        command = ["profile", *words, "--repository", str(profiled.store.root), "--html", str(folder / f"{name}.html")]
-        assert CliRunner().invoke(assay, command).exit_code == 0
+    for name, arguments in (("run", [profiled.first]), ("diff", ["diff", profiled.first, profiled.second])):
+        command = [
+            "profile",
+            *arguments,
+            "--repository",
+            str(profiled.store.root),
+            "--html",
+            str(folder / f"{name}.html"),
+        ]
+        assert CliRunner().invoke(assay, ["profile", *arguments, *options]).exit_code == 0
     return folder
 
 

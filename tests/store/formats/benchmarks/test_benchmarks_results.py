@@ -1,4 +1,4 @@
-"""Test result files of benchmark programs as runs: imported and skipped values, reasons, damage."""
+"""Test result files of benchmark programs as runs: imported and skipped values, reasons, and damaged copies."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ EACH_FORMAT = pytest.mark.parametrize(("form", "sample", "runs"), FORMATS.values
 
 
 @EACH_FORMAT
-def test_the_sample_is_taken_whole(form: Format, sample: str, runs: int, tmp_path: Path) -> None:
+def test_each_result_of_the_sample_becomes_a_run(form: Format, sample: str, runs: int, tmp_path: Path) -> None:
     read = items(form, tmp_path, sample)
     assert [type(item) for item in read] == [ImportedRun] * runs
     assert len({item.key for item in imported_runs(read)}) == runs
@@ -50,7 +50,7 @@ def test_the_sample_is_taken_whole(form: Format, sample: str, runs: int, tmp_pat
 
 
 @EACH_FORMAT
-def test_a_longer_copy_keeps_the_keys(form: Format, sample: str, runs: int, tmp_path: Path) -> None:
+def test_a_file_that_grew_keeps_the_keys_of_its_runs(form: Format, sample: str, runs: int, tmp_path: Path) -> None:
     before = [item.key for item in imported_runs(items(form, tmp_path, sample))]
     more = DFSIO + DFSIO if form.name == "testdfsio" else sample + sample
     after = [item.key for item in imported_runs(items(form, tmp_path, more))]
@@ -108,7 +108,7 @@ def test_a_testdfsio_block_becomes_a_run(tmp_path: Path) -> None:
     assert read.workload == "dfsio-read"
 
 
-def test_the_start_is_known_only_in_a_zone_that_is_and_counts_back_from_the_printed_end(tmp_path: Path) -> None:
+def test_the_start_is_the_printed_end_minus_the_duration_if_the_zone_is_known(tmp_path: Path) -> None:
     write, read = (item.run for item in imported_runs(items(testdfsio_import.FORMAT, tmp_path, DFSIO)))
     assert write.started_at == "2015-09-07T11:59:40.950+00:00"
     assert read.started_at == ""
@@ -132,7 +132,7 @@ def test_dates_that_are_ambiguous_or_wrong_are_unknown(text: str) -> None:
     assert java_date_unix_s(text) is None
 
 
-def test_iso_dates_are_taken_with_their_zone_alone() -> None:
+def test_iso_dates_without_a_zone_are_unknown() -> None:
     assert utc_of("2015-09-07T14:00:00+02:00") == "2015-09-07T12:00:00.000+00:00"
     assert utc_of("2015-09-07 14:00") == ""
     assert [utc_of(text) for text in ("0001-01-01T00:00:00+23:00", "7.9.2015", "1e9")] == [None] * 3
@@ -159,7 +159,7 @@ def test_an_invalid_block_is_skipped_and_the_others_are_read(old: str, new: str,
     assert left(read)[0].where.startswith("results.log:")
 
 
-def test_stock_and_enhanced_results_are_never_taken_for_each_other(tmp_path: Path) -> None:
+def test_stock_and_enhanced_results_are_distinguished(tmp_path: Path) -> None:
     stock = items(testdfsio_import.FORMAT, tmp_path, DFSIO + DFSIOE)
     enhanced = items(dfsioe.FORMAT, tmp_path, DFSIO + DFSIOE)
     assert [item.run.workload for item in imported_runs(stock)] == ["dfsio-write", "dfsio-read"]

@@ -85,7 +85,7 @@ def test_plot_columns_are_read_by_name(tmp_path: Path) -> None:
 
 
 def test_other_separators_fractional_intervals_and_new_disks_are_read(tmp_path: Path) -> None:
-    """``--sep ,``, an interval of 1.283 s, and a disk that came after the header was written."""
+    """``--sep ,``, an interval of 1.283 s, and a disk that was added after the header was written."""
     text = head(interval="1.283") + columns("sda", separator=",")
     for time, disks in (("16:07:51.285", ["sda"]), ("16:07:52.568", ["sda", "sdb"]), ("16:07:55.134", ["sda"])):
         text += plot_row(time, *disks, separator=",")
@@ -127,7 +127,7 @@ def test_terminal_output_with_dates_is_read(tmp_path: Path) -> None:
     assert (result.run.duration_s, result.run.started_at) == (4, "")
 
 
-def test_records_carry_host_and_utc_seconds_and_other_sections_are_passed_over(tmp_path: Path) -> None:
+def test_records_carry_host_and_utc_seconds_and_other_sections_are_skipped(tmp_path: Path) -> None:
     text = ""
     for number, second in ((1, "1715414401.001"), (2, "1715414401.251"), (3, "1715414401.501")):
         text += f"### RECORD    {number} >>> worker3 <<< ({second}) (Sat May 11 10:00:01 2024) ###\n\n"
@@ -147,7 +147,7 @@ def test_each_recording_of_a_file_is_a_run(tmp_path: Path) -> None:
     assert [r.where for r in results if isinstance(r, ImportedRun)] == ["file:9", "file:22"]
 
 
-def test_a_longer_copy_keeps_its_key(tmp_path: Path) -> None:
+def test_a_file_that_grew_keeps_its_key(tmp_path: Path) -> None:
     longer = imported_run(FORMAT, PLOT + plot_row("10:00:06", "sda", "sdb"), tmp_path)
     assert longer.key == imported_run(FORMAT, PLOT, tmp_path).key
 
@@ -165,7 +165,7 @@ def test_a_truncated_line_is_rejected_and_its_interval_stays_empty(tmp_path: Pat
 
 
 @pytest.mark.parametrize(
-    ("text", "words"),
+    ("text", "reason"),
     [
         (SCREEN.replace(WAITING, ""), "has neither times nor the interval"),
         (SCREEN.replace(" (/sec)", ""), "not per second"),
@@ -183,8 +183,8 @@ def test_a_truncated_line_is_rejected_and_its_interval_stays_empty(tmp_path: Pat
         (b"\0\1", "binary"),
     ],
 )
-def test_impossible_values_are_skipped(text: str | bytes, words: str, tmp_path: Path) -> None:
-    assert words in why(FORMAT, text, tmp_path)
+def test_impossible_values_are_skipped(text: str | bytes, reason: str, tmp_path: Path) -> None:
+    assert reason in why(FORMAT, text, tmp_path)
 
 
 @shared_folder
@@ -213,7 +213,7 @@ def test_the_integral_of_the_rates_equals_the_bytes_moved(
         assert growth(result, "disk:sda", metric) == pytest.approx(expected, abs=tolerance, rel=1e-6)
 
 
-def test_only_collectl_files_are_claimed() -> None:
+def test_only_collectl_files_are_recognised() -> None:
     for text in (PLOT, SCREEN):
         assert FORMAT.recognises("x", text.encode())
     for text in ("", "#Date Time [CPU]User%\n", '{"sysstat": {}}', "# DISK STATISTICS\ncat /proc/diskstats"):

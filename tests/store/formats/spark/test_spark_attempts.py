@@ -129,7 +129,7 @@ def test_attempts_sums_and_stages_of_any_log_are_those_of_a_plain_reading(
     assert [read.tasks[position] for position in range(len(expected))] == list(read.tasks[:]) == expected
     assert read.tasks.distinct_tasks() == len({task.task_id for task in expected})
     assert read.tasks.statuses()["failed"] == sum(task.status == "failed" for task in expected)
-    assert read.tasks.backwards() == sum(task.end_s < task.start_s or task.start_s < 0 for task in expected)
+    assert read.tasks.impossible_times() == sum(task.end_s < task.start_s or task.start_s < 0 for task in expected)
     recorded_metrics = [event["Task Metrics"] for event in [*whole, *ends] if event.get("Task Metrics")]
     assert read.totals["run_ms"] == sum(metrics.get("Executor Run Time", 0) for metrics in recorded_metrics)
     assert sum(executor.attempts for executor in read.executors) == len(ends) + 4

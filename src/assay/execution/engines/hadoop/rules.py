@@ -266,8 +266,10 @@ def _overfull(parameters: Mapping[str, str], cluster: Cluster, written: Collecti
     if wanted <= node_bytes:
         return
     if CONTAINERS in written:
-        what, instead = "containers: they want", f"fewer, less {containers.MAP_MEMORY} and {containers.REDUCE_MEMORY}"
+        excess = f"containers: {format_bytes(wanted)} are requested"
+        remedy = f"set fewer containers, or lower {containers.MAP_MEMORY} and {containers.REDUCE_MEMORY}"
     else:
-        what, instead = f"{containers.NODE_MEMORY}: containers get", "less of it, or 'containers: N', which sets it"
-    message = f"{what} {format_bytes(wanted)}, a worker has {format_bytes(node_bytes)}; {instead}"
-    yield Mistake((containers.NODE_MEMORY,), f"{message}, or in a lab more memory_floor")
+        excess = f"{containers.NODE_MEMORY}: containers get {format_bytes(wanted)}"
+        remedy = "set a lower value, or 'containers: N', which sets it"
+    message = f"{excess}, a worker has {format_bytes(node_bytes)}; {remedy}, or in a lab raise memory_floor"
+    yield Mistake((containers.NODE_MEMORY,), message)

@@ -111,14 +111,14 @@ def _measured(head: _Head, report: bytes) -> Run:
         if not 0 <= parsed.retransmits <= 10**12:
             raise FormatError("has an impossible number of retransmits")
         metrics["retransmits"] = float(parsed.retransmits)
-    nothing = parsed.received_bits_per_s == 0
+    no_data = parsed.received_bits_per_s == 0
     return _run(
         head,
         duration_s=parsed.duration_s,
-        metrics={} if nothing else metrics,
+        metrics={} if no_data else metrics,
         data_bytes=_received_bytes(head),
-        status=RunStatus.INVALID if nothing else RunStatus.VALID,
-        cause="the receiver got nothing before the test ended: too short to measure a link" if nothing else None,
+        status=RunStatus.INVALID if no_data else RunStatus.VALID,
+        cause="the receiver got nothing before the test ended: too short to measure a link" if no_data else None,
     )
 
 
@@ -131,10 +131,10 @@ def _check_sums(end: dict[str, Any]) -> None:
         values = [summary.get(name) for name in ("bytes", "seconds", "bits_per_second")]
         sizes = [value for value in values if isinstance(value, int | float) and 0 <= value <= 2**63]
         if None not in values and len(sizes) < len(values):
-            raise FormatError(f'"{side}" has a figure that can\'t be')
+            raise FormatError(f'"{side}" has an impossible value')
         if len(sizes) == len(values):
-            bits, meant = sizes[0] * 8.0, sizes[1] * sizes[2]
-            if abs(bits - meant) > _CONTRADICTION * max(bits, meant):
+            bits, expected_bits = sizes[0] * 8.0, sizes[1] * sizes[2]
+            if abs(bits - expected_bits) > _CONTRADICTION * max(bits, expected_bits):
                 raise FormatError(f'"{side}" contradicts itself: {bits:.6g} bits in {sizes[1]:.6g} s')
 
 

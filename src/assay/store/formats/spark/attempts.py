@@ -42,7 +42,7 @@ _FIELDS: Final = {
 _ROW: Final = struct.Struct("<" + "".join(_FIELDS.values()))
 _DTYPE: Final = np.dtype([(name, f"<{code}") for name, code in _FIELDS.items()])
 _BLOCK_BYTES: Final = (1 << 16) * _ROW.size
-_READ_ROWS: Final = 1 << 13
+_ROWS_PER_READ: Final = 1 << 13
 """Number of attempts that are made into objects at a time."""
 _INTEGERS: Final = tuple(np.iinfo(kind) for kind in (np.int8, np.int16, np.int32, np.int64))
 _NO_METRICS: Final = Metrics()
@@ -93,14 +93,14 @@ class Attempts(Sequence[TaskAttempt]):
     def __getitem__(self, position: int | slice) -> TaskAttempt | tuple[TaskAttempt, ...]:
         """Return the attempt at a position, or the attempts of a slice."""
         if isinstance(position, slice):
-            return tuple(self._made(position))
+            return tuple(self._objects(position))
         begin = range(len(self))[position]
-        return next(self._made(slice(begin, begin + 1)))
+        return next(self._objects(slice(begin, begin + 1)))
 
     def __iter__(self) -> Iterator[TaskAttempt]:
         """Yield each attempt."""
-        for begin in range(0, len(self), _READ_ROWS):
-            yield from self._made(slice(begin, begin + _READ_ROWS))
+        for begin in range(0, len(self), _ROWS_PER_READ):
+            yield from self._objects(slice(begin, begin + _ROWS_PER_READ))
 
     def __eq__(self, other: object) -> bool:
         """Return whether ``other`` has equal attempts in the same order."""
@@ -112,7 +112,7 @@ class Attempts(Sequence[TaskAttempt]):
         """Return the number of attempts by status."""
         return dict(zip(STATUSES, np.bincount(self._columns["status"], minlength=len(STATUSES)).tolist(), strict=True))
 
-    def backwards(self) -> int:
+    def impossible_times(self) -> int:
         """Return the number of attempts that end before they start, or start before the application."""
         launch_ms, end_ms = self._columns["launch_ms"], self._columns["end_ms"]
         return int(np.count_nonzero((end_ms < launch_ms) | (launch_ms < -self._offset_ms)))
@@ -125,7 +125,7 @@ class Attempts(Sequence[TaskAttempt]):
         order = np.lexsort(keys)
         return 1 + int(np.count_nonzero(np.any([np.diff(key[order]) for key in keys], axis=0)))
 
-    def _made(self, rows: slice) -> Iterator[TaskAttempt]:
+    def _objects(self, rows: slice) -> Iterator[TaskAttempt]:
         nodes, jobs, offset_ms = self._nodes, self._jobs, self._offset_ms
         for row in zip(*(column[rows].tolist() for column in self._columns.values()), strict=True):
             stage, stage_attempt, partition, attempt, node, kind, status, recorded, launch_ms, end_ms = row[:10]

@@ -192,8 +192,10 @@ def _warnings(application: Application, compacted: bool) -> Iterator[CodedWarnin
             f"{application.missing_ends} tasks that succeeded are not in the log (Spark drops events when it can't "
             "keep up): the metrics are too low",
         )
-    if backwards := application.tasks.backwards():
-        message = f"{backwards} task attempts end before they start, or start before the application: clocks differed"
+    if impossible_times := application.tasks.impossible_times():
+        message = (
+            f"{impossible_times} task attempts end before they start, or start before the application: clocks differed"
+        )
         yield CodedWarning(WarningCode.CLOCK, message)
 
 

@@ -76,7 +76,7 @@ def _columns(cells: list[str], where: str) -> tuple[str, ...]:
     columns = tuple(cell.strip() for cell in cells)
     if not all(columns):
         raise FormatError(f"column {columns.index('') + 1} has no name", where=where)
-    twice = next((name for name in columns if columns.count(name) > 1), None)
-    if twice is not None:
-        raise FormatError(f"two columns are named {twice}", where=where)
+    duplicate = next((name for name in columns if columns.count(name) > 1), None)
+    if duplicate is not None:
+        raise FormatError(f"two columns are named {duplicate}", where=where)
     return columns

@@ -382,4 +382,4 @@ def test_sliding_answers_and_the_link_holds_the_state(browser: Browser, root: Pa
             "document.querySelector('[data-control=\"workers.count\"] input[type=number]').value === '3'"
         )
         watched.check()
-    assert not any(simulator._process.poll() is None for simulator in app.state.context.simulators._every)
+    assert not any(simulator._process.poll() is None for simulator in app.state.context.simulators._processes)
