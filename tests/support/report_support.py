@@ -115,7 +115,7 @@ def _report(
         layout_classes=layout_classes(table),
         not_compared=tuple(("layout", level) for level in present_levels(table, "layout") if level not in compared),
         workloads_not_compared=tuple(w for w in present_levels(table, "workload") if w not in workloads),
-        method=method_facts(table, runs, decisions, all_whole=bool(runs)),
+        method=method_facts(table, runs, decisions, all_loaded=bool(runs)),
         hardware=HardwareView((), (), ()),
         configurations=None,
         groups=None,

@@ -65,11 +65,11 @@ def powers(candidates: Candidates) -> Powers:
         ]
     )
     shared = np.array(
-        [bool(set(device.hdfs) & set(device.intermediate)) for device in candidates.machines], dtype=np.bool_
+        [bool(set(machine.hdfs) & set(machine.intermediate)) for machine in candidates.machines], dtype=np.bool_
     )
     workers = candidates.workers.astype(np.float64)
     columns = (per_machine[candidates.machine] * workers[:, None]).T
-    cores, memory, links, read, write, spill_read, spill_write, room, spill_room = columns
+    cores, memory, links, read, write, spill_read, spill_write, capacity, spill_capacity = columns
     return Powers(
         workers=workers,
         cores=cores,
@@ -80,27 +80,27 @@ def powers(candidates: Candidates) -> Powers:
         intermediate_read=spill_read,
         intermediate_write=spill_write,
         shared=shared[candidates.machine],
-        hdfs_bytes=room,
-        intermediate_bytes=spill_room,
+        hdfs_bytes=capacity,
+        intermediate_bytes=spill_capacity,
     )
 
 
-def least_s(powers: Powers, costs: CostProfile, workload: WorkloadProfile, moved: DataVolumes) -> Floats:
+def shortest_times_s(powers: Powers, costs: CostProfile, workload: WorkloadProfile, volumes: DataVolumes) -> Floats:
     """Return the lower bound for each cluster, in seconds."""
-    data = moved.data_bytes
-    passes = float(max(1, moved.iterations))
-    put_out = data * workload.map_output * workload.combined
-    cpu_s = data * workload.map_cpu_s_per_byte.value + put_out * workload.reduce_cpu_s_per_byte.value
-    left = moved.compressed * put_out
-    written = data * workload.written * moved.output_copies
+    data = volumes.data_bytes
+    passes = float(max(1, volumes.iterations))
+    map_output = data * workload.map_output * workload.combined
+    cpu_s = data * workload.map_cpu_s_per_byte.value + map_output * workload.reduce_cpu_s_per_byte.value
+    compressed = volumes.compressed * map_output
+    written = data * workload.written * volumes.output_copies
     # Data in caches need not be on a disk at the end of the run.
     to_disk = np.maximum(0.0, written - powers.memory_bytes)
-    spilled = np.maximum(0.0, left - powers.memory_bytes)
+    spilled = np.maximum(0.0, compressed - powers.memory_bytes)
     hdfs_s = data * workload.read / powers.hdfs_read + to_disk / powers.hdfs_write
     spill_s = spilled / powers.intermediate_read + spilled / powers.intermediate_write
     # Shared devices serve both in turn. The sums do not say which devices are shared, so only the longer time counts.
     disk_s = np.maximum(hdfs_s, spill_s)
-    remote = left * (1 - 1 / powers.workers) + data * workload.written * max(0, moved.output_copies - 1)
+    remote = compressed * (1 - 1 / powers.workers) + data * workload.written * max(0, volumes.output_copies - 1)
     work_s = np.maximum(np.maximum(cpu_s / powers.cores, disk_s), remote / powers.links)
     fixed = costs.costs
     jobs = workload.jobs * passes

@@ -33,7 +33,7 @@ _EMPTY_SHARE = 1e-9
 
 
 def with_credits(result: SimulationResult, buckets: Sequence[CreditBucket], workers: int) -> SimulationResult:
-    """Return the result with the time at the baseline where buckets are empty. The traces are left out."""
+    """Return the result with the time at the baseline where buckets are empty. It has no traces."""
     if not buckets:
         return result
     seconds, uses = uses_over_time(result.tree, buckets, workers)
@@ -120,32 +120,32 @@ def typical_use(results: Sequence[SimulationResult], factor: float) -> tuple[Cre
 
 
 def credit_assumptions(machine: str, buckets: Sequence[CreditBucket]) -> list[str]:
-    """Return the credits that a job starts with on each machine, in words."""
-    words = []
+    """Return the credits that a job starts with on each machine, as sentences."""
+    assumptions = []
     for bucket in buckets:
         if bucket.kind is CreditKind.CPU:
             start = f"CPU credits for {bucket.start / 60:,.0f} minutes of a core" if bucket.start else "no CPU credits"
             work = f"the work of {bucket.baseline_per_s:.3g} cores"
             if bucket.is_unlimited:
-                words.append(
+                assumptions.append(
                     f"{machine} starts with {start} and earns credits for {work} (unlimited mode); it pays for surplus "
                     "credits that are not paid back when the day's work ends, or in the idle time"
                 )
             else:
-                words.append(
+                assumptions.append(
                     f"{machine} starts with {start} (standard mode); without credits, all its cores together do {work}"
                 )
         elif bucket.kind is CreditKind.VOLUMES:
-            words.append(
+            assumptions.append(
                 f"the volumes of {machine} start with full credits, {format_bytes(bucket.start)}; without credits, "
                 f"they transfer {format_byte_rate(bucket.baseline_per_s)}"
             )
         else:
-            words.append(
+            assumptions.append(
                 f"{machine} transfers {format_bytes(bucket.start)} to and from its volumes above its baseline of "
                 f"{format_byte_rate(bucket.baseline_per_s)}, once a day"
             )
-    return words
+    return assumptions
 
 
 def _is_empty(balance: float, bucket: CreditBucket) -> bool:

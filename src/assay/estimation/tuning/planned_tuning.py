@@ -47,7 +47,7 @@ class TuningRequest:
     strategy: Strategy = Strategy.BAYESIAN
     warm: WarmStart = WarmStart.NONE
     at: Mapping[str, str] | None = None
-    """Factor of the plan to level; None: the first level of each factor."""
+    """Levels of the plan's factors, by default the first of each."""
 
 
 @dataclass(frozen=True, slots=True)

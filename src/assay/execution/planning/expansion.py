@@ -68,10 +68,10 @@ def _settings(factor: Factor, level: str, plan: Plan) -> dict[str, str]:
     """Return the engine and cluster settings of a factor's level."""
     if factor.settings:
         return factor.settings[level]
-    elsewhere = (
+    sets_no_parameter = (
         factor.name in (LAYOUT_FACTOR, ENGINE_FACTOR) or workload_option(factor.name, plan.workloads) is not None
     )
-    return {} if elsewhere else {factor.name: level}
+    return {} if sets_no_parameter else {factor.name: level}
 
 
 def workload_option(factor: str, planned: Iterable[WorkloadSpec]) -> tuple[WorkloadSpec, str] | None:
@@ -82,9 +82,9 @@ def workload_option(factor: str, planned: Iterable[WorkloadSpec]) -> tuple[Workl
     """
     key, _, option = factor.partition(".")
     return next(
-        ((workload, option) for workload in planned if workload.key == key and _takes(workload.name, option)), None
+        ((workload, option) for workload in planned if workload.key == key and _has_option(workload.name, option)), None
     )
 
 
-def _takes(workload: str, option: str) -> bool:
+def _has_option(workload: str, option: str) -> bool:
     return option in _COMMON_OPTIONS or any(declared.name == option for declared in workloads()[workload].options)

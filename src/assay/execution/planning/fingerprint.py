@@ -35,18 +35,18 @@ _OPTIONAL_FIELDS = (
 
 def fingerprinted(plan: Plan) -> Plan:
     """Return ``plan`` with its fingerprint: 64 hexadecimal digits, equal for plans that ask for the same runs."""
-    given = [name for name in _OPTIONAL_IDENTITY_KEYS if getattr(plan, name)]
+    present = [name for name in _OPTIONAL_IDENTITY_KEYS if getattr(plan, name)]
     types: dict[int, Any] = {}
-    resolved = {name: _plain(getattr(plan, name), types) for name in (*_IDENTITY_KEYS, *given)}
+    resolved = {name: _plain(getattr(plan, name), types) for name in (*_IDENTITY_KEYS, *present)}
     canonical = json.dumps(resolved, sort_keys=True, separators=(",", ":"), ensure_ascii=True)
     return replace(plan, fingerprint=hashlib.sha256(canonical.encode()).hexdigest())
 
 
 def _fields(value: Any, types: dict[int, Any]) -> dict[str, Any]:
-    counted = {field.name: getattr(value, field.name) for field in fields(value) if field.name not in _IGNORED_FIELDS}
+    identity = {field.name: getattr(value, field.name) for field in fields(value) if field.name not in _IGNORED_FIELDS}
     return {
         name: _plain(part, types)
-        for name, part in counted.items()
+        for name, part in identity.items()
         if name not in _OPTIONAL_FIELDS or (bool(part) and (name, part) != ("cpu_speed", 1.0))
     }
 

@@ -39,7 +39,7 @@ class StorageView:
     against: tuple[DeviceComparison, ...]
 
 
-def _times(item: LineItem, count: int) -> Setup:
+def _setup(item: LineItem, count: int) -> Setup:
     return setup_of(f"{count} × {item.name}", [(item, count)])
 
 
@@ -59,14 +59,14 @@ def storage_view(book: PriceBook, *, baseline: str | None = None, gain: float | 
             hint="add capacity: 2TB, bandwidth: 120MB/s to the items with per: device",
         )
     first = _baseline(items, baseline)
-    single = _times(first, 1)
+    single = _setup(first, 1)
     rows = []
     for item in items:
         if item is first:
             continue
-        candidate = _times(item, 1)
-        equal = _times(first, equal_bandwidth_count(single, candidate))
-        same_price = _times(first, max(1, equal_cost_count(single, candidate)))
+        candidate = _setup(item, 1)
+        equal = _setup(first, equal_bandwidth_count(single, candidate))
+        same_price = _setup(first, max(1, equal_cost_count(single, candidate)))
         rows.append(
             DeviceComparison(
                 candidate,

@@ -179,7 +179,7 @@ def _sensitivities(
         np.array([[of_job.get(kind, 0.0) for of_job in of_row] for of_row in shares]) for kind in ("hdd", "flash")
     )
     per_disk_share = slopes("disks") / np.maximum(hard + flash, 1e-9)
-    far, extrapolation = _extrapolation_sigma(search, rows)
+    size_sigmas, extrapolation = _extrapolation_sigma(search, rows)
     sensitivities = [
         Sensitivity("cpu", slopes("cpu") * cpu_sigmas[:, None]),
         Sensitivity("hdd", per_disk_share * hard * DEVICE_SIGMA),
@@ -187,7 +187,7 @@ def _sensitivities(
         Sensitivity("links", slopes("links") * LINK_SIGMA),
         Sensitivity("fixed", slopes("fixed") * log_sigma(profile.costs.job_start_s)),
         *model_errors(shares),
-        Sensitivity("size", far),
+        Sensitivity("size", size_sigmas),
     ]
     return sensitivities, assumptions, extrapolation
 

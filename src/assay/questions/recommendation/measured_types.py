@@ -111,8 +111,12 @@ def timed_finalists(
         return finalists, "", Origin.SIMULATED
     predicted = predicted_finalists(search, finalists, measured)
     if isinstance(predicted, str):
-        return finalists, f"times are simulated, not predicted from {measured.words}: {predicted}", Origin.SIMULATED
-    text = f"times are predicted from {measured.words}; the simulator only selected the finalists"
+        return (
+            finalists,
+            f"times are simulated, not predicted from {measured.description}: {predicted}",
+            Origin.SIMULATED,
+        )
+    text = f"times are predicted from {measured.description}; the simulator only selected the finalists"
     return predicted, text, Origin.PREDICTED
 
 

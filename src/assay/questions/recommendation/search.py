@@ -16,7 +16,7 @@ from assay.analysis.cost.bills import Bills, bills
 from assay.analysis.cost.pareto import Priced, on_front
 from assay.analysis.statistics import Floats, Ints, Mask
 from assay.estimation.recommendation.candidates import Candidates, parts_of, plan_for
-from assay.estimation.recommendation.time_bounds import DataVolumes, Powers, fits, least_s, powers
+from assay.estimation.recommendation.time_bounds import DataVolumes, Powers, fits, powers, shortest_times_s
 from assay.estimation.simulator.pool import SimulatorPool
 from assay.estimation.simulator.process import SimulationResult
 from assay.estimation.simulator.scenario import CODECS, Scenario, SimulationRequest, request_of, scenario_of, shares_of
@@ -371,7 +371,7 @@ def start_search(
     stages.append(SearchStage("room", len(rows), text))
     bound_s = np.stack(
         [
-            least_s(
+            shortest_times_s(
                 power, profile, profile.workloads[work.workload], _data_volumes(candidates, work, profile, data_factor)
             )
             for work in works

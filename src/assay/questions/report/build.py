@@ -82,7 +82,7 @@ def report_of(repository: Repository, table: RunTable, request: ReportRequest, b
         workloads_not_compared=tuple(
             name for name, runs in counts_by(table, "workload").items() if runs and name not in compared
         ),
-        method=method_facts(table, whole, decisions, all_whole=bool(runs)),
+        method=method_facts(table, whole, decisions, all_loaded=bool(runs)),
         hardware=hardware_of(repository, whole),
         configurations=configurations,
         groups=groups,

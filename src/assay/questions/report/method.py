@@ -22,19 +22,19 @@ NAMES_MAX = 6
 
 
 def method_facts(
-    table: RunTable, whole: Sequence[Run], decisions: Sequence[Decision], *, all_whole: bool
+    table: RunTable, loaded: Sequence[Run], decisions: Sequence[Decision], *, all_loaded: bool
 ) -> tuple[Fact, ...]:
-    """Return the facts. ``whole``: runs with their environments; ``all_whole``: whether ``whole`` has all runs."""
-    baselines = dict.fromkeys(run.baseline_id for run in whole if run.baseline_id)
+    """Return the facts. ``loaded``: runs with their environments; ``all_loaded``: whether these are all runs."""
+    baselines = dict.fromkeys(run.baseline_id for run in loaded if run.baseline_id)
     facts = (
         Fact("Plan", _names(table, "plan")),
-        Fact("Cluster", _clusters(table, whole)),
-        Fact("Layouts", " ".join(layout_texts(whole))),
+        Fact("Cluster", _clusters(table, loaded)),
+        Fact("Layouts", " ".join(layout_texts(loaded))),
         Fact("Engine", _names(table, "engine", "engine_version")),
         Fact("Runs", _runs(table)),
         Fact("When", _when(table)),
-        Fact("Order", _order(whole) if all_whole else ""),
-        Fact("Caches", _caches(table, whole)),
+        Fact("Order", _order(loaded) if all_loaded else ""),
+        Fact("Caches", _caches(table, loaded)),
         Fact("Repetitions", _repetitions(decisions)),
         Fact(
             "Matched group",
@@ -61,12 +61,12 @@ def _names(table: RunTable, *columns: str) -> str:
     return " ".join(texts) + (f" and {more} more" if more else "")
 
 
-def _clusters(table: RunTable, whole: Sequence[Run]) -> str:
+def _clusters(table: RunTable, loaded: Sequence[Run]) -> str:
     """Return the clusters, with workers and scale where a run records them."""
     names = present_levels(table, "cluster")
     texts = []
     for name in names[:NAMES_MAX]:
-        example = next((run for run in whole if run.cluster == name), None)
+        example = next((run for run in loaded if run.cluster == name), None)
         facts = example.recorded.cluster if example else None
         text = f"{name}, {plural(facts.workers, 'worker')}" if facts and facts.workers is not None else name
         if example and example.lab_scale is not None:
@@ -126,7 +126,7 @@ def _order(runs: Sequence[Run]) -> str:
     )
 
 
-def _caches(table: RunTable, whole: Sequence[Run]) -> str:
+def _caches(table: RunTable, loaded: Sequence[Run]) -> str:
     counts = counts_by(table, "cold")
     if counts.get("simulated") == len(table):
         return "Simulated; each run starts with empty caches."
@@ -135,7 +135,7 @@ def _caches(table: RunTable, whole: Sequence[Run]) -> str:
     text += f", warm before {warm:,}" if warm else ""
     unknown = len(table) - cold - warm
     text += f", unknown for {unknown:,}." if unknown else "."
-    left = [cache.cached_after_bytes for run in whole for cache in run.caches if cache.dropped]
+    left = [cache.cached_after_bytes for run in loaded for cache in run.caches if cache.dropped]
     return text + (f" A node kept {median(left) / 1e6:,.0f} MB cached after a drop (median)." if left else "")
 
 

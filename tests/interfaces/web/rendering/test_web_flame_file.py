@@ -27,14 +27,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("flame")
     profiled = profiled_repository(folder / "repository")
     for name, arguments in (("run", [profiled.first]), ("diff", ["diff", profiled.first, profiled.second])):
-        command = [
-            "profile",
-            *arguments,
-            "--repository",
-            str(profiled.store.root),
-            "--html",
-            str(folder / f"{name}.html"),
-        ]
+        options = ["--repository", str(profiled.store.root), "--html", str(folder / f"{name}.html")]
         assert CliRunner().invoke(assay, ["profile", *arguments, *options]).exit_code == 0
     return folder
 

@@ -138,13 +138,13 @@ class HealthMonitor:
             await asyncio.sleep(_POLL_S)
 
     async def _check(self) -> AssayError | None:
-        if error := await self._lab_error(0.0):
-            return error
+        if lab_error := await self._lab_error(0.0):
+            return lab_error
         for watch in self._watches.values():
-            if wrong := await self._host_error(watch) or _link_or_device_error(watch.seen):
-                return wrong
-        if wrong := self._pair_error():
-            return wrong
+            if host_error := await self._host_error(watch) or _link_or_device_error(watch.seen):
+                return host_error
+        if pair_error := self._pair_error():
+            return pair_error
         if problems := [daemon for watch in self._watches.values() for daemon in _daemon_problems(watch.seen)]:
             return EngineError(", ".join(problems))
         return await self._engine_error()

@@ -49,7 +49,7 @@ _MEMORY_TEXT_MAX = 40
 _RANGE = re.compile(r"([0-9]{1,5})\s*(?:-|to)\s*([0-9]{1,5})(?:\s+by\s+([1-9][0-9]{0,4}))?")
 
 
-def _several(value: object, parse: Callable[[str], list[int]], what: str) -> tuple[int, ...]:
+def _numbers(value: object, parse: Callable[[str], list[int]], what: str) -> tuple[int, ...]:
     texts = [text_of(item) for item in value] if isinstance(value, list) else [text_of(value)]
     numbers = [number for text in texts for number in parse(text.strip())]
     if len(set(numbers)) != len(numbers):
@@ -80,7 +80,7 @@ def _sizes(text: str) -> list[int]:
 
 
 def _positive_counts(value: object) -> tuple[int, ...]:
-    counts = _several(value, _counts, "count")
+    counts = _numbers(value, _counts, "count")
     if counts[0] < 1:
         raise ValueError("it must be at least 1")
     return counts
@@ -98,10 +98,10 @@ _SIZE_SCHEMA: dict[str, Any] = {
     "examples": ["64GB", ["64GB", "128GB"]],
 }
 CountsOrNone: TypeAlias = Annotated[
-    tuple[int, ...], FieldFormat(lambda value: _several(value, _counts, "count"), _COUNT_SCHEMA)
+    tuple[int, ...], FieldFormat(lambda value: _numbers(value, _counts, "count"), _COUNT_SCHEMA)
 ]
 Counts: TypeAlias = Annotated[tuple[int, ...], FieldFormat(_positive_counts, _COUNT_SCHEMA)]
-Sizes: TypeAlias = Annotated[tuple[int, ...], FieldFormat(lambda value: _several(value, _sizes, "size"), _SIZE_SCHEMA)]
+Sizes: TypeAlias = Annotated[tuple[int, ...], FieldFormat(lambda value: _numbers(value, _sizes, "size"), _SIZE_SCHEMA)]
 
 
 class DeviceChoice(DeviceKeys):

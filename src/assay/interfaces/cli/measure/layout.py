@@ -22,8 +22,8 @@ DIFFERENCE = 0.10
 """Default maximum relative difference between bandwidths per directory."""
 
 
-def _words(_context: click.Context, _parameter: click.Parameter, text: str | None) -> tuple[str, ...] | None:
-    return None if text is None else tuple(word.strip() for word in text.split(",") if word.strip())
+def _names(_context: click.Context, _parameter: click.Parameter, text: str | None) -> tuple[str, ...] | None:
+    return None if text is None else tuple(name.strip() for name in text.split(",") if name.strip())
 
 
 def _bytes(_context: click.Context, _parameter: click.Parameter, text: str | None) -> float | None:
@@ -41,9 +41,9 @@ def layout() -> None:
 @layout.command("plan")
 @click.argument("cluster", type=click.Path(path_type=Path))
 @click.option(
-    "--hdfs", metavar="DEVICES", callback=_words, help="Devices for HDFS, such as hdd1,hdd2,ssd1. Default: all."
+    "--hdfs", metavar="DEVICES", callback=_names, help="Devices for HDFS, such as hdd1,hdd2,ssd1. Default: all."
 )
-@click.option("--intermediate", metavar="DEVICES", callback=_words, help="Devices for intermediate data. Default: all.")
+@click.option("--intermediate", metavar="DEVICES", callback=_names, help="Devices for intermediate data. Default: all.")
 @click.option(
     "--data",
     "data_bytes",

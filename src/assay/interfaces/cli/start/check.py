@@ -76,7 +76,7 @@ def _print(report: HostCheckReport, *, everything: bool) -> None:
     from assay.model import Grade
 
     shown = report.readings if everything else report.problems()
-    titles = {reading.name: reading for reading in report.criteria}
+    criteria = {criterion.name: criterion for criterion in report.criteria}
     rows = [
         (
             str(reading.grade),
@@ -84,7 +84,7 @@ def _print(report: HostCheckReport, *, everything: bool) -> None:
             reading.criterion,
             reading.subject,
             reading.message,
-            "; ".join(f"{advice.value} ({_short(advice.source)})" for advice in titles[reading.criterion].advice),
+            "; ".join(f"{advice.value} ({_short(advice.source)})" for advice in criteria[reading.criterion].advice),
         )
         for reading in shown
     ]
@@ -102,8 +102,8 @@ def _print(report: HostCheckReport, *, everything: bool) -> None:
 
 
 def _plural(grade: Grade) -> str:
-    words = {"error": "errors", "warning": "warnings", "note": "notes"}
-    return words.get(str(grade), str(grade))
+    plurals = {"error": "errors", "warning": "warnings", "note": "notes"}
+    return plurals.get(str(grade), str(grade))
 
 
 def _short(source: str) -> str:

@@ -37,7 +37,7 @@ class ChartRenderer:
 
     def svg(self, spec: Spec) -> Markup:
         """Return one chart as SVG for HTML."""
-        import vl_convert  # imported here: it carries a JavaScript engine
+        import vl_convert  # imported here: it contains a JavaScript engine and loads slowly
 
         svg: str = vl_convert.vegalite_to_svg(spec, vl_version=VEGA_LITE_VERSION, allowed_base_urls=[])
         svg = re.sub(r' xmlns(?::\w+)?="[^"]*"', "", svg)  # not needed inside HTML

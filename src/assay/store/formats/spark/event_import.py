@@ -192,10 +192,8 @@ def _warnings(application: Application, compacted: bool) -> Iterator[CodedWarnin
             f"{application.missing_ends} tasks that succeeded are not in the log (Spark drops events when it can't "
             "keep up): the metrics are too low",
         )
-    if impossible_times := application.tasks.impossible_times():
-        message = (
-            f"{impossible_times} task attempts end before they start, or start before the application: clocks differed"
-        )
+    if count := application.tasks.impossible_times():
+        message = f"{count} task attempts end before they start, or start before the application: clocks differed"
         yield CodedWarning(WarningCode.CLOCK, message)
 
 
