@@ -106,11 +106,11 @@ class KernelLog:
                 continue
             read_bytes += len(record)
             line = record.partition(b";")[2].split(b"\n")[0].decode("utf-8", "replace")
-            if KERNEL_ERRORS.search(line) and len(complete) < LINES_MAX and self.is_own(line):
+            if KERNEL_ERRORS.search(line) and len(complete) < LINES_MAX and self.concerns_watched_device(line):
                 complete.append(line[:300])
         return complete
 
-    def is_own(self, line: str) -> bool:
+    def concerns_watched_device(self, line: str) -> bool:
         """Return whether a line concerns this node: by its marks if the log is shared with other nodes, else by its
         devices."""
         if self.marks is not None:
@@ -235,15 +235,15 @@ def device_names(directories: Dict[str, str]) -> List[str]:
     return names
 
 
-def of_devices(line: str, own: Set[str], all_devices: List[str]) -> bool:
-    """Return whether a log line names a device in ``own``, or no block device at all.
+def of_devices(line: str, watched: Set[str], all_devices: List[str]) -> bool:
+    """Return whether a log line names a device in ``watched``, or no block device at all.
 
     ``all_devices``: all block devices of the host.
     """
     words = set(re.findall("[a-z][a-z0-9!]*", line))  # loop0-8, an ext4 journal, names loop0
     words |= set(re.findall("dm-[0-9]+|nvme[0-9a-z]+", line))
     named = words.intersection(all_devices)
-    return not named or bool(named & own)
+    return not named or bool(named & watched)
 
 
 def stack_of(directories: List[str]) -> Set[str]:

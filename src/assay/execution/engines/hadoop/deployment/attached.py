@@ -242,8 +242,8 @@ class AttachedEngine(ClientEngine[Hdfs]):
     async def progress(self) -> str | None:
         """Return the progress of assay's job from its ApplicationMaster."""
         try:
-            own_applications = await self.poll_applications()
-            return await progress(self._resourcemanager, own_applications[-1]) if own_applications else None
+            run_applications = await self.poll_applications()
+            return await progress(self._resourcemanager, run_applications[-1]) if run_applications else None
         except (EngineError, HostError):
             return None
 
@@ -265,10 +265,10 @@ class AttachedEngine(ClientEngine[Hdfs]):
     async def _end_applications(self) -> None:
         """End assay's running applications, never those of other users."""
         try:
-            own_applications = [
+            run_applications = [
                 app["id"] for app in await self._apps() if self.tag in str(app.get("applicationTags", ""))
             ]
-            if own_applications:
+            if run_applications:
                 attachment = self.attached.attachment
                 kill = [
                     attachment.hadoop,
@@ -279,7 +279,7 @@ class AttachedEngine(ClientEngine[Hdfs]):
                     "-kill",
                 ]
                 env = self.attached.environment
-                await self.master.run([*kill, *own_applications], timeout_s=COMMAND_TIMEOUT_S, check=False, env=env)
+                await self.master.run([*kill, *run_applications], timeout_s=COMMAND_TIMEOUT_S, check=False, env=env)
         except (EngineError, HostError):
             return
 
