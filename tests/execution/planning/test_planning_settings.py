@@ -295,7 +295,10 @@ def test_defaults_of_assay_are_checked_against_machines_and_not_against_nodes_of
     load(tmp_path, text, CLUSTER.replace("memory_floor: 4GiB", "memory_floor: 1GiB"))
     load(tmp_path, text, HOSTS)
     mistakes = refusal(tmp_path, text, HOSTS.replace("memory: 16GB", "memory: 1.5GB"))
-    assert "yarn.nodemanager.resource.memory-mb: containers get 1.61 GB, a worker has 1.5 GB; less of it" in mistakes[0]
+    assert (
+        "yarn.nodemanager.resource.memory-mb: containers get 1.61 GB, a worker has 1.5 GB; set a lower value"
+        in mistakes[0]
+    )
 
 
 CLUSTER_MISTAKES = [
