@@ -5,6 +5,7 @@ from __future__ import annotations
 import datetime
 import json
 from collections.abc import Callable
+from dataclasses import replace
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -13,11 +14,14 @@ import jsonschema
 import pytest
 from ruamel.yaml import YAML
 
+from assay.analysis.cost.parts import counts_from_facts
+from assay.analysis.cost.prices import run_price
 from assay.execution.planning.expansion import expand
 from assay.execution.planning.plan_files.hardware_file import load_catalogue
 from assay.execution.planning.plan_files.plan_reader import load_plan
 from assay.execution.planning.plan_files.schemas import json_schema
 from assay.foundation.errors import SpecificationError
+from assay.model import ClusterFacts
 from assay.model.clusters.cluster import Placement
 from assay.specs import load_cluster, load_prices
 from assay.specs.profiles import load_profile
@@ -61,8 +65,24 @@ def test_the_lab_example_compares_two_disks_of_each_kind() -> None:
     assert plan.cluster.placement is Placement.LAB
     assert len(plan.cluster.workers) == 3
     assert plan.repetitions >= 3
-    priced = {item.layouts: item.amount for item in load_prices(EXAMPLES / "lab" / "prices.yaml").items}
-    assert priced == {("HD2",): 37_561, ("SS2",): 46_567}
+
+
+def test_the_prices_of_the_lab_example_give_the_totals_of_sandisk_with_its_seven_nodes() -> None:
+    book = load_prices(EXAMPLES / "lab" / "prices.yaml")
+    plan = load_plan(EXAMPLES / "lab" / "hdd-vs-ssd.yaml")
+    totals = {}
+    for workers in (3, 6):
+        for configuration in expand(plan):
+            layout = configuration.layout
+            facts = replace(ClusterFacts.of_layout(plan.cluster, layout), workers=workers, nodes=workers + 1)
+            counts = replace(counts_from_facts(facts, layout.name, {}), ports=None)
+            totals[workers, layout.name] = float(run_price(book, counts, layout.name).total)
+    assert totals == {
+        (6, "HD2"): pytest.approx(37_561, abs=1),
+        (6, "SS2"): pytest.approx(46_567, abs=1),
+        (3, "HD2"): pytest.approx(4 * 37_561 / 7, abs=1),
+        (3, "SS2"): pytest.approx(4 * 37_561 / 7 + 6 * 750.5, abs=1),
+    }
 
 
 def test_the_local_example_compares_two_configurations_on_one_machine() -> None:

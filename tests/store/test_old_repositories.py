@@ -47,6 +47,8 @@ CHANGED: dict[str, str] = {
     r"imported/findings:\.published\[4\]\.evidence\[1\]\.sets": "a condition is compared on clusters with both sides",
 }
 """What is answered otherwise on purpose: a path in an answer, and why."""
+BOOKS = {"examples/lab/prices.yaml": "examples/sandisk-2014/prices.yaml"}
+"""Price books of version 0.1.0 that have other prices now, and the file with the same prices."""
 
 
 def under_old_names(command: list[str], answer: Any) -> Any:
@@ -198,7 +200,8 @@ def test_an_old_repository_answers_as_before(old: Path, question: str, monkeypat
     monkeypatch.chdir(ROOT)
     asked = json.loads((old / "answers.json").read_text())[question]
     repository = str(old / question.partition("/")[0])
-    result = CliRunner().invoke(assay, [*asked["command"], "--repository", repository, "--json"])
+    command = [BOOKS.get(word, word) for word in asked["command"]]
+    result = CliRunner().invoke(assay, [*command, "--repository", repository, "--json"])
     assert result.exit_code == 0, result.output
     now = under_old_names(asked["command"], json.loads(result.stdout))
     assert [*differences(asked["answer"], now, f"{question}:")] == []

@@ -111,6 +111,8 @@ class LineItemSection(Section):
     """With node: only nodes of this type; when absent, all types that no other item names."""
     layouts: list[Label] = Field(default_factory=list)
     """Layouts with this price; all when absent."""
+    workers: Annotated[int, Field(ge=1, le=10**6)] | None = None
+    """With cluster or device-set: the number of workers of the cluster that this price is for."""
     when: dict[Text, list[Text]] = Field(default_factory=dict)
     """Factors, for example network or cluster, with the levels that pay this item."""
     covers: list[Annotated[str, choice("part", PARTS)]] | None = None
@@ -141,6 +143,8 @@ class LineItemSection(Section):
             raise ValueError("the key device_name goes together with 'per: device' or 'per: device-set'")
         if self.node_type is not None and unit != "node":
             raise ValueError("the key node_type goes together with 'per: node' or 'per: node-hour'")
+        if self.workers is not None and unit not in ("cluster", "device-set"):
+            raise ValueError("the key workers goes together with 'per: cluster' or 'per: device-set'")
         if unit != self.per and (self.amortisation or self.maintenance is not None):
             raise ValueError(f"what is paid {self.per} is rented: only purchases have amortisation and maintenance")
         return self
@@ -239,6 +243,7 @@ class _Reader:
             per=section.per,
             device=section.device,
             layouts=tuple(section.layouts),
+            workers=section.workers,
             source=section.source,
             low=low,
             high=high,

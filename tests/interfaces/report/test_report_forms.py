@@ -22,10 +22,10 @@ from assay.interfaces.report.output.pictures import on_paper, svg
 from assay.interfaces.report.output.writing import write_document
 from assay.model.runs.origin import Origin
 from assay.model.runs.run import Run
-from builders import build_repository, coded_warnings, make_trace, price_book, runs_with, study_runs
+from builders import PRICES_YAML, build_repository, coded_warnings, make_trace, price_book, runs_with, study_runs
 from command import invoke
 from report_support import configurations_of, document_of
-from simulator_support import EXAMPLE, measured_repository, needs_simulator
+from simulator_support import measured_repository, needs_simulator
 
 if TYPE_CHECKING:
     from playwright.sync_api import Browser
@@ -288,7 +288,8 @@ def test_a_report_on_published_runs_states_only_recorded_facts() -> None:
 def test_unmeasured_configurations_have_a_chapter_with_origin_interval_and_assumptions(tmp_path: Path) -> None:
     measured = measured_repository(tmp_path / "r").root
     target = tmp_path / "report.md"
-    prices = EXAMPLE.parent / "prices.yaml"
+    prices = tmp_path / "prices.yaml"
+    prices.write_text(PRICES_YAML)
     asked: list[str | Path] = [
         "report",
         "-o",

@@ -27,7 +27,7 @@ from assay.specs.document import document_of
 from assay.store import Repository
 from assay.text.titles import data_text, workload_title
 from benchmark_support import benchmark
-from builders import build_repository, make_run
+from builders import PRICES_YAML, build_repository, make_run
 from paths import EXAMPLES
 from simulator_support import EXAMPLE, TIMES_S, command_result, measured_repository, needs_simulator, whatif_answers
 
@@ -238,8 +238,10 @@ def test_every_bundle_carries_its_plan_and_cluster(tmp_path: Path) -> None:
 
 
 @needs_simulator
-def test_a_cluster_that_the_book_does_not_price_has_no_cost_and_the_reason(measured: Path) -> None:
-    asked = ("--where", "layout=HD2", "--where", "workload=terasort", "--prices", str(EXAMPLE.parent / "prices.yaml"))
+def test_a_cluster_that_the_book_does_not_price_has_no_cost_and_the_reason(measured: Path, tmp_path: Path) -> None:
+    book = tmp_path / "prices.yaml"
+    book.write_text(f"{PRICES_YAML}amortisation: {{years: 3}}\n")
+    asked = ("--where", "layout=HD2", "--where", "workload=terasort", "--prices", str(book))
     for change in ("workers.count=12", "nic=25Gbit/s", "layout=SS1"):
         [answer] = whatif_answers(measured, *asked, "--set", change)
         assert answer["cost_before"] > 0

@@ -12,7 +12,10 @@ import pytest
 from assay.questions.costs.extra_costs import ONCE_A_DAY
 from assay.questions.costs.job_cost import LAB_NOTE
 from assay.text import money
+from paths import EXAMPLES
 from simulator_support import EXAMPLE, command_result, measured_repository, needs_simulator, whatif_answers
+
+SANDISK = EXAMPLES / "sandisk-2014"
 
 
 @pytest.fixture(scope="module")
@@ -53,12 +56,13 @@ def test_a_change_that_needs_another_one_is_not_possible_alone(measured: Path) -
 
 @needs_simulator
 def test_the_answer_names_missing_prices_and_stated_ones_price_the_changed_cluster(measured: Path) -> None:
-    asked = ("--where", "layout=HD2", "--where", "workload=terasort", "--prices", str(EXAMPLE.parent / "prices.yaml"))
+    """The book prices six workers: twelve are six more, and the three measured ones are three fewer."""
+    asked = ("--where", "layout=HD2", "--where", "workload=terasort", "--prices", str(SANDISK / "prices.yaml"))
     changes = ("--set", "workers.count=12", "--set", "nic=25Gbit/s")
     [missing] = whatif_answers(measured, *asked, *changes)
-    assert {part["name"]: part["count"] for part in missing["missing_prices"]} == {"network per node": 13, "worker": 9}
+    assert {part["name"]: part["count"] for part in missing["missing_prices"]} == {"network per node": 13, "worker": 6}
     text = command_result("whatif", *asked, *changes, "--repository", str(measured)).output
-    parts = "network per node (13 nodes, 12 of them workers) and worker (9 more)"
+    parts = "network per node (13 nodes, 12 of them workers) and worker (6 more than the 6 of the price book)"
     assert f"The price book lacks the price of: {parts}." in text
     hint = text.split("State each: ")[1].splitlines()[0].replace("AMOUNT", "500")
     assert command_result("whatif", *asked, *changes, *shlex.split(hint), "--repository", str(measured)).exit_code == 0
@@ -69,13 +73,14 @@ def test_the_answer_names_missing_prices_and_stated_ones_price_the_changed_clust
     assert priced["cost_after"] == pytest.approx(priced["per_h_after"] * priced["simulated_s"] / 3600, rel=1e-3)
     assert priced["cost_low"] < priced["cost_after"] < priced["cost_high"]
     text = command_result("whatif", *asked, *changes, *stated, "--repository", str(measured)).output
-    assert "per hour instead of $1.43" in text
+    assert priced["per_h_before"] == pytest.approx((37561 - 3 * 6000) / 3 / 8760, abs=1e-5)
+    assert "per hour instead of $0.74" in text
     cost = priced["cost"]
     assert cost["ratio"] == pytest.approx(priced["cost_after"] / priced["cost_before"])
     assert cost["low"] == pytest.approx(priced["cost_low"] / priced["cost_before"])
     assert cost["verdict"] in text
     years = money(priced["per_h_after"] * 3 * 8760, "USD")
-    assert f"{years} over 3 years instead of $37,561" in text
+    assert f"{years} over 3 years instead of $19,561" in text
     assert LAB_NOTE in text
     assert f"{cost['ratio']:.2f}× ({cost['low']:.2f} to {cost['high']:.2f})" in text, "the table of changes has it"
     unknown = command_result("whatif", *asked, *changes, "--price", "switch=1", "--repository", str(measured))

@@ -135,21 +135,35 @@ def _other_network(items: list[LineItem], before: PricedCluster, after: PricedCl
     return network_price(after.cluster, reason)
 
 
+def size_of_book(book: PriceBook, state: PricedCluster) -> MissingPrice | None:
+    """Return the workers that a price of a whole cluster lacks, or has more, for a cluster; None if it is of its size.
+
+    Raises SpecificationError if the book has no bill for the cluster.
+    """
+    return _other_size([line.item for line in bill_of_materials(book, state.counts, state.layout.name)], state, state)
+
+
 def _other_size(items: list[LineItem], before: PricedCluster, after: PricedCluster) -> MissingPrice | None:
-    """Return the added workers if a price of the whole cluster covers parts of a node, and their number changed."""
-    sizes = [Counter((node.type.name, node.roles) for node in state.cluster.nodes) for state in (before, after)]
-    if sizes[0] == sizes[1]:
-        return None
+    """Return the added workers if a price of the whole cluster covers parts of a node, and is for another number.
+
+    The number is that which the price states, or else that of the cluster before the changes.
+    """
     whole = [item for item in items if item.unit in _WHOLE_CLUSTER and WORKERS_FACTOR not in item.when]
+    workers = len(after.cluster.workers)
+    stated = next((item.workers for item in whole if item.workers is not None), None)
+    sizes = [Counter((node.type.name, node.roles) for node in state.cluster.nodes) for state in (before, after)]
+    if workers == stated or (stated is None and sizes[0] == sizes[1]):
+        return None
     priced_per_part = _covered([item for item in items if item not in whole], items)
     needed = {"workers"} if "devices" in priced_per_part else {"workers", *after.counts.layout_devices}
     if needed <= priced_per_part:
         return None
     names = ", ".join(item.name for item in whole)
-    workers = len(after.cluster.workers)
-    reason = f"prices a whole cluster ({names}), not one with {workers} workers: {_BY_PART}"
-    added = workers - len(before.cluster.workers)
-    return MissingPrice("worker", added, _added(added), reason)
+    of_size = "" if stated is None else f" with {plural(stated, 'worker')}"
+    reason = f"prices a whole cluster{of_size} ({names}), not one with {plural(workers, 'worker')}: {_BY_PART}"
+    added = workers - (len(before.cluster.workers) if stated is None else stated)
+    text = _added(added) if stated is None else f"{_added(added)} than the {stated} of the price book"
+    return MissingPrice("worker", added, text, reason)
 
 
 def _other_devices(items: list[LineItem], before: PricedCluster, after: PricedCluster) -> MissingPrice | None:

@@ -75,6 +75,8 @@ class LineItem:
     """Device kind (hdd, ssd, nvme, remote) if the unit is device, device-set or GB."""
     layouts: tuple[str, ...] = ()
     """Layouts with this price; empty: all."""
+    workers: int | None = None
+    """Number of workers of the cluster that a price per cluster or device set is for; None: not stated."""
     source: str | None = None
     low: Decimal | None = None
     """Lowest and highest plausible price; None: the price is exact."""

@@ -23,8 +23,9 @@ from assay.analysis.statistics import (
 from assay.model import WORKERS_FACTOR, Origin, RunStatus
 from assay.questions.decisions.costs.run_costs import RunCosts
 from assay.questions.decisions.decision import Caveat, CaveatKind, Decision, DecisionRequest
+from assay.questions.decisions.sentences.amount_sentences import other_size_text
 from assay.questions.decisions.sentences.option_words import compared_option
-from assay.text import joined, plural, scale_text, workload_title
+from assay.text import capitalised, joined, plural, scale_text, workload_title
 
 _ORDER = {kind: number for number, kind in enumerate(CaveatKind)}
 RUNS_COMFORTABLE = 5
@@ -66,6 +67,7 @@ def caveats_of(
             *_caches(table),
             *_excluded(decision, matched.table),
             *_one_price(decision, matched.table, costs, counted),
+            *_other_size(decision),
             *_unpriced(decision, costs, counted),
         ]
     )
@@ -217,6 +219,12 @@ def _one_price(decision: Decision, table: RunTable, costs: RunCosts | None, coun
                 f"Price book {costs.book} has one price for {joined(alike)}: {item.name!r} is per {item.per} and has "
                 f"no condition that distinguishes them. It prices {len(rows):,} of {plural(len(counted), 'run')}.",
             )
+
+
+def _other_size(decision: Decision) -> Iterator[Caveat]:
+    costs = decision.baseline_costs
+    if costs and any(size.workers for size in costs.other_sizes) and (text := other_size_text(costs)):
+        yield Caveat(CaveatKind.OTHER_SIZE, f"{capitalised(text)}.")
 
 
 def _unpriced(decision: Decision, costs: RunCosts | None, counted: Ints) -> Iterator[Caveat]:

@@ -27,6 +27,7 @@ class CaveatKind(StrEnum):
     ONE_CLUSTER = "one cluster"
     ONE_WORKLOAD = "one workload"
     ONE_PRICE = "one price for different clusters"
+    OTHER_SIZE = "prices of another cluster size"
     SESSIONS = "sessions"
     FEW_RUNS = "few runs"
     CACHES = "caches"
@@ -138,6 +139,15 @@ class ClusterPrice:
 
 
 @dataclass(frozen=True, slots=True)
+class OtherSize:
+    """A price of a whole cluster that applies to runs with another number of workers."""
+
+    workers_priced: int
+    workers: int | None
+    """Of the runs; None if they do not record it."""
+
+
+@dataclass(frozen=True, slots=True)
 class BaselineCosts:
     """Absolute costs of the baseline and prices of clusters, in the currency of the decision."""
 
@@ -147,6 +157,8 @@ class BaselineCosts:
     years: float
     rented: bool
     """Whether the price book has rents only: the cost is that of all hours of ``years``."""
+    other_sizes: tuple[OtherSize, ...]
+    """Prices of whole clusters that are for another number of workers than the runs had."""
     purchase: bool
     rent: bool
     power: bool

@@ -62,6 +62,7 @@ def baseline_costs_of(
         date=costs.date,
         years=costs.years,
         rented=costs.rented,
+        other_sizes=costs.clusters.other_sizes(np.concatenate(list(options.values()))) if costs.clusters else (),
         purchase=costs.purchase,
         rent=costs.rent,
         power=costs.kwh_price is not None,

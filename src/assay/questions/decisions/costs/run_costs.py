@@ -16,6 +16,7 @@ from assay.analysis.statistics import Floats, Ints, RunTable, first_rows, groups
 from assay.foundation.errors import SpecificationError
 from assay.model import LAYOUT_FACTOR, NETWORK_FACTOR, YEAR_H, LineItem, PriceBook
 from assay.questions.clusters.cluster_facts import HARDWARE, FactsByHardware, priced_parts
+from assay.questions.decisions.decision import OtherSize
 
 YEARS = 3.0
 """Years of use where neither the request nor the price book states them."""
@@ -30,6 +31,16 @@ class ClusterPrices:
     """Number of the run's item in ``items``; -1 without one."""
     workers: Floats
     """Recorded number of workers; NaN if unknown."""
+
+    def other_sizes(self, rows: Ints) -> tuple[OtherSize, ...]:
+        """Return the prices of clusters with another number of workers than the runs in ``rows``, as recorded."""
+        pairs = set(zip(self.item_of_run[rows].tolist(), np.nan_to_num(self.workers[rows]).tolist(), strict=True))
+        sizes = [
+            OtherSize(priced, int(workers) or None)
+            for number, workers in pairs
+            if number >= 0 and (priced := self.items[number].workers) is not None and priced != workers
+        ]
+        return tuple(sorted(sizes, key=lambda size: (size.workers or 0, size.workers_priced)))
 
 
 @dataclass(frozen=True, slots=True)

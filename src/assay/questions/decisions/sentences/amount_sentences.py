@@ -99,6 +99,7 @@ def amount_sentences(decision: Decision, option: OptionResult | None = None) -> 
         work = ""
     what = f"{f'Rent for {years}' if costs.rented else f'Cost of the cluster over {years}'}, used 24 h a day"
     what += _setting_text(prices)
+    what += f" ({size})" if (size := other_size_text(costs)) else ""
     if prices.equal:
         over_years = f"{what}: {money(price, currency)} with both.{work}"
         break_even = f"The price of a cluster is the same with {name}, so there is no break-even price."
@@ -148,6 +149,17 @@ def _agreeing(decision: Decision, option: str, singular: str, plural: str) -> st
 def _setting_text(prices: ComparedPrices) -> str:
     """Return the setting of the prices, if prices differ between settings: ``, Ethernet on cluster m1000-01``."""
     return f", {setting_words(prices.setting)}" if prices.setting else ""
+
+
+def other_size_text(costs: BaselineCosts) -> str:
+    """Return that prices are for clusters with another number of workers than the runs had; empty if they are not."""
+    sizes = [size for size in costs.other_sizes if size.workers] or list(costs.other_sizes)
+    clauses = [
+        f"price book {costs.book} prices a cluster with {plural(size.workers_priced, 'worker')}, and the runs "
+        + (f"had {size.workers:,}" if size.workers else "do not record their number")
+        for size in sizes
+    ]
+    return joined(clauses)
 
 
 def setting_words(levels: Mapping[str, str]) -> str:

@@ -11,7 +11,7 @@ from assay.analysis.comparison.verdict_text import scope_text
 from assay.analysis.statistics import RUNS_MIN
 from assay.questions.decisions.costs.cluster_prices import compared_prices
 from assay.questions.decisions.decision import BaselineCosts, CostRatio, CostVerdict, Decision
-from assay.questions.decisions.sentences.amount_sentences import cheapest_option, setting_words
+from assay.questions.decisions.sentences.amount_sentences import cheapest_option, other_size_text, setting_words
 from assay.questions.decisions.sentences.cost_sentences import (
     leaders_cost_less,
     levels_of_leaders,
@@ -193,7 +193,8 @@ def _covers(decision: Decision, costs: BaselineCosts) -> str:
     text = joined([*kinds, *(name for name, priced in has.items() if priced)])
     missing = [name for name, priced in has.items() if not priced]
     apart = f" Price book {costs.book} of {costs.date} has no separate price for {joined(missing)}." if missing else ""
-    return f"Cluster: {text}{_setting(decision, costs)}.{apart or f' Price book {costs.book} of {costs.date}.'}"
+    size = f" {capitalised(size)}." if (size := other_size_text(costs)) else ""
+    return f"Cluster: {text}{_setting(decision, costs)}.{size}{apart or f' Price book {costs.book} of {costs.date}.'}"
 
 
 def _setting(decision: Decision, costs: BaselineCosts) -> str:

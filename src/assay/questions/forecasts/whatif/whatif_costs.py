@@ -19,6 +19,7 @@ from assay.analysis.cost.changed import (
     network_price,
     prices_new_types,
     reason_of,
+    size_of_book,
 )
 from assay.analysis.cost.parts import counts_from_facts
 from assay.analysis.cost.rate import added_per_h, hourly_rate
@@ -116,9 +117,10 @@ def costs_of(
     before = _priced_cluster(plans[0])
     after = _with_changed_link(_priced_cluster(plans[1]), before)
     per_h_before, per_h_after, unknown = None, None, ""
+    size: MissingPrice | None = None
     missing_prices: tuple[MissingPrice, ...] = ()
     try:
-        per_h_before = _per_h(book, before)
+        per_h_before, size = _measured_per_h(book, before, prices.parts)
     except SpecificationError as error:
         unknown = error.message
     if unknown and not prices_new_types(book, before, after):
@@ -131,6 +133,9 @@ def costs_of(
         if not missing:
             stated = (added_per_h(book, Decimal(str(part.price)), part.count) for part in missing_prices)
             per_h_after = max(Decimal(0), base + sum(stated, Decimal(0)))
+        if size is not None and size.name not in {part.name for part in parts}:
+            missing_prices = (*missing_prices, size)
+            unknown = unknown or (reason_of(book, (size,)) if size.price is None else "")
     except SpecificationError as error:
         unknown = unknown or error.message
     extras = prices.extras
@@ -148,6 +153,22 @@ def costs_of(
         missing_prices=missing_prices,
         assumptions=(*extras.assumptions(), *([ONCE_A_DAY] if extras.is_on else [])),
     )
+
+
+def _measured_per_h(
+    book: PriceBook, before: PricedCluster, prices: Mapping[str, float]
+) -> tuple[Decimal | None, MissingPrice | None]:
+    """Return the hourly cost of the measured cluster, and its workers if the book prices another number of them.
+
+    The cost is None if the price of these workers is not stated.
+    """
+    per_h, size = _per_h(book, before), size_of_book(book, before)
+    if size is None:
+        return per_h, None
+    size = replace(size, price=prices.get(size.name))
+    if size.price is None:
+        return None, size
+    return max(Decimal(0), per_h + added_per_h(book, Decimal(str(size.price)), size.count)), size
 
 
 def _changed_per_h(

@@ -20,19 +20,19 @@ from assay.estimation.simulator.scenario_document import ScenarioDocument
 from assay.interfaces.cli.main import assay
 from assay.interfaces.web.server.app import create_app
 from assay.questions.forecasts.whatif.whatif import DRAWS
-from assay.specs.prices import load_prices
+from assay.specs.prices import prices_of
 from assay.store import Repository
 from browser_support import OVERPRINTED, watched_page
-from builders import make_run
+from builders import PRICES_YAML, make_run
 from paths import EXAMPLES
-from simulator_support import EXAMPLE, measured_repository, needs_simulator
+from simulator_support import measured_repository, needs_simulator
 from web_support import client_of, served
 
 if TYPE_CHECKING:
     from playwright.sync_api import Browser
 
 SAME = {"origin": "http://localhost", "sec-fetch-site": "same-origin"}
-PRICES = EXAMPLE.parent / "prices.yaml"
+PRICES = prices_of(f"{PRICES_YAML}amortisation: {{years: 3}}\n", "prices.yaml")
 
 
 @pytest.fixture(scope="module")
@@ -42,7 +42,7 @@ def root(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="module")
 def client(root: Path) -> Iterator[TestClient]:
-    with client_of(root, book=load_prices(PRICES)) as client_:
+    with client_of(root, book=PRICES) as client_:
         yield client_
 
 
@@ -292,7 +292,7 @@ def test_more_workers_have_no_price_in_a_book_of_whole_clusters_and_the_page_has
 def test_extra_costs_are_answered_when_they_are_complete_and_reset_with_the_other_values(
     browser: Browser, root: Path, run_id: str
 ) -> None:
-    with served(create_app(root, book=load_prices(PRICES))) as url, watched_page(browser, url) as watched:
+    with served(create_app(root, book=PRICES)) as url, watched_page(browser, url) as watched:
         page = watched.open(f"/whatif?run={run_id}&layout=SS2")
         assert page.get_by_text("idle time between jobs").count() == 0
         extra = page.locator("#c-extra_costs")
@@ -312,7 +312,7 @@ def test_extra_costs_are_answered_when_they_are_complete_and_reset_with_the_othe
 @needs_simulator
 @pytest.mark.browser
 def test_enter_submits_the_typed_value_and_another_run_keeps_it(browser: Browser, root: Path, run_id: str) -> None:
-    with served(create_app(root, book=load_prices(PRICES))) as url, watched_page(browser, url) as watched:
+    with served(create_app(root, book=PRICES)) as url, watched_page(browser, url) as watched:
         page = watched.open(f"/whatif?run={run_id}&layout=SS2")
         before = page.locator("#tiles").inner_text()
         link = page.locator("#c-nic")
@@ -334,7 +334,7 @@ def test_enter_submits_the_typed_value_and_another_run_keeps_it(browser: Browser
 @pytest.mark.browser
 @pytest.mark.parametrize("changes", ["", "&layout=SS2", "&worker.cpu.speed=1.01", "&price.All-HDD configuration=37000"])
 def test_no_label_of_a_chart_overprints_another(browser: Browser, root: Path, run_id: str, changes: str) -> None:
-    with served(create_app(root, book=load_prices(PRICES))) as url, watched_page(browser, url) as watched:
+    with served(create_app(root, book=PRICES)) as url, watched_page(browser, url) as watched:
         page = watched.open(f"/whatif?run={run_id}{changes}")
         for chart in ("whatif-cost", "whatif-limits") if changes else ("whatif-limits",):
             assert page.locator(f"#{chart} svg text").count() > 5
@@ -347,7 +347,7 @@ def test_no_label_of_a_chart_overprints_another(browser: Browser, root: Path, ru
 def test_the_answer_is_next_to_the_controls_and_no_card_is_left_alone(
     browser: Browser, root: Path, run_id: str, width_px: int
 ) -> None:
-    with served(create_app(root, book=load_prices(PRICES))) as url, watched_page(browser, url, width_px) as watched:
+    with served(create_app(root, book=PRICES)) as url, watched_page(browser, url, width_px) as watched:
         page = watched.open(f"/whatif?run={run_id}&layout=SS2")
         tiles, controls = page.locator("#tiles").bounding_box(), page.locator("#controls").bounding_box()
         assert tiles is not None
@@ -366,7 +366,7 @@ def test_the_answer_is_next_to_the_controls_and_no_card_is_left_alone(
 @pytest.mark.browser
 @pytest.mark.parametrize("width_px", [390, 1440])
 def test_sliding_answers_and_the_link_holds_the_state(browser: Browser, root: Path, run_id: str, width_px: int) -> None:
-    app = create_app(root, book=load_prices(PRICES))
+    app = create_app(root, book=PRICES)
     with served(app) as url, watched_page(browser, url, width_px) as watched:
         page = watched.open(f"/whatif?run={run_id}&layout=SS2")
         before = page.locator("#tiles").inner_text()

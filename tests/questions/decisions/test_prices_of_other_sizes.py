@@ -1,0 +1,48 @@
+"""Test that a price of a whole cluster says for which number of workers it is."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from assay.foundation.errors import SpecificationError
+from assay.questions.decisions.ask import decisions_of
+from assay.questions.decisions.decision import CaveatKind, Decision, DecisionRequest
+from assay.questions.decisions.sentences.amount_sentences import amount_sentences
+from assay.specs.prices import prices_of
+from builders import build_repository, runs_with
+
+CLUSTER_PRICE = """\
+prices: three-workers
+currency: USD
+date: 2026-01-05
+source: list prices
+items:
+  - {name: Rack, price: "$9000", per: cluster, covers: [nodes, network]%s}
+  - {name: Hard disk, price: "$100", per: device, device: hdd}
+  - {name: SSD, price: "$400", per: device, device: ssd}
+"""
+
+
+def test_a_price_of_another_number_of_workers_is_stated_next_to_the_amounts(tmp_path: Path) -> None:
+    repository = build_repository(
+        tmp_path / "r", runs_with({"HD2": [60.0, 61.0, 59.0], "SS2": [40.0, 41.0, 39.0]}, lab_scale=None)
+    )
+
+    def decision_with(condition: str) -> Decision:
+        request = DecisionRequest("layout", prices=prices_of(CLUSTER_PRICE % condition, "prices.yaml"))
+        (decision,) = decisions_of(repository, repository.table(), request)
+        return decision
+
+    decision = decision_with(", workers: 6")
+    text = "price book three-workers prices a cluster with 6 workers, and the runs had 3"
+    caveats = [caveat.text for caveat in decision.caveats if caveat.kind is CaveatKind.OTHER_SIZE]
+    assert caveats == [f"{text[0].upper()}{text[1:]}."]
+    amounts = amount_sentences(decision)
+    assert amounts is not None
+    assert f" ({text}): " in amounts.over_years
+    for condition in (", workers: 3", ""):
+        assert not any(caveat.kind is CaveatKind.OTHER_SIZE for caveat in decision_with(condition).caveats)
+    with pytest.raises(SpecificationError, match="the key workers goes together with"):
+        prices_of((CLUSTER_PRICE % ", workers: 3").replace("per: cluster,", "per: node,"), "prices.yaml")
