@@ -277,5 +277,5 @@ class Index:
         if path is not None and not rebuild:
             return path
         older = [] if rebuild else index_files(self.folders, self.temporary)
-        with self.reading() as opened:
+        with self.connect() as opened:
             return IndexBuilder(self.folders, self.temporary, self.problems, rebuild).build(opened, names, older)
