@@ -2,7 +2,7 @@
 
 For each workload of the example, measured on one layout, it asks for the effect of a change as `assay whatif` does. A
 world draws from the stated errors: CPU, devices, links and fixed costs as drawn for profiles (equal for both sides),
-the simulator's errors by resource, each side's residual, and runs that scatter by 5 %. Three runs of the measured side
+the simulator's errors by resource, each side's remainder, and runs that scatter by 5 %. Three runs of the measured side
 and one of the changed side are drawn. Then the table counts whether the interval contains its time, and whether
 "faster" and "slower" are right. It tests that the answer is as certain as its stated errors allow;
 docs/measurements/simulator.md has the errors on measured runs.
@@ -22,7 +22,7 @@ import msgspec
 import numpy as np
 
 from assay.estimation.simulator.draws import REPETITION_SIGMA, ParameterDraw, draws
-from assay.estimation.simulator.error_model import REST_SIGMA, SIGMAS
+from assay.estimation.simulator.error_model import REST_SIGMA, SIGMAS, similarity
 from assay.estimation.simulator.process import SimulationResult, simulate
 from assay.estimation.simulator.scenario import SimulationRequest, scenario_of, shares_of
 from assay.estimation.simulator.scenario_document import ScenarioDocument
@@ -44,6 +44,7 @@ CHANGES = (
     ("SS2", ("layout", "HD2")),
     ("HD2", ("nic", "2Gbit/s")),
     ("HD2", ("workers.count", "6")),
+    ("SS2", ("nic", "25Gbit/s")),
 )
 RUNS = 3
 Rng = np.random.Generator
@@ -98,16 +99,29 @@ def request_of(plan: Plan, profile: CostProfile, lab_cpu: float) -> SimulationRe
     )
 
 
-def true_log_s(request: SimulationRequest, draw: ParameterDraw, errors: Mapping[str, float], rng: Rng) -> float:
-    """Return the logarithm of a side's mean time in a world."""
-    drawn = draw.of(request)
-    [outcome] = simulate([scenario_of(drawn).with_seed(int(rng.integers(2**31)), "world")])
-    missed = sum(share * errors.get(name, 0.0) for name, share in shares_of(drawn, [outcome]).items())
-    return math.log(outcome.duration_s) + missed + float(rng.normal(0, REST_SIGMA))
+def true_log_times(
+    requests: Sequence[SimulationRequest], draw: ParameterDraw, errors: Mapping[str, float], alike: bool, rng: Rng
+) -> list[float]:
+    """Return the logarithm of each side's mean time in a world.
+
+    ``alike``: whether the sides' remainders are correlated by their similarity, as `assay whatif` assumes, or
+    independent.
+    """
+    drawn = [draw.of(request) for request in requests]
+    outcomes = simulate([scenario_of(side).with_seed(int(rng.integers(2**31)), "world") for side in drawn])
+    shares = [shares_of(side, [outcome]) for side, outcome in zip(drawn, outcomes, strict=True)]
+    times = [outcome.duration_s for outcome in outcomes]
+    correlation = similarity(shares[0], shares[1], times[0], times[1]) if alike else 0.0
+    first, second = rng.normal(0, REST_SIGMA, 2)
+    remainders = (first, correlation * first + math.sqrt(1 - correlation**2) * second)
+    return [
+        math.log(outcome.duration_s) + sum(part * errors.get(name, 0.0) for name, part in side.items()) + remainder
+        for outcome, side, remainder in zip(outcomes, shares, remainders, strict=True)
+    ]
 
 
 def scored_answers(
-    workload: str, layout: str, change: tuple[str, str], worlds: int, seed: int
+    workload: str, layout: str, change: tuple[str, str], worlds: int, seed: int, alike: bool = True
 ) -> Iterator[ScoredAnswer]:
     """Yield the answers in ``worlds`` worlds, and the truth."""
     plan, profile, ask, rng = load_plan(PLAN), shipped_profile(), CachedSimulator(), np.random.default_rng(seed)
@@ -115,9 +129,8 @@ def scored_answers(
     costs = profile.of_engine(plan.engine)
     for draw in list(draws(costs, worlds + 1, seed))[1:]:
         errors = {name: sigma * float(rng.standard_normal()) for name, sigma in SIGMAS.items()}
-        logs = [
-            true_log_s(request_of(side, costs, share_of_lab_cpu(sides[0], side)), draw, errors, rng) for side in sides
-        ]
+        requests = [request_of(side, costs, share_of_lab_cpu(sides[0], side)) for side in sides]
+        logs = true_log_times(requests, draw, errors, alike, rng)
         times = np.exp(logs[0] + rng.normal(0, REPETITION_SIGMA, RUNS)).tolist()
         runs = tuple(foreign_run(workload=workload, duration_s=time_s, layout=layout) for time_s in times)
         answer = answered(anchored(Measured(plan, workload, runs), costs, ask), (change,), None, ask)
@@ -129,12 +142,15 @@ def main() -> None:
     """Print the table."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else None)
     parser.add_argument("--worlds", type=int, default=170, help="of each workload and change")
-    worlds = parser.parse_args().worlds
+    parser.add_argument("--independent", action="store_true", help="the remainders of two sides are not correlated")
+    asked = parser.parse_args()
     print("| measured on, change | worlds | interval of 90 % holds | stated_share faster or slower | of these wrong |")
     print("|---|---|---|---|---|")
     for layout, change in CHANGES:
         every = [
-            item for at, name in enumerate(WORKLOADS) for item in scored_answers(name, layout, change, worlds, 8 + at)
+            item
+            for at, name in enumerate(WORKLOADS)
+            for item in scored_answers(name, layout, change, asked.worlds, 8 + at, not asked.independent)
         ]
         clear = [item for item in every if item.informative]
         held, stated_share = np.mean([item.holds for item in every]), len(clear) / len(every)

@@ -14,7 +14,6 @@ from statistics import fmean, stdev
 import pytest
 
 from assay.estimation.simulator.draws import DEVICE_SIGMA, cpu_sigma, draws, log_sigma
-from assay.estimation.simulator.error_model import DrawCovariance, correction, sigma_of, time_shares
 from assay.estimation.simulator.scenario import SimulationRequest, scenario_of
 from assay.execution.planning.forecast.inputs import size_of
 from assay.execution.planning.plan_files.changed_plan import altered, only_run
@@ -282,6 +281,16 @@ def test_the_workers_of_a_lab_keep_their_share_of_the_cpu(measured: Path) -> Non
 
 
 @needs_simulator
+def test_a_faster_network_that_no_run_waits_for_changes_no_time(measured: Path) -> None:
+    """The simulator's error on the measured run is not an effect of the change."""
+    [answer] = whatif_answers(
+        measured, "--where", "layout=SS2", "--where", "workload=terasort", "--set", "nic=10001Mbit/s"
+    )
+    assert abs(answer["miss"]) > 0.01
+    assert answer["ratio"] == pytest.approx(1.0, abs=0.005)
+
+
+@needs_simulator
 def test_a_book_of_parts_prices_more_workers(measured: Path, tmp_path: Path) -> None:
     book = tmp_path / "parts.yaml"
     book.write_text(
@@ -402,21 +411,6 @@ def test_a_profile_needs_a_simulation() -> None:
     assert "--simulate" in str(result.exception)
 
 
-def test_a_miss_corrects_what_the_same_resource_limits() -> None:
-    disks, cpu = {"hdd": 0.8, "fixed": 0.2}, {"cpu": 0.8, "fixed": 0.2}
-    alike, other = correction(disks, disks, 0.3), correction(disks, cpu, 0.3)
-    assert alike.factor == pytest.approx(1.33, abs=0.04)  # nearly all of e^0.3: what is the run's own is not passed on
-    assert other.factor == pytest.approx(1.0, abs=0.02)
-    assert alike.sigma < sigma_of(disks)
-    assert correction(disks, disks, 0.0).factor == 1.0
-
-
-def test_shares_of_the_time_add_up() -> None:
-    shares = time_shares({"cpu": 0.5, "disk:dfs": 0.3, "disk:intermediate": 0.2}, 5.0, 20.0, {"dfs": "hdd"})
-    assert sum(shares.values()) == pytest.approx(1)
-    assert shares["fixed"] == pytest.approx(0.25)
-
-
 @pytest.mark.parametrize("count", [8, 16])
 def test_a_few_draws_have_the_intended_spread(count: int) -> None:
     """Eight unscaled draws with the usual seed have three quarters of the spread, in every answer."""
@@ -432,18 +426,6 @@ def test_a_few_draws_have_the_intended_spread(count: int) -> None:
         assert fmean(logs) == pytest.approx(0.0, abs=1e-12)
     assert [draw.cpu for draw in draws(profile, 1, 1)] == [1.0]
     assert len({draw.cpu for draw in draws(profile, 2, 1)}) == 2
-
-
-def test_errors_common_to_both_sides_cancel_only_as_far_as_the_answer_is_corrected() -> None:
-    """A measured run that waits for disks does not reduce the uncertainty about the CPU of a run limited by CPU."""
-    disks, cpu = {"hdd": 1.0}, {"cpu": 1.0}
-    alone = correction(disks, cpu, 0.3)
-    doubted = correction(disks, cpu, 0.3, drawn=DrawCovariance(0.0, 0.01, 0.0))
-    assert doubted.sigma**2 == pytest.approx(alone.sigma**2 + 0.01)
-    assert doubted.factor == alone.factor
-    both = correction(cpu, cpu, 0.3, drawn=DrawCovariance(1.0, 1.0, 1.0))
-    assert both.factor == pytest.approx(math.exp(0.3), rel=0.01)
-    assert both.sigma < 0.2  # narrowed by the measured run
 
 
 @needs_simulator

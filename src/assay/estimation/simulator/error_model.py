@@ -20,7 +20,7 @@ SIGMAS: Mapping[str, float] = {"cpu": 0.08, "hdd": 0.25, "flash": 0.12, "network
 OTHER_SIGMA = 0.2
 """Standard deviation of the log error in the time of a resource that :data:`SIGMAS` lacks."""
 REST_SIGMA = 0.05
-"""Standard deviation of a run's log error that no resource explains, such as placement."""
+"""Standard deviation of a run's log error that no resource explains, such as placement: the remainder."""
 Z90 = 1.645
 """Half the width of a 90 % interval, in standard deviations."""
 
@@ -65,26 +65,45 @@ def sigma_of(shares: Mapping[str, float]) -> float:
     return math.sqrt(sum((share * _sigma(name)) ** 2 for name, share in shares.items()) + REST_SIGMA**2)
 
 
+def similarity(
+    before: Mapping[str, float], after: Mapping[str, float], before_s: float = 1.0, after_s: float = 1.0
+) -> float:
+    """Return how alike two simulated runs are, from 0 to 1: seconds limited by the same resource / seconds of either.
+
+    ``before`` and ``after``: shares of the time by resource; ``before_s`` and ``after_s``: times of the runs in
+    seconds. It is the weighted Jaccard index of the seconds by resource, which is a valid correlation (positive
+    semidefinite: Ioffe, Improved consistent sampling, weighted minhash and L1 sketching, ICDM 2010).
+    """
+    seconds = [
+        (before_s * before.get(name, 0.0), after_s * after.get(name, 0.0)) for name in before.keys() | after.keys()
+    ]
+    either = sum(max(pair) for pair in seconds)
+    return sum(min(pair) for pair in seconds) / either if either else 0.0
+
+
 def correction(
     before: Mapping[str, float],
     after: Mapping[str, float],
     log_miss: float,
     mean_sigma: float = 0.0,
     drawn: DrawCovariance = DrawCovariance(),
+    alike: float | None = None,
 ) -> Correction:
     """Return the correction of a run with shares ``after`` by a measured run with shares ``before``.
 
     ``log_miss``: the logarithm of measured over simulated time of the measured run. ``mean_sigma``: the standard error
-    of the measured mean. ``drawn``: the variances and the covariance of both runs over the draws. A measured run says
-    nothing about the remainder of another run, so the remaining spread is at least :data:`REST_SIGMA`.
+    of the measured mean. ``drawn``: the variances and the covariance of both runs over the draws. ``alike``: the
+    similarity of the runs; None takes it from the shares. For two equal runs the correction is the whole error, and
+    the remaining spread is that of the measured mean.
     """
-    variance = sum((share * _sigma(name)) ** 2 for name, share in before.items()) + REST_SIGMA**2 + mean_sigma**2
-    variance += drawn.variance_before
-    common = sum(share * after.get(name, 0.0) * _sigma(name) ** 2 for name, share in before.items()) + drawn.covariance
+    alike = similarity(before, after) if alike is None else alike
+    variance_before = sigma_of(before) ** 2 + drawn.variance_before
     variance_after = sigma_of(after) ** 2 + drawn.variance_after
-    return Correction(
-        math.exp(common / variance * log_miss), math.sqrt(max(REST_SIGMA**2, variance_after - common**2 / variance))
-    )
+    common = sum(share * after.get(name, 0.0) * _sigma(name) ** 2 for name, share in before.items())
+    common += drawn.covariance + alike * REST_SIGMA**2
+    weight = (common + alike * mean_sigma**2) / (variance_before + mean_sigma**2)
+    remaining = variance_after - 2 * weight * common + weight**2 * (variance_before + mean_sigma**2)
+    return Correction(math.exp(weight * log_miss), math.sqrt(max(0.0, remaining)))
 
 
 def _sigma(name: str) -> float:

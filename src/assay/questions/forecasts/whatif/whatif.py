@@ -24,7 +24,7 @@ from statistics import covariance, fmean, median, stdev, variance
 from assay.analysis.statistics import RunTable
 from assay.estimation.simulator.credits import typical_use
 from assay.estimation.simulator.draws import REPETITION_SIGMA, draws
-from assay.estimation.simulator.error_model import Z90, Correction, DrawCovariance, correction
+from assay.estimation.simulator.error_model import Z90, DrawCovariance, correction, similarity
 from assay.estimation.simulator.extrapolation import WITHIN_RANGE_FACTOR_MAX, extrapolation_error, times_beyond
 from assay.estimation.simulator.process import SimulationResult, simulate
 from assay.estimation.simulator.scenario import Scenario, SimulationRequest, request_of, scenario_of, shares_of
@@ -146,7 +146,7 @@ def anchors_of(
     for group in chosen if question.cluster else ():
         refuse_another_scale(group.plan.cluster, group.runs[0])
     profiles = {
-        in_lab: profile or _profile_of_all(repository, table, in_lab)
+        in_lab: _with_worker_range(profile or _profile_of_all(repository, table, in_lab), groups)
         for in_lab in {_in_lab(group.runs[0]) for group in chosen}
     }
     anchors = tuple(
@@ -163,6 +163,14 @@ def _profile_of_all(repository: Repository, table: RunTable, in_lab: bool) -> Co
     """Return the profile of the newest measured runs of labs, or of hosts: they can't be learned from together."""
     runs = [run for run in measured_runs(repository, table) if _in_lab(run) is in_lab]
     return profile_of(repository, runs[-RUNS_MAX:], ALL_RUNS)
+
+
+def _with_worker_range(profile: CostProfile, groups: Sequence[Measured]) -> CostProfile:
+    """Return the profile with the numbers of workers of the measured clusters, if its runs record none."""
+    if profile.learned.workers_max:
+        return profile
+    counts = [len(group.plan.cluster.workers) for group in groups]
+    return replace(profile, learned=replace(profile.learned, workers_min=min(counts), workers_max=max(counts)))
 
 
 def _in_lab(run: Run) -> bool:
@@ -269,10 +277,9 @@ def answered(anchor: Anchor, changes: Sequence[Change], prices: WhatIfPrices | N
     shares = [shares_of(_asked(before, profile), sides[0]), shares_of(changed, sides[1])]
     scatter, mean_sigma = _scatter(group.runs)
     log_miss = math.log(measured_s / median(times[0]))
-    corrected = correction(shares[0], shares[1], log_miss, mean_sigma, _draw_covariance(*times))
-    far, far_words = extrapolation_error(changed)
-    if unchanged:  # Nothing is predicted: the measured mean has only its own uncertainty.
-        corrected, far = Correction(math.exp(log_miss), mean_sigma), 0.0
+    alike = similarity(shares[0], shares[1], median(times[0]), median(times[1]))
+    corrected = correction(shares[0], shares[1], log_miss, mean_sigma, _draw_covariance(*times), alike)
+    far, far_words = (0.0, []) if unchanged else extrapolation_error(changed)
     middle_s = median(times[1]) * corrected.factor
     miss = math.exp(-log_miss) - 1
     low_s, high_s = (middle_s * math.exp(end * math.hypot(corrected.sigma, scatter, far)) for end in (-Z90, Z90))
