@@ -13,7 +13,7 @@ from assay.analysis.cost.job_cost import cost_per_job
 from assay.analysis.cost.parts import Counts, counts_from_facts
 from assay.analysis.cost.prices import bill_of_materials, run_price
 from assay.analysis.cost.rate import exchanged, hourly_rate, in_currency
-from assay.analysis.cost.repricing import ENERGY
+from assay.analysis.cost.repricing import ENERGY, price_names
 from assay.analysis.cost.run_cost import cost_per_run
 from assay.foundation.errors import SpecificationError
 from assay.model.clusters.price_book import Amortisation, Energy, Exchange, LineItem, PriceBook
@@ -214,3 +214,20 @@ def test_a_layout_code_determines_the_devices(code: str, devices: dict[str, int]
 
 def test_devices_recorded_by_a_run_override_its_layout_code() -> None:
     assert counts_from_facts(ClusterFacts(layout_devices={"ssd": 4}), "HD5", {}).layout_devices == {"ssd": 4}
+
+
+def test_prices_of_one_name_are_named_by_the_properties_that_differ() -> None:
+    layouts = ("HD1", "HD2", "HD3", "HD4")
+    disks = [
+        LineItem("disk", Decimal(n), "device-set-hour", "hdd", layouts, when={"cluster": (name,)})
+        for n, name in enumerate(("c1", "c2"))
+    ]
+    ports = [LineItem("port", Decimal(1), per) for per in ("port-hour", "cluster-hour")]
+    book = PriceBook("b", "USD", "2026-01-01", "test", (*disks, *ports, LineItem("node", Decimal(1), "node-hour")))
+    assert price_names(book) == (
+        "disk (cluster c1)",
+        "disk (cluster c2)",
+        "port (per port-hour)",
+        "port (per cluster-hour)",
+        "node",
+    )

@@ -78,7 +78,7 @@ def test_a_layout_that_the_catalogue_names_is_described_by_its_disks() -> None:
 def test_every_catalogue_has_clusters_and_its_price_book_prices_them(path: Path) -> None:
     options = candidates(load_catalogue(path))
     priced = bills(load_prices(path.parent / "prices.yaml"), parts_of(options))
-    assert len(options) > 1
+    assert len(options) > (path.parent.name != "log-machines"), "only the machines of a log are one cluster"
     assert priced.priced.all()
 
 

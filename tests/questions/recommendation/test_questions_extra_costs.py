@@ -169,7 +169,7 @@ def test_unlimited_machines_are_as_fast_as_others_and_pay_for_their_surplus() ->
         with SimulatorPool(2) as pool:
             return recommend(request, catalogue, book, TimeSources(shipped_profile()), pool)
 
-    standard, unlimited, dear = (answer(text) for text in ("", "surplus-credits=$0.05", "surplus-credits=$5"))
+    standard, unlimited, dear = (answer(text) for text in ("", "surplus-credits=$0.05", "surplus-credits=$0.1"))
 
     def choice(result: Recommendation, worker: str) -> Choice:
         return next(c for c in result.finalists if (c.levels["worker"], c.levels["workers"]) == (worker, "4"))
@@ -188,7 +188,7 @@ def test_unlimited_machines_are_as_fast_as_others_and_pay_for_their_surplus() ->
     assert change.at.startswith("below $")
     assert "t3" in change.then
     assert change.factor is not None
-    switch = answer(f"surplus-credits=${5 * change.factor:.6f}")
+    switch = answer(f"surplus-credits=${0.1 * change.factor:.6f}")
     best = [min(c.day_cost for c in switch.finalists if c.levels["worker"] == worker) for worker in ("t3", "m6i")]
     assert best[0] == pytest.approx(best[1], rel=1e-4), "at the switching price, both cost the same"
     assert any("unlimited mode" in text for text in unlimited.assumptions)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import subprocess
 from collections.abc import Iterator
 from dataclasses import replace
@@ -36,6 +37,7 @@ from assay.questions.recommendation.sentences import (
     OBJECTIVES,
     choice_title,
     clusters_table,
+    front_title,
     headline,
     lead,
     shares_of,
@@ -49,7 +51,7 @@ from assay.questions.recommendation.value_of_information import (
     value_of_perfect_information,
 )
 from assay.specs.prices import load_prices
-from assay.text import NO_VALUE, money, probability, share
+from assay.text import money, probability, share
 from benchmark_support import benchmark
 from effort import examples
 from paths import EXAMPLES
@@ -357,16 +359,23 @@ def test_extrapolation_is_stated_first_and_withholds_shares(unlimited: Recommend
     assert not any("xtrapolated" in line for line in lines)
     share = probability(result.chosen.hardware_probability)
     assert any(f"in {share} of" in line for line in lines)
-    assert shares_of(result.chosen, near)[1] == share, "one candidate has one share of draws in which it is the best"
-    first, second, *rest = headline(far)
-    assert first.startswith("To make it a forecast, measure TeraSort with at least 11.8 GB per worker, and learn ")
-    assert summary(far).startswith(
-        "Rough estimate, because each worker gets up to 94 times as much data as in the runs that the times are "
-        "learned from: the cheapest cluster is "
+    assert shares_of(result.chosen, near)["Best hardware in"] == share, (
+        "one candidate has one share of draws in which it is the best"
     )
-    assert second == "Too close to call between the first cluster and the runner-up; another candidate may be better."
+    assert "Keeps constraints in" not in shares_of(result.chosen, near), "there are none"
+    limited = replace(near, constraints=replace(near.constraints, deadline_s=3600.0))
+    assert list(shares_of(result.chosen, limited)) == ["Front in", "Best hardware in", "Keeps constraints in"]
+    assert next(iter(lead(far))).startswith(
+        "It is a rough estimate, because each worker gets up to 94 times as much data as in the runs that the times "
+        "are learned from. To make it a forecast, measure TeraSort with at least 11.8 GB per worker, and learn "
+    )
+    assert summary(far).startswith("Rough estimate: the cheapest cluster is ")
+    first, *rest = headline(far)
+    assert first == "Too close to call between the first cluster and the runner-up; another candidate may be better."
     assert not any(share in line and "draws" in line for line in rest)
-    assert shares_of(result.chosen, far) == (NO_VALUE, NO_VALUE, NO_VALUE)
+    assert shares_of(result.chosen, far) == {}
+    assert "without a stated probability" in front_title(far)
+    assert "90 % intervals" in front_title(near)
     other = replace(result.runner_up, hardware_probability=0.24)
     unsure = replace(near, chosen=replace(result.chosen, hardware_probability=0.5), runner_up=other)
     text = next(headline(unsure))
@@ -391,21 +400,28 @@ def test_of_two_clusters_with_equal_prices_the_faster_is_chosen(pool: SimulatorP
     text = "\n".join(headline(result))
     assert "Too close to call" not in text
     times = result.runner_up.day_s / result.chosen.day_s
-    assert f"The price of the runner-up is equal within 1 %. Its day's work takes {times:.1f} times as long." in text
+    difference = money(abs(result.runner_up.bill - result.chosen.bill), "USD")
+    advantage = next(
+        line for line in lead(result) if line.startswith(f"The runner-up, {result.runner_up.label}, costs ")
+    )
+    assert re.search(rf"{re.escape(difference)} (more|less) over 3 years \(equal within 1 %\)", advantage)
+    assert f"takes {times:.2g} times as long" in advantage
     named = {label: role for role, label, *_ in clusters_table(result).rows}
     assert named[result.runner_up.label] == "Runner-up"
     assert "astest cluster" in named[result.fastest.label]
     near, far = (
         AnswerChange("price", "price of a", "$4", f"above ${at}", "b", at / 4, 100.0, 5.0) for at in (4.5, 8.0)
     )
-    first, prices = lead(replace(result, changes=(far, near)))
+    *_, first, prices = lead(replace(result, changes=(far, near)))
     assert first == (
         "If the price of a is above $4.5 (now $4), the answer is b, "
         "and a day's work takes 5 times as long (1 min 40 s)."
     )
     for factor, words in ((0.6, "40 % less time"), (1.0, "with the same time")):
-        assert words in next(lead(replace(result, changes=(replace(near, time_factor=factor),))))
-    assert [*lead(replace(result, changes=(far,)))] == [prices], "a distant switching price is in the table alone"
+        assert words in [*lead(replace(result, changes=(replace(near, time_factor=factor),)))][-2]
+    assert not any(line.startswith("If the price") for line in lead(replace(result, changes=(far,)))), (
+        "a distant switching price is in the table alone"
+    )
     assert prices == f"Prices: {result.book}, {result.book_date} ({result.book_source})."
 
 
@@ -431,11 +447,14 @@ def test_the_price_per_day_of_purchased_hardware_counts_idle_hours(unlimited: Re
     row = dict(zip(table.headers, table.rows[0], strict=True))
     assert row["Price over 3 years, used or idle"].endswith(f", {money(chosen.bill / (3 * 365), 'USD')} per day")
     assert table.rows[0][-1].endswith(f", {share(chosen.day_s / 86_400)} of a day")
-    workers, worker_bill = int(chosen.levels["workers"]), chosen.worker_bill
-    assert row["Made of"].startswith(f"{workers} workers at {money(worker_bill, 'USD')}")
-    assert ("shared parts" in row["Made of"]) == (round(chosen.bill - workers * worker_bill) != 0)
+    parts = chosen.parts
+    assert parts.workers == int(chosen.levels["workers"])
+    assert row["Made of"].startswith(f"{parts.workers} workers at {money(parts.per_worker, 'USD')}")
+    assert f"1 master at {money(parts.per_master, 'USD')}" in row["Made of"]
+    assert parts.workers * parts.per_worker + parts.per_master + parts.shared == pytest.approx(chosen.bill)
     table = clusters_table(replace(result, purchased=False))
     rented = dict(zip(table.headers, table.rows[0], strict=True))
+    assert f"1 master at {money(parts.per_master / (result.constraints.years * 8760), 'USD')}" in rented["Made of"]
     assert rented["Per hour"] == money(chosen.bill / (result.constraints.years * 8760), "USD")
     assert rented["Cost of a day's work"] == money(chosen.day_cost, "USD")
 

@@ -27,6 +27,7 @@ from assay.questions.recommendation.size_sentences import (
     limit_sentence,
     memory_sentences,
     missing_sentences,
+    shapes_title,
 )
 from assay.specs.prices import load_prices
 from command import invoke
@@ -231,10 +232,13 @@ def test_machines_with_equal_time_and_cost_tie_and_both_limits_are_named(tmp_pat
     assert not any(shape.on_pareto_front for shape in answer.value.candidates[1 + tied :])
     limit_text = limit_sentence(answer.value)
     assert limit_text.startswith("In the log, TeraSort's tasks spent 53.2 % of the time")
-    assert limit_text.endswith(" On the cluster listed first, the main limit of the simulation is CPU.")
+    assert limit_text.endswith(
+        " In the simulation of the cluster listed first, CPU limits the tasks for the longest time; the simulation "
+        "leaves out the waiting in the log."
+    )
     for limit in (Resource.NONE, "unknown"):
         unlimited = replace(answer.value, shapes=(replace(first, limit=limit),))
-        assert limit_sentence(unlimited).endswith("the simulation has no bottleneck.")
+        assert limit_sentence(unlimited).endswith("there is no bottleneck.")
     ratio = answer.value.job.shares.duration_s / first.time_s
     assert ratio > 2
     assert answer.sentence.startswith("Check the simulated times before you rely on them: the job took 52 s in the log")
@@ -246,6 +250,35 @@ def test_machines_with_equal_time_and_cost_tie_and_both_limits_are_named(tmp_pat
     slow = replace(answer.value, growth=2.0, shapes=(replace(first, time_s=520.0),))
     assert "takes 8 min 40 s for 2 times the data, 5 times as slow per byte." in next(first_sentences(slow))
     assert any(line.startswith("the waiting in the log (53.2 %) is not carried over") for line in answer.notes)
+
+
+@needs_simulator
+def test_the_shipped_catalogue_of_the_logs_machines_compares_simulated_and_logged_time() -> None:
+    folder = EXAMPLES / "log-machines"
+    files = folder / "catalogue.yaml", folder / "prices.yaml"
+    answer = api.size(LOGS, catalogue=files[0], prices=files[1], simulations=4)
+    (shape,) = answer.value.shapes
+    assert int(shape.levels["workers"]) == answer.value.job.shares.nodes
+    assert 5 < shape.time_s < 15
+    assert any(f"{file.relative_to(ROOT)}" in answer.notes[0] for file in files), "the answer names the files"
+    best = next(line for line in answer.notes if line.startswith("Best estimate"))
+    assert "$4.00 per hour (3 workers at $1.00 and 1 master at $1.00)." in best, "the price has a master"
+    parts = shape.parts
+    assert 3 * parts.per_worker + parts.per_master == pytest.approx(shape.rate_per_h)
+    assert not answer.value.states_kept_share, "there are no constraints"
+    assert shapes_title(answer.value).endswith("90 % intervals")
+    assert shapes_title(replace(answer.value, extrapolation=9.0)).endswith("ranges without a stated probability")
+
+
+@needs_simulator
+def test_prices_far_from_the_present_price_are_no_change_of_the_answer() -> None:
+    folder = EXAMPLES / "instances"
+    files = folder / "catalogue.yaml", folder / "prices.yaml"
+    answer = api.size(LOGS, grow="20x", catalogue=files[0], prices=files[1], simulations=60).value
+    changes = [change for change in answer.changes if change.kind == "price"]
+    assert changes
+    assert all(change.factor is not None and 0.1 <= change.factor <= 10 for change in changes)
+    assert not any(change.now.startswith("$0 ") for change in changes), "a part that is included stays free"
 
 
 def test_the_shipped_catalogue_of_instances_is_that_of_the_commands() -> None:

@@ -1,8 +1,8 @@
 """Price clusters of one kind of machine at any size, without measured runs.
 
 In: a price book, and the parts of each kind of machine. Out: every cluster's hourly rate as factors of prices. A bill
-is linear in the number of workers, because price books count units per worker or once. Two bills therefore determine
-the bills of all sizes.
+is linear in the numbers of workers and masters, because price books count units per node or once. Three bills therefore
+determine the bills of all sizes, and what a worker, a master and the shared parts cost.
 """
 
 from collections.abc import Sequence
@@ -17,6 +17,9 @@ from assay.analysis.statistics import Floats, Ints, Mask
 from assay.foundation.errors import SpecificationError
 from assay.model import PriceBook
 
+MASTER_TYPE = "master"
+"""Node type of masters among the parts."""
+
 
 @dataclass(frozen=True, slots=True)
 class Parts:
@@ -27,12 +30,36 @@ class Parts:
 
 
 @dataclass(frozen=True, slots=True)
+class ClusterParts:
+    """What a cluster costs by part, all amounts for the same period."""
+
+    workers: int
+    per_worker: float
+    """Amount of one more worker."""
+    masters: int
+    per_master: float
+    """Amount of one more master."""
+    shared: float
+    """Amount of the parts that do not depend on the number of nodes."""
+
+    def scaled(self, factor: float) -> "ClusterParts":
+        """Return the amounts for another period."""
+        amounts = (factor * amount for amount in (self.per_worker, self.per_master, self.shared))
+        per_worker, per_master, shared = amounts
+        return replace(self, per_worker=per_worker, per_master=per_master, shared=shared)
+
+
+@dataclass(frozen=True, slots=True)
 class Bills:
     """The rates of machines by the number of workers: ``first + (workers - 1) * step``, as factors of ``prices``."""
 
     prices: tuple[Price, ...]
     first: Floats
     step: Floats
+    master_step: Floats
+    """The factors of one more master."""
+    masters: tuple[int, ...]
+    """Number of masters of each machine's clusters."""
     priced: Mask
     """The machines that the book prices."""
     unpriced: dict[str, str]
@@ -41,41 +68,59 @@ class Bills:
     def of(self, machine: Ints, workers: Ints) -> Priced:
         """Return the rates of clusters, each given by a kind of machine and a number of workers."""
         factors = self.first[machine] + (workers[:, None] - 1) * self.step[machine]
-        return Priced(self.prices, np.array([float(price.amount) for price in self.prices]), factors)
+        return Priced(self.prices, self._amounts(), factors)
+
+    def parts(self, machine: int, workers: int) -> ClusterParts:
+        """Return what a cluster costs per hour, by part."""
+        amounts, masters = self._amounts(), self.masters[machine]
+        per_worker, per_master = (float(step[machine] @ amounts) for step in (self.step, self.master_step))
+        one_worker = float(self.first[machine] @ amounts)
+        return ClusterParts(workers, per_worker, masters, per_master, one_worker - per_worker - masters * per_master)
+
+    def _amounts(self) -> Floats:
+        return np.array([float(price.amount) for price in self.prices])
 
 
 def bills(book: PriceBook, parts: Sequence[Parts], on: str | None = None) -> Bills:
     """Return the rates of machines. Machines that the book does not price are omitted, with the reason."""
-    rates: list[tuple[Rate, Rate] | None] = []
+    rates: list[tuple[Rate, ...] | None] = []
     unpriced: dict[str, str] = {}
     for machine in parts:
         try:
-            rates.append((hourly_rate(book, machine.counts, machine.layout, on=on), _of_two(book, machine, on)))
+            larger = (machine.counts, _with_worker(machine.counts), _with_master(machine.counts))
+            rates.append(tuple(hourly_rate(book, counts, machine.layout, on=on) for counts in larger))
         except SpecificationError as error:
             rates.append(None)
             unpriced.setdefault(machine.layout, error.message)
     prices: dict[Price, int] = {}
-    for pair in rates:
-        for rate in pair or ():
+    for of_machine in rates:
+        for rate in of_machine or ():
             for item in rate.items:
                 prices.setdefault(item.price, len(prices))
-    factors = np.zeros((2, len(parts), len(prices)))
-    for row, pair in enumerate(rates):
-        for which, rate in enumerate(pair or ()):
+    factors = np.zeros((3, len(parts), len(prices)))
+    for row, of_machine in enumerate(rates):
+        for which, rate in enumerate(of_machine or ()):
             for item in rate.items:
                 factors[which, row, prices[item.price]] += float(item.factor)
-    priced = np.array([pair is not None for pair in rates], dtype=np.bool_)
-    return Bills(tuple(prices), factors[0], factors[1] - factors[0], priced, unpriced)
+    priced = np.array([of_machine is not None for of_machine in rates], dtype=np.bool_)
+    first, second, third = factors
+    masters = tuple(machine.counts.masters or 0 for machine in parts)
+    return Bills(tuple(prices), first, second - first, third - first, masters, priced, unpriced)
 
 
-def _of_two(book: PriceBook, machine: Parts, on: str | None) -> Rate:
-    """Return the rate of the same machine with two workers."""
-    counts = machine.counts
-    kind = next((name for name in counts.node_types if name != "master"), "")
-    two = replace(
-        counts,
-        nodes=(counts.nodes or 0) + 1,
-        workers=(counts.workers or 0) + 1,
-        node_types={**counts.node_types, kind: counts.node_types.get(kind, 0) + 1},
-    )
-    return hourly_rate(book, two, machine.layout, on=on)
+def _with_worker(counts: Counts) -> Counts:
+    """Return the parts with one more worker."""
+    kind = next((name for name in counts.node_types if name != MASTER_TYPE), "")
+    return replace(_with_node(counts, kind), workers=(counts.workers or 0) + 1)
+
+
+def _with_master(counts: Counts) -> Counts:
+    """Return the parts with one more master; the same parts if no node is a master alone."""
+    if not counts.masters:
+        return counts
+    return replace(_with_node(counts, MASTER_TYPE), masters=counts.masters + 1)
+
+
+def _with_node(counts: Counts, kind: str) -> Counts:
+    node_types = {**counts.node_types, kind: counts.node_types.get(kind, 0) + 1}
+    return replace(counts, nodes=(counts.nodes or 0) + 1, node_types=node_types)

@@ -5,29 +5,44 @@ exact: it has no range.
 """
 
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from decimal import Decimal
 
 from assay.foundation.errors import SpecificationError
 from assay.model import LineItem, PriceBook
+from assay.text import column_title, level_text
 
 ENERGY = "energy (kWh)"
 """Name of the electricity price among the items."""
 _SHOWN = 3
 
 
-def _distinguished_name(item: LineItem) -> str:
-    """Return an item's name with the properties that distinguish it from others of that name."""
-    levels = [*item.layouts, *(level for levels in item.when.values() for level in levels)]
+def _distinguished_name(item: LineItem, items: Sequence[LineItem]) -> str:
+    """Return an item's name with the properties that distinguish it from the other ``items`` of that name."""
+    properties = []
+    if len({other.per for other in items}) > 1:
+        properties.append(f"per {item.per}")
+    if len({other.layouts for other in items}) > 1:
+        properties.append(_levels_text("storage layout", item.layouts))
+    for factor, levels in item.when.items():
+        if len({other.when.get(factor) for other in items}) > 1:
+            properties.append(_levels_text(column_title(factor), [level_text(factor, level) for level in levels]))
+    shown = "; ".join(filter(None, properties))
+    return f"{item.name} ({shown})" if shown else item.name
+
+
+def _levels_text(factor: str, levels: Sequence[str]) -> str:
     shown = ", ".join(levels[:_SHOWN]) + (", …" if len(levels) > _SHOWN else "")
-    return f"{item.name} ({item.per}{': ' if shown else ''}{shown})"
+    return f"{factor[0].lower()}{factor[1:]} {shown}" if shown else ""
 
 
 def price_names(book: PriceBook) -> tuple[str, ...]:
     """Return unique names of the items' prices: the item's name, with distinguishing properties if several share it."""
-    counts = Counter(item.name for item in book.items)
-    wanted = [item.name if counts[item.name] == 1 else _distinguished_name(item) for item in book.items]
+    same_name: dict[str, list[LineItem]] = {}
+    for item in book.items:
+        same_name.setdefault(item.name, []).append(item)
+    wanted = [_distinguished_name(item, same_name[item.name]) for item in book.items]
     seen: Counter[str] = Counter()
     names = []
     for name in wanted:

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from assay.analysis.cost.bills import Parts
+from assay.analysis.cost.bills import MASTER_TYPE, Parts
 from assay.analysis.cost.parts import Counts
 from assay.analysis.statistics import Ints, Mask
 from assay.execution.engines.hadoop.settings.containers import NODE_MEMORY
@@ -356,7 +356,7 @@ def parts_of(candidates: Candidates) -> list[Parts]:
             workers=1,
             layout_devices=machine.kinds,
             device_names={device.name: str(device.kind) for device in machine.devices},
-            node_types={"master": masters, machine.option.name: 1},
+            node_types={MASTER_TYPE: masters, machine.option.name: 1},
             capacity_bytes=sum(device.capacity_bytes for device in machine.devices),
             levels=levels,
         )

@@ -9,6 +9,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from assay.analysis.cost.bills import ClusterParts
 from assay.analysis.cost.pareto import on_front
 from assay.analysis.cost.volumes import unpriced_volumes
 from assay.analysis.statistics import Floats, Mask
@@ -90,8 +91,8 @@ class Choice:
     """Price over the years of use."""
     bill_low: float
     bill_high: float
-    worker_bill: float
-    """Price of one more worker over the years of use."""
+    parts: ClusterParts
+    """``bill`` by part."""
     day_s: float
     """Run time of a day's work."""
     day_low_s: float
@@ -423,7 +424,6 @@ class _Ranking:
         money_low, money_high = (cost_low, cost_high) if by_day else (bill_low, bill_high)
         front, front_shares = on_front(middle_s, money)[0], on_front(self.day_s, money_draws).mean(axis=0)
         best, keeps = best_shares(self.objective, self.kept), self.kept.mean(axis=0)
-        worker_bills = self.search.worker_bill(self.finalists.rows)
         return [
             Choice(
                 label=self.search.candidates.label(int(row)),
@@ -432,7 +432,7 @@ class _Ranking:
                 bill=float(bill[number]),
                 bill_low=float(bill_low[number]),
                 bill_high=float(bill_high[number]),
-                worker_bill=float(worker_bills[number]),
+                parts=self.search.parts(int(row)),
                 day_s=float(middle_s[number]),
                 day_low_s=float(day_low[number]),
                 day_high_s=float(day_high[number]),

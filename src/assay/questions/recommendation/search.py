@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from assay.analysis.cost.bills import Bills, bills
+from assay.analysis.cost.bills import Bills, ClusterParts, bills
 from assay.analysis.cost.pareto import Priced, on_front
 from assay.analysis.statistics import Floats, Ints, Mask
 from assay.estimation.recommendation.candidates import Candidates, parts_of, plan_for
@@ -184,12 +184,10 @@ class ClusterSearch:
         bill: Floats = self.priced(rows).rates_per_h * self.constraints.years * YEAR_H
         return bill
 
-    def worker_bill(self, rows: Ints) -> Floats:
-        """Return the price of one more worker over the years, for each cluster."""
-        machines, workers = self.candidates.machine[rows], self.candidates.workers[rows]
-        more, now = (self.prices.of(machines, workers + added).rates_per_h for added in (1, 0))
-        bill: Floats = (more - now) * self.constraints.years * YEAR_H
-        return bill
+    def parts(self, row: int) -> ClusterParts:
+        """Return the price of a cluster over the years by part."""
+        machine, workers = int(self.candidates.machine[row]), int(self.candidates.workers[row])
+        return self.prices.parts(machine, workers).scaled(self.constraints.years * YEAR_H)
 
     @property
     def per_day(self) -> Floats:

@@ -29,8 +29,8 @@ DATA_FACTORS = (1.5, 2.0, 3.0, 5.0, 10.0)
 SIMULATIONS_AGAIN = 40
 """Maximum number of clusters to simulate in one repeated search."""
 _CODEC = "snappy"
-_PRICE_SHARE_MIN = 1e-6
-"""Minimum switching price, as a share of the present price. Below it, the two clusters count as equal."""
+_PRICE_SHARE_MIN = 0.1
+"""Minimum switching price, as a share of the present price. A lower price is not plausible."""
 _PRICE_MULTIPLE_MAX = 4.0
 """Maximum switching price, as a multiple of the present price. Above it, clusters that are not finalists may be better,
 for example the chosen one with the other network."""
@@ -120,9 +120,9 @@ def _price_changes(search: ClusterSearch, finalists: Finalists, chosen: int, boo
     for change in compute_switching_prices(day_s, prices):
         price = float(change.price.amount)
         for at, winner in ((change.below, change.below_winner), (change.above, change.above_winner)):
-            if at is None or winner is None or at <= _PRICE_SHARE_MIN * price:
+            if at is None or winner is None:
                 continue
-            if price > 0 and at > _PRICE_MULTIPLE_MAX * price:
+            if not 0 < _PRICE_SHARE_MIN * price <= at <= _PRICE_MULTIPLE_MAX * price:
                 continue
             hardware = hardware_of(search.candidates.levels(int(finalists.rows[positions[winner]])))
             if hardware == chosen_hardware:
@@ -135,7 +135,7 @@ def _price_changes(search: ClusterSearch, finalists: Finalists, chosen: int, boo
                     f"{money(price, book.currency)} per {change.price.per}",
                     f"{'below' if at < price else 'above'} {money(at, book.currency)}",
                     search.candidates.label(row),
-                    at / price if price > 0 else None,
+                    at / price,
                     day_of[row],
                     day_of[row] / now_s,
                 )

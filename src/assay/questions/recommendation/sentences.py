@@ -3,6 +3,7 @@
 import math
 from collections.abc import Iterator
 
+from assay.analysis.cost.bills import ClusterParts
 from assay.foundation.units import format_bytes, format_duration, format_percent
 from assay.model import YEAR_H
 from assay.questions.costs.mix import DAY_S
@@ -12,9 +13,9 @@ from assay.questions.recommendation.request import Constraints, Objective
 from assay.questions.recommendation.search import PRICE_TIE
 from assay.questions.recommendation.sensitivity import AnswerChange
 from assay.text import (
-    NO_VALUE,
     TextTable,
     credit_texts,
+    joined,
     money,
     money_interval,
     plural,
@@ -45,10 +46,24 @@ GOALS = {
     Objective.TIME: "Fastest cluster",
 }
 """What a named cluster is the best in."""
+_PART_SHARE_MIN = 1e-4
+"""Minimum share of a price for the shared parts to be named. Below it, they are an error of rounding."""
+
+
+def intervals_text(learned_from: str) -> str:
+    """Return which intervals the times have. ``learned_from``: ``the log``."""
+    return (
+        f"Times are simulated, with 90 % intervals. If a worker gets more than {EXTRAPOLATION_MAX:g} times as much "
+        f"data as in {learned_from}, they have ranges without a stated probability."
+    )
 
 
 def constraints_text(constraints: Constraints, currency: str) -> str:
     """Return the constraints in words; empty without any."""
+    return ", ".join(_constraint_texts(constraints, currency))
+
+
+def _constraint_texts(constraints: Constraints, currency: str) -> list[str]:
     parts = []
     if constraints.deadline_s is not None:
         parts.append(f"every run within {format_duration(constraints.deadline_s)}")
@@ -56,7 +71,13 @@ def constraints_text(constraints: Constraints, currency: str) -> str:
         parts.append(f"at most {money(constraints.budget, currency)} over {constraints.years:g} years")
     if constraints.capacity_bytes:
         parts.append(f"{format_bytes(constraints.capacity_bytes)} of stored data")
-    return ", ".join(parts)
+    return parts
+
+
+def _kept_text(answer: Recommendation) -> str:
+    """Return what a cluster keeps: ``the constraint`` or ``every constraint``; empty without any."""
+    number = len(_constraint_texts(answer.constraints, answer.currency))
+    return "every constraint" if number > 1 else "the constraint" if number else ""
 
 
 def choice_title(answer: Recommendation) -> str:
@@ -77,24 +98,35 @@ def _other(answer: Recommendation) -> Choice | None:
 
 
 def summary(answer: Recommendation) -> str:
-    """Return the answer in at most two sentences: the best cluster with its price and time, and the fastest; or why
-    there is none.
-    """
+    """Return the answer in one sentence: the best cluster with its price and time, or why there is none."""
     if answer.chosen is None:
         return f"No recommendation: {answer.why_none}."
-    chosen, runner_up, other = answer.chosen, answer.runner_up, _other(answer)
-    kept = constraints_text(answer.constraints, answer.currency)
-    best = f"the {_first_small(GOALS[answer.objective])}{' that keeps every constraint' if kept else ''} is"
-    text = _short(chosen, answer)
-    if answer.extrapolated:
-        certainty = f"Rough estimate, because {_beyond_text(answer)}"
-    elif answer.too_close and runner_up is not None and not answer.tied:
-        certainty, text = "Too close to call", f"{text}, or {_short(runner_up, answer)}"
+    kept, goal = _kept_text(answer), _first_small(GOALS[answer.objective])
+    best = f"the {goal}{f' that keeps {kept}' if kept else ''} is {_short(answer.chosen, answer)}"
+    close = answer.runner_up is not None and answer.too_close and not answer.extrapolated and not answer.tied
+    return f"Too close to call: {best}, or the runner-up." if close else f"{choice_title(answer)}: {best}."
+
+
+def _runner_up_text(answer: Recommendation) -> str:
+    """Return the price and the time of the runner-up relative to the chosen cluster."""
+    chosen, runner_up = answer.chosen, answer.runner_up
+    if chosen is None or runner_up is None:
+        return ""
+    by_day = answer.objective is Objective.DAY_COST
+    now, then = (choice.day_cost if by_day else choice.bill for choice in (chosen, runner_up))
+    difference = money(abs(then - now), answer.currency)
+    costs = f"costs {difference} {'more' if then >= now else 'less'}"
+    ratio = runner_up.day_s / chosen.day_s
+    if math.isclose(ratio, 1, rel_tol=PRICE_TIE):
+        time = "takes the same time"
     else:
-        certainty = choice_title(answer)
-    first = f"{certainty}: {best} {text}."
-    goal = GOALS[Objective.PRICE if answer.objective is Objective.TIME else Objective.TIME]
-    return first if other is None else f"{first} The {_first_small(goal)} is {_short(other, answer)}."
+        time = f"takes {ratio:.2g} times as long" if ratio > 1 else f"takes {format_percent(1 - ratio)} less time"
+    time += f" ({format_duration(runner_up.day_s)})"
+    if by_day:
+        return f"A day's work on the runner-up, {runner_up.label}, {costs} and {time}."
+    tie = f" (equal within {format_percent(PRICE_TIE)})" if answer.tied else ""
+    years = f"over {answer.constraints.years:g} years"
+    return f"The runner-up, {runner_up.label}, {costs} {years}{tie}, and its day's work {time}."
 
 
 def _first_small(text: str) -> str:
@@ -127,8 +159,9 @@ def extrapolation_text(answer: Recommendation) -> str:
         )
     workload = workload_title(answer.extrapolated_workload) if answer.extrapolated_workload else "a workload"
     return (
-        f"To make it a forecast, measure {workload} with at least {format_bytes(answer.needed_bytes_per_worker)} per "
-        f"worker, and learn the times from this run. Above {EXTRAPOLATION_MAX:g} times, assay states no probability."
+        f"It is a rough estimate, because {_beyond_text(answer)}. To make it a forecast, measure {workload} with at "
+        f"least {format_bytes(answer.needed_bytes_per_worker)} per worker, and learn the times from this run. Above "
+        f"{EXTRAPOLATION_MAX:g} times, assay states no probability."
     )
 
 
@@ -145,8 +178,6 @@ def headline(answer: Recommendation) -> Iterator[str]:
         yield f"No recommendation: {answer.why_none}."
         return
     chosen, runner_up = answer.chosen, answer.runner_up
-    if far := extrapolation_text(answer):
-        yield far
     if answer.too_close and runner_up is not None and not answer.tied:
         both = probability(min(1.0, chosen.hardware_probability + runner_up.hardware_probability))
         others = f"the hardware of one of them has {OBJECTIVES[answer.objective]} in {both} of {answer.origin} draws"
@@ -155,17 +186,13 @@ def headline(answer: Recommendation) -> Iterator[str]:
         yield f"Too close to call between the first cluster and the runner-up; {others}."
     if not answer.extrapolated:
         best_share, keeps_share = probability(chosen.hardware_probability), probability(chosen.keeps_probability)
-        keeps = f" With these settings it keeps every constraint ({kept}) in {keeps_share}." if kept else ""
+        keeps = f" With these settings it keeps {_kept_text(answer)} ({kept}) in {keeps_share}." if kept else ""
         draws = f"{best_share} of {answer.draws:,} {answer.origin} draws"
         yield f"The hardware named first has {OBJECTIVES[answer.objective]} in {draws}.{keeps}"
     if runner_up is None:
-        yield f"No other hardware keeps every constraint in {format_percent(answer.confidence)} of the draws."
-    if runner_up is not None and answer.tied:
-        yield (
-            f"The price of the runner-up is equal within {format_percent(PRICE_TIE)}. Its day's work takes "
-            f"{runner_up.day_s / chosen.day_s:.1f} times as long."
-        )
-    elif runner_up is not None and answer.objective is Objective.PRICE and runner_up.bill < chosen.bill:
+        keeps = _kept_text(answer) or "the time of a day"
+        yield f"No other hardware keeps {keeps} in {format_percent(answer.confidence)} of the draws."
+    elif not answer.tied and answer.objective is Objective.PRICE and runner_up.bill < chosen.bill:
         yield (
             f"The runner-up costs less at the list prices. {chosen.label} costs less on average over the possible "
             "prices, which sets the order."
@@ -176,7 +203,16 @@ def headline(answer: Recommendation) -> Iterator[str]:
 
 
 def lead(answer: Recommendation) -> Iterator[str]:
-    """Yield the constraints, the nearest switching price, what the budget rules out, and the prices used."""
+    """Yield the extrapolation, the other named clusters, the constraints, the nearest switching price, what the budget
+    rules out, and the prices used.
+    """
+    if far := extrapolation_text(answer):
+        yield far
+    if text := _runner_up_text(answer):
+        yield text
+    if (other := _other(answer)) is not None:
+        goal = GOALS[Objective.PRICE if answer.objective is Objective.TIME else Objective.TIME]
+        yield f"The {_first_small(goal)} is {_short(other, answer)}."
     if kept := constraints_text(answer.constraints, answer.currency):
         yield f"Constraints: {kept}."
     near = [change for change in answer.changes if change.factor is not None and _distance(change) <= SWITCH_STATED]
@@ -223,11 +259,12 @@ def clusters_table(answer: Recommendation) -> TextTable:
             known = clusters.get(choice.label)
             clusters[choice.label] = f"{known[0]}, {role[0].lower()}{role[1:]}" if known else role, choice
     years = f"over {answer.constraints.years:g} years"
+    made_of = ("Made of",) if _priced_by_part(answer) else ()
     if answer.purchased:
-        money_titles: tuple[str, ...] = (f"Price {years}, used or idle", "Made of")
+        money_titles: tuple[str, ...] = (f"Price {years}, used or idle", *made_of)
     else:
         extra = " with the extra costs" if answer.chosen.cost_lines else ""
-        money_titles = "Per hour", f"Cost of a day's work{extra}", f"Rented 24 h a day {years}"
+        money_titles = "Per hour", *made_of, f"Cost of a day's work{extra}", f"Rented 24 h a day {years}"
     headers = ("", "Cluster", *money_titles, f"A day's work ({interval_title(answer).lower()})")
     rows = tuple((role, choice.label, *_cells(choice, answer)) for role, choice in clusters.values())
     return TextTable(f"Clusters ({answer.origin} times)", headers, rows)
@@ -244,8 +281,7 @@ def cluster_sentences(answer: Recommendation) -> Iterator[str]:
 def _cells(choice: Choice, answer: Recommendation) -> tuple[str, ...]:
     """Return the money and the time of a cluster.
 
-    Rented hardware has a price per hour. Purchased hardware has a price over the years, as a sum of that of its workers
-    and that of the other parts.
+    Rented hardware has a price per hour, purchased hardware a price over the years, each also by part.
     """
     currency, hours = answer.currency, answer.constraints.years * YEAR_H
     bill = money(choice.bill, currency)
@@ -254,43 +290,62 @@ def _cells(choice: Choice, answer: Recommendation) -> tuple[str, ...]:
     ends = f"{format_duration(choice.day_low_s)} to {format_duration(choice.day_high_s)}"
     day = f"{format_duration(choice.day_s)} ({ends}), {share(choice.day_s / DAY_S)} of a day"
     if not answer.purchased:
-        return money(choice.bill / hours, currency), money(choice.day_cost, currency), bill, day
-    return f"{bill}, {money(24 * choice.bill / hours, currency)} per day", _parts(choice, currency), day
+        made_of = (parts_text(choice.parts.scaled(1 / hours), currency),) if _priced_by_part(answer) else ()
+        return money(choice.bill / hours, currency), *made_of, money(choice.day_cost, currency), bill, day
+    made_of = (parts_text(choice.parts, currency),) if _priced_by_part(answer) else ()
+    return f"{bill}, {money(24 * choice.bill / hours, currency)} per day", *made_of, day
 
 
-def _parts(choice: Choice, currency: str) -> str:
-    """Return the price of the workers and of the other parts: ``4 workers at $6,996, masters and shared parts $7``."""
-    if choice.worker_bill <= 0:
-        return NO_VALUE
-    workers = int(choice.levels["workers"])
-    rest = choice.bill - workers * choice.worker_bill
-    text = f"{plural(workers, 'worker')} at {money(choice.worker_bill, currency)}"
-    return f"{text}, masters and shared parts {money(rest, currency)}" if round(rest) else text
+def _priced_by_part(answer: Recommendation) -> bool:
+    """Return whether workers have a price, and not only the cluster as a whole."""
+    return answer.chosen is not None and answer.chosen.parts.per_worker > 0
+
+
+def parts_text(parts: ClusterParts, currency: str) -> str:
+    """Return the price of each part: ``4 workers at $6,996, 1 master at $6,630 and shared parts $1,000``."""
+    texts = [f"{plural(parts.workers, 'worker')} at {money(parts.per_worker, currency)}"]
+    if parts.masters:
+        texts.append(f"{plural(parts.masters, 'master')} at {money(parts.per_master, currency)}")
+    if parts.shared > _PART_SHARE_MIN * parts.workers * parts.per_worker:
+        texts.append(f"shared parts {money(parts.shared, currency)}")
+    return joined(texts)
 
 
 def interval_title(answer: Recommendation) -> str:
     """Return the title of the column of intervals: ``Range`` where no probability is stated."""
-    return "Range" if answer.extrapolated else "90 %"
+    return interval_header(extrapolated=answer.extrapolated)
+
+
+def interval_header(*, extrapolated: bool) -> str:
+    """Return the title of a column of intervals."""
+    return "Range" if extrapolated else "90 %"
 
 
 def front_title(answer: Recommendation) -> str:
     """Return the title of the list of candidates."""
+    intervals = intervals_name(extrapolated=answer.extrapolated)
+    kept = _kept_text(answer)
     if answer.chosen is None:
-        return "No candidate keeps every constraint; these come nearest. Simulated, 90 % intervals"
-    intervals = "ranges without a stated probability" if answer.extrapolated else "90 % intervals"
-    title = "Pareto front of money and time among candidates that keep every constraint"
-    return f"{title}: {answer.origin}, {intervals}"
+        return f"No candidate keeps {kept or 'the time of a day'}; these come nearest: {answer.origin}, {intervals}"
+    among = f" among candidates that keep {kept}" if kept else ""
+    return f"Pareto front of money and time{among}: {answer.origin}, {intervals}"
 
 
-def shares_of(choice: Choice, answer: Recommendation) -> tuple[str, str, str]:
-    """Return the shares of draws in which a candidate is on the Pareto front, is the best hardware, and keeps every
-    constraint; a dash where they are extrapolated too far.
+def intervals_name(*, extrapolated: bool) -> str:
+    """Return what the intervals of times are."""
+    return "ranges without a stated probability" if extrapolated else "90 % intervals"
+
+
+def shares_of(choice: Choice, answer: Recommendation) -> dict[str, str]:
+    """Return the shares of draws of a candidate by title: on the Pareto front, with the best hardware, and with all
+    constraints kept, if there are any. Empty where the data is extrapolated too far for a share.
     """
     if answer.extrapolated:
-        return NO_VALUE, NO_VALUE, NO_VALUE
-    shares = choice.pareto_front_probability, choice.hardware_probability, choice.keeps_probability
-    front, best, keeps = map(probability, shares)
-    return front, best, keeps
+        return {}
+    shares = {"Front in": choice.pareto_front_probability, "Best hardware in": choice.hardware_probability}
+    if _kept_text(answer):
+        shares["Keeps constraints in"] = choice.keeps_probability
+    return {title: probability(value) for title, value in shares.items()}
 
 
 def profile_text(answer: Recommendation) -> str:

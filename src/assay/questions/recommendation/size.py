@@ -13,6 +13,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
+from assay.analysis.cost.bills import ClusterParts
 from assay.analysis.cost.interruptions import mean_time_with_restarts_s
 from assay.analysis.run_profile.limits.job_limits import JobShares, job_shares
 from assay.analysis.run_profile.memory_need import MemoryNeed, memory_need
@@ -40,7 +41,7 @@ from assay.questions.costs.extra_costs import ONCE_A_DAY, CostLine
 from assay.questions.forecasts.learning import ProfileOrigin
 from assay.questions.recommendation.job_logs import JobLogs
 from assay.questions.recommendation.measured_types import TimeSources
-from assay.questions.recommendation.recommend import Choice, Recommendation, recommend
+from assay.questions.recommendation.recommend import EXTRAPOLATION_MAX, Choice, Recommendation, recommend
 from assay.questions.recommendation.request import SEED, SIMULATIONS, Objective, RecommendRequest
 from assay.questions.recommendation.search import PRICE_TIE
 from assay.questions.recommendation.sensitivity import AnswerChange, hardware_of
@@ -146,6 +147,8 @@ class Shape:
     rate_per_h: float
     rate_low_per_h: float
     rate_high_per_h: float
+    parts: ClusterParts
+    """``rate_per_h`` by part."""
     job_cost: float
     job_cost_low: float
     job_cost_high: float
@@ -193,6 +196,16 @@ class SizeAnswer:
     extrapolation: float = 1.0
     """Largest data per worker of a shape, as a multiple of the log's."""
     skipped: tuple[str, ...] = field(default=())
+
+    @property
+    def extrapolated(self) -> bool:
+        """Whether the data per worker is too far from the log's for intervals to have a probability."""
+        return self.extrapolation > EXTRAPOLATION_MAX
+
+    @property
+    def states_kept_share(self) -> bool:
+        """Whether there are constraints, and a share of draws in which a shape keeps them."""
+        return bool(self.deadline or self.budget) and not self.extrapolated
 
     @property
     def speed_ratio(self) -> float | None:
@@ -415,6 +428,7 @@ def _candidates(recommendation: Recommendation, number: int) -> tuple[Shape, ...
             rate_per_h=choice.bill / hours,
             rate_low_per_h=choice.bill_low / hours,
             rate_high_per_h=choice.bill_high / hours,
+            parts=choice.parts.scaled(1 / hours),
             job_cost=choice.day_cost,
             job_cost_low=choice.day_cost_low,
             job_cost_high=choice.day_cost_high,

@@ -9,11 +9,16 @@ from assay.analysis.run_profile.tables.limits_tables import limit_title
 from assay.foundation.units import format_bytes, format_duration, format_percent
 from assay.questions.recommendation.recommend import EXTRAPOLATION_STATED
 from assay.questions.recommendation.search import PRICE_TIE
+from assay.questions.recommendation.sentences import intervals_name, parts_text
 from assay.questions.recommendation.size import RATIO_STATED, SizeAnswer
 from assay.text import NO_VALUE, credit_texts, money, plural, share
 
 _KINDS = {"map": "map task", "reduce": "reduce task", "executor": "executor"}
 _NO_LIMIT = (Resource.NONE, "unknown")
+_MACHINES = (
+    "assay size LOG --catalogue machines.yaml --prices examples/log-machines/prices.yaml, where machines.yaml "
+    "describes them in a copy of examples/log-machines/catalogue.yaml (assay examples DIR writes both files)"
+)
 _RISK_SHOWN_MIN = 1e-4
 """Smallest risk that is stated as a number: below it, the shape of the distribution is not known."""
 
@@ -23,10 +28,13 @@ def limit_sentence(answer: SizeAnswer) -> str:
     logged = f"{_logged_limit(answer)}."
     if not answer.shapes:
         return logged
-    limit = answer.shapes[0].limit
+    limit, where = answer.shapes[0].limit, "In the simulation of the cluster listed first"
     if limit in _NO_LIMIT:
-        return f"{logged} On the cluster listed first, the simulation has no bottleneck."
-    return f"{logged} On the cluster listed first, the main limit of the simulation is {limit_title(limit)}."
+        return f"{logged} {where}, there is no bottleneck."
+    why = ""
+    if answer.job.shares.limit is JobLimit.WAITING and limit == Resource.CPU:
+        why = "; the simulation leaves out the waiting in the log"
+    return f"{logged} {where}, {limit_title(limit)} limits the tasks for the longest time{why}."
 
 
 def first_sentences(answer: SizeAnswer) -> Iterator[str]:
@@ -51,14 +59,14 @@ def _comparison(answer: SizeAnswer) -> Iterator[str]:
         f"simulation make the difference."
     )
     yield (
-        f"To find out, size the log's data with a catalogue of only the log's machines (count: {shares.nodes}). If "
-        "that time also differs by a factor of 2 or more, rely on neither times nor costs."
+        f"To find out, size the log's data on the log's machines (count: {shares.nodes}): {_MACHINES}. If that time "
+        "also differs by a factor of 2 or more, rely on neither times nor costs."
     )
 
 
 def _logged_limit(answer: SizeAnswer) -> str:
     shares, name = answer.job.shares, answer.job.name
-    slots = f"{shares.slots} {'cores' if shares.slots_stated else 'slots'}"
+    slots = _slots(shares)
     sentences_by_limit = {
         JobLimit.CPU: f"In the log, {name} is limited by CPU: its tasks computed for {share(shares.cpu_share)} of the "
         f"time of {slots}",
@@ -74,6 +82,10 @@ def _logged_limit(answer: SizeAnswer) -> str:
         JobLimit.UNKNOWN: f"The limit of {name} is not known: the log counts no CPU time",
     }
     return sentences_by_limit[shares.limit]
+
+
+def _slots(shares: JobShares) -> str:
+    return f"{shares.slots} {'cores' if shares.slots_stated else 'slots'}"
 
 
 def _skew_text(shares: JobShares) -> str:
@@ -103,8 +115,8 @@ def job_sentences(answer: SizeAnswer) -> Iterator[str]:
     spills = f", spilled {spilled}" if job.engine != "hadoop" else ""
     yield f"Data {data}, shuffled {shuffled}, written {written}{spills}."
     yield (
-        f"Capacity: {share(shares.cpu_share)} CPU, {share(shares.collection_share)} garbage collection, "
-        f"{share(shares.waiting_share)} waiting, {share(shares.idle_share)} idle."
+        f"Of the time of the {_slots(shares)}: {share(shares.cpu_share)} on CPU, {share(shares.collection_share)} in "
+        f"garbage collection, {share(shares.waiting_share)} waiting, {share(shares.idle_share)} without a task."
     )
     if shares.skew is not None and shares.skew.factor >= SKEW_MIN and shares.limit is not JobLimit.SKEW:
         yield f"Skew: {_skew_text(shares)}."
@@ -163,10 +175,11 @@ def shapes_sentences(answer: SizeAnswer) -> Iterator[str]:
     elif answer.shapes:
         best = answer.shapes[0]
         names = ", or ".join((best.label, *answer.tied))
+        made_of = f" ({parts_text(best.parts, answer.currency)})" if best.parts.per_worker > 0 else ""
         tie = f" (a tie: equal time and cost within {format_percent(PRICE_TIE)})" if answer.tied else ""
         yield (
-            f"Best estimate: {names}{tie}, {money(best.rate_per_h, answer.currency)} per hour. The job takes "
-            f"{format_duration(best.time_s)} ({format_duration(best.time_low_s)} to "
+            f"Best estimate: {names}{tie}, {money(best.rate_per_h, answer.currency)} per hour{made_of}. The job "
+            f"takes {format_duration(best.time_s)} ({format_duration(best.time_low_s)} to "
             f"{format_duration(best.time_high_s)}) and costs {money(best.job_cost, answer.currency)} ({best.origin})."
         )
         for shape in answer.shapes:
@@ -181,6 +194,11 @@ def shapes_sentences(answer: SizeAnswer) -> Iterator[str]:
             )
 
 
+def shapes_title(answer: SizeAnswer) -> str:
+    """Return the title of the table of shapes."""
+    return f"Shapes: simulated, {intervals_name(extrapolated=answer.extrapolated)}"
+
+
 def missing_sentences(answer: SizeAnswer) -> Iterator[str]:
     """Yield the facts that a log lacks, with the command that measures them."""
     yield (
@@ -191,8 +209,8 @@ def missing_sentences(answer: SizeAnswer) -> Iterator[str]:
     if ratio is not None and 1 / RATIO_STATED < ratio < RATIO_STATED:
         yield (
             f"Not in a log: the hardware of its {plural(shares.nodes, 'node')}, so the model's time on them can't be "
-            f"compared with the logged {format_duration(shares.duration_s)}. To compare, size the same data with a "
-            f"catalogue of only these machines (count: {shares.nodes})."
+            f"compared with the logged {format_duration(shares.duration_s)}. To compare, size the log's data on these "
+            f"machines (count: {shares.nodes}): {_MACHINES}."
         )
     if not answer.shapes and not answer.why_none:
         yield (

@@ -342,4 +342,4 @@ def test_over_years_only_prices_of_the_cluster_that_is_shown_can_be_changed(root
     book = "\n".join(["prices: many", "currency: USD", "date: 2026-01-31", "source: an offer", "items:", *items])
     page = client_of(root, book=prices_of(book, "prices"), book_text=book).get("/cost?view=years").text
     assert "years of use" in page
-    assert re.findall(r'name="price\.([^"]*)"', page) == ["cluster (cluster-hour: lab-small)"]
+    assert re.findall(r'name="price\.([^"]*)"', page) == ["cluster (cluster lab-small)"]

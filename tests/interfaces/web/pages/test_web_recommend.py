@@ -93,8 +93,9 @@ def test_a_served_page_begins_with_an_answer_and_states_its_defaults(root: Path)
         assert "Candidates examined" in page
         assert page.index("Prices: example-servers, ") < page.index("Clusters (simulated times)")
         assert "--" not in re.sub(r"<[^>]*>", "", page.partition("<h1")[2]), "the page has no options of the terminal"
-        assert answer["fastest"]["label"] in page.partition("</h1>")[0]
-        assert "Rough estimate, because each worker gets up to" in page.partition("</h1>")[0]
+        assert "Rough estimate: " in page.partition("</h1>")[0]
+        assert page.count(">It is a rough estimate, because each worker gets up to") == 1
+        assert answer["fastest"]["label"] in page.partition("</h1>")[2].partition("<form")[0]
 
 
 def test_an_address_without_a_search_states_it(client: TestClient) -> None:

@@ -127,7 +127,8 @@ def recommend(
     """Find the cluster that fits a mix of workloads: search a hardware catalogue by simulation.
 
     assay rules out most clusters by bounds on their time and price. It simulates the clusters that may be on the Pareto
-    front of price and time. Times are simulated, with 90 % intervals. With --repository, they are predicted from
+    front of price and time. Times are simulated, with 90 % intervals. If a worker gets more than 8 times as much data
+    as in the learned runs, they have ranges without a stated probability. With --repository, times are predicted from
     measured runs on instance types if the repository has such runs; the assumptions name the model.
     """
     from assay.estimation.simulator.pool import SimulatorPool
@@ -179,6 +180,7 @@ def _show(answer: Recommendation, limit: int | None, *, details: bool) -> None:
         headline,
         interval_title,
         lead,
+        shares_of,
         summary,
     )
 
@@ -195,7 +197,7 @@ def _show(answer: Recommendation, limit: int | None, *, details: bool) -> None:
     click.echo()
     if answer.front:
         rows = [_row(choice, answer) for choice in answer.front]
-        columns = (*_HEADERS, interval_title(answer), *_MORE_HEADERS, *(() if answer.extrapolated else _SHARE_HEADERS))
+        columns = (*_HEADERS, interval_title(answer), *_MORE_HEADERS, *shares_of(answer.front[0], answer))
         print_rows(columns, rows, limit=limit, title=front_title(answer))
         click.echo()
     print_cost_lines(answer.chosen, answer.currency)
@@ -228,8 +230,6 @@ _ASSUMPTIONS_SHOWN = 3
 """Number of assumptions that are printed without ``--details``."""
 _HEADERS = ("Cluster", "Price", "A day's work (s)")
 _MORE_HEADERS = ("Cost in use", "Limited by")
-_SHARE_HEADERS = ("Front in", "Best hardware in", "Keeps constraints in")
-"""Shares of draws, which are withheld where they are extrapolated too far."""
 
 
 def _row(choice: Choice, answer: Recommendation) -> tuple[str, ...]:
@@ -245,5 +245,5 @@ def _row(choice: Choice, answer: Recommendation) -> tuple[str, ...]:
         interval_s(choice.day_low_s, choice.day_high_s),
         money(choice.day_cost, answer.currency),
         ", ".join(dict.fromkeys(limit_title(work.limit) for work in choice.times)),
-        *(() if answer.extrapolated else shares_of(choice, answer)),
+        *shares_of(choice, answer).values(),
     )

@@ -39,7 +39,8 @@ def size(
     """Size a cluster from LOGS of one job: MapReduce histories (.jhist) or Spark event logs.
 
     Shows what limits the job and the memory that it needs. With --catalogue and --prices, also shows the shapes that
-    run it for the least money. Times are simulated, with 90 % intervals.
+    run it for the least money. Times are simulated, with 90 % intervals. If a worker gets more than 8 times as much
+    data as in the log, they have ranges without a stated probability.
     """
     from assay.estimation.simulator.pool import SimulatorPool
     from assay.execution.planning.plan_files.hardware_file import load_catalogue
@@ -87,7 +88,7 @@ def _show(answer: SizeAnswer) -> None:
         click.echo(line)
     if answer.shapes:
         rows = [_row(shape, answer) for shape in answer.shapes]
-        print_rows(_HEADERS, rows, limit=None, title="Shapes: simulated, 90 % intervals")
+        print_rows(_headers(answer), rows, limit=None, title=text.shapes_title(answer))
         click.echo()
         print_cost_lines(answer.shapes[0], answer.currency)
     if answer.changes:
@@ -99,12 +100,17 @@ def _show(answer: SizeAnswer) -> None:
         click.echo(line)
 
 
-_HEADERS = ("Shape", "Time (s)", "90 %", "Per hour", "Per job", "90 %", "Limited by", "Keeps constraints in", "Origin")
+def _headers(answer: SizeAnswer) -> tuple[str, ...]:
+    from assay.questions.recommendation.sentences import interval_header
+
+    interval = interval_header(extrapolated=answer.extrapolated)
+    keeps = ("Keeps constraints in",) if answer.states_kept_share else ()
+    return ("Shape", "Time (s)", interval, "Per hour", "Per job", interval, "Limited by", *keeps, "Origin")
 
 
 def _row(shape: Shape, answer: SizeAnswer) -> tuple[str, ...]:
     from assay.analysis.run_profile.tables.limits_tables import limit_title
-    from assay.text import NO_VALUE, interval_s, money, money_interval, probability, seconds
+    from assay.text import interval_s, money, money_interval, probability, seconds
 
     return (
         shape.label,
@@ -114,6 +120,6 @@ def _row(shape: Shape, answer: SizeAnswer) -> tuple[str, ...]:
         money(shape.job_cost, answer.currency),
         money_interval(shape.job_cost_low, shape.job_cost_high, answer.currency),
         limit_title(shape.limit),
-        NO_VALUE if shape.keeps_probability is None else probability(shape.keeps_probability),
+        *((probability(shape.keeps_probability or 0.0),) if answer.states_kept_share else ()),
         shape.origin,
     )

@@ -39,6 +39,7 @@ from assay.questions.recommendation.sentences import (
     front_title,
     headline,
     interval_title,
+    intervals_text,
     lead,
     sentences,
     shares_of,
@@ -186,6 +187,7 @@ def _values(context: Context, form: Mapping[str, Sequence[str]]) -> dict[str, An
         search_request = search.request
     recommendation = search.answer if search is not None else None
     return {
+        "intervals": intervals_text("the learned runs"),
         "asked": search_request,
         "rows": (rows := max(ROWS_MIN, len(search_request.workloads) + 1)),
         "works": [WorkFields(*text.split(":", 3)) for text in search_request.workloads]
@@ -234,11 +236,11 @@ def _answer_values(recommendation: Recommendation) -> dict[str, Any]:
     )
     return {
         "summary": summary(recommendation),
-        "lead": list(lead(recommendation)),
+        "lead": [line for line in lead(recommendation) if line != far],
         "clusters": clusters_table(recommendation),
         "from_shipped_profile": recommendation.profile_origin is ProfileOrigin.SHIPPED
         and not recommendation.time_model,
-        "headline": [line for line in headline(recommendation) if line != far],
+        "headline": list(headline(recommendation)),
         "extrapolated": replace(bar, text=far) if far else bar,
         "front_title": front_title,
         "interval_title": interval_title,

@@ -23,6 +23,7 @@ from assay.interfaces.web.state.search_state import key_of
 from assay.interfaces.web.state.uploaded_logs import FILE_BYTES_MAX
 from assay.questions.recommendation import size_sentences
 from assay.questions.recommendation.catalogues import UploadedLogRequest, stored_catalogues
+from assay.questions.recommendation.sentences import interval_header, intervals_name, intervals_text
 from assay.questions.recommendation.size import Shape, SizeAnswer
 
 router = APIRouter(include_in_schema=False, default_response_class=HTMLResponse, dependencies=READERS)
@@ -152,6 +153,7 @@ def _values(context: Context, form: Mapping[str, Sequence[str]]) -> dict[str, An
         log_request = search.request
     answer = search.answer if search is not None else None
     return {
+        "intervals": intervals_text("the log"),
         "asked": log_request,
         "catalogues": list(stored_catalogues(context.cluster_folders)),
         "bytes_max": FILE_BYTES_MAX,
@@ -176,6 +178,8 @@ def _answer_values(answer: SizeAnswer) -> dict[str, Any]:
         "shapes_text": list(size_sentences.shapes_sentences(answer)),
         "job_text": [*size_sentences.job_sentences(answer), *size_sentences.memory_sentences(answer)],
         "assumptions": list(size_sentences.assumption_sentences(answer)),
+        "interval": interval_header(extrapolated=answer.extrapolated),
+        "interval_name": intervals_name(extrapolated=answer.extrapolated),
         "missing": list(size_sentences.missing_sentences(answer)),
         "cost_chart": cost_effectiveness_chart(points, layouts, answer.currency, of=axes) if points else None,
     }
