@@ -101,7 +101,8 @@ def test_a_lab_states_sizes_at_full_scale_and_that_its_seconds_are_no_forecast(m
     assert "in the lab, 1/" in size
     assert f"With {data_text(400e6 * answer['lab_scale'], answer['lab_scale'])} of data, TeraSort " in twice
     more = command_result(*asked, "--set", "workers.count=4").output
-    assert "the seconds are those of the lab. The workers of a lab share the cores of one machine: 2 for" in more
+    assert "the seconds are those of the lab. The prediction assumes " in more
+    assert "cores in the lab's machine instead of 2, in proportion to the cores of all workers" in more
     assert "the seconds are those of the lab. For times on hosts" in twice
     assert "those of the lab" not in plain
 

@@ -11,14 +11,20 @@ from assay.analysis.run_profile.limits.loads import DISKS, Resource
 from assay.analysis.run_profile.limits.run_limits import Limits, LimitTime
 from assay.analysis.run_profile.tables.limits_tables import limit_sentence
 from assay.questions.runs.limits import limits_of_run
-from assay.questions.runs.workload_limits import WorkloadLimit, limits_sentence, listed_limits, workload_limits
+from assay.questions.runs.workload_limits import (
+    WorkloadLimit,
+    limit_text,
+    limits_sentence,
+    listed_limits,
+    workload_limits,
+)
 from assay.store import Repository
 from builders import make_run
 from detail_support import hybrid_run, hybrid_tasks, hybrid_trace
 
 
-def row(storage: str, workload: str, limit: Resource, runs_with_limit: int = 3) -> WorkloadLimit:
-    return WorkloadLimit(storage, workload, limit, 0.5, 3, runs_with_limit)
+def row(storage: str, workload: str, limit: Resource, runs_with_limit: int = 3, clear: int = 2) -> WorkloadLimit:
+    return WorkloadLimit(storage, workload, limit, 0.5, 3, runs_with_limit, clear)
 
 
 @pytest.mark.parametrize(
@@ -43,6 +49,7 @@ def row(storage: str, workload: str, limit: Resource, runs_with_limit: int = 3) 
             [row("hard disks", "terasort", Resource.DISK), row("hard disks", "sort", Resource.DISK, 2)],
             "On hard disks, the disks limit TeraSort (50 % of the run time). No clear limit: Sort on hard disks.",
         ),
+        ([row("SSDs", "sort", Resource.CPU, clear=1)], "No clear limit: Sort on SSDs."),
     ],
 )
 def test_the_sentence_names_the_limit_on_each_kind_of_storage(rows: list[WorkloadLimit], text: str) -> None:
@@ -87,3 +94,21 @@ def test_a_limit_is_not_clear_where_another_one_held_for_almost_as_long(second_s
     )
     limits = Limits("0", "measured", 125.0, 1.0, ("w1",), Resource.FIXED, times, (), (), ())
     assert limit_sentence(limits) == text
+    assert (limits.rival is None) == (not text.startswith("No clear"))
+
+
+def test_all_kinds_of_disks_are_one_limit_of_a_run() -> None:
+    times = (
+        LimitTime("map", Resource.DISK_HDFS, 20.0),
+        LimitTime("map", Resource.CPU, 25.0),
+        LimitTime("reduce", Resource.DISK_INTERMEDIATE, 19.0),
+    )
+    limits = Limits("0", "measured", 64.0, 1.0, ("w1",), Resource.DISK_HDFS, times, (), (), ())
+    assert limit_sentence(limits) == "Disks limited 39.0 of 64.0 s."
+
+
+def test_a_workload_without_a_clear_limit_names_its_two_longest_limits() -> None:
+    unclear = replace(row("SSDs", "sort", Resource.CPU, clear=1), second=Resource.FIXED, second_share=0.45)
+    assert unclear.line == "Sort on SSDs: no clear limit (CPU 50 %, fixed costs 45 % of the run time), 3 runs"
+    assert limit_text(unclear) == "no clear limit"
+    assert row("SSDs", "sort", Resource.CPU).line == "Sort on SSDs: CPU, 50 % of the run time, 3 runs"

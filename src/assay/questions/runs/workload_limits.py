@@ -8,8 +8,8 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
 from assay.analysis.comparison.factors.device_classes import DEVICE_CLASS, with_device_class
-from assay.analysis.run_profile.limits.loads import DISKS, Resource
-from assay.analysis.run_profile.limits.run_limits import Limits, limits_of
+from assay.analysis.run_profile.limits.loads import Resource
+from assay.analysis.run_profile.limits.run_limits import Limits, disks_as_one, limits_of
 from assay.analysis.run_profile.tables.limits_tables import LIMIT_TITLES, limit_sentence
 from assay.analysis.statistics import RunTable
 from assay.foundation.units import format_percent
@@ -55,18 +55,30 @@ class WorkloadLimit:
     """Share of the run time."""
     runs: int
     runs_with_limit: int
-    """Number of the runs that ``limit`` limited for the longest time. If it is not all, there is no clear limit."""
+    """Number of the runs that ``limit`` limited for the longest time."""
+    runs_with_clear_limit: int
+    """Number of these runs in which no other limit held for almost as long."""
+    second: Resource | None = None
+    """The limit with the second longest time; None if there is only one."""
+    second_share: float = 0.0
+    """Share of the run time of ``second``."""
     in_lab: bool = False
     """Whether the runs are of a lab, whose workers share the CPU of one machine."""
 
     @property
+    def is_clear(self) -> bool:
+        """Whether ``limit`` is the limit of every run, and clear in most of them."""
+        return self.runs_with_limit == self.runs and 2 * self.runs_with_clear_limit > self.runs
+
+    @property
     def line(self) -> str:
-        """The limit with its share of the time and its runs, in one line."""
-        where = f" on {self.storage}" if self.storage else ""
-        text = f"{workload_title(self.workload)}{where}: {LIMIT_TITLES[self.limit]}, {_share_of_time(self)}"
-        text += f" of {plural(self.runs, 'run')}"
-        others = self.runs - self.runs_with_limit
-        return f"{text}; another limit for longer in {others} of them" if others else text
+        """The limit with its share of the time and its runs, or the two longest limits if none is clear."""
+        limits = f"{LIMIT_TITLES[self.limit]}, {_share_of_time(self)}"
+        if not self.is_clear:
+            first = f"{LIMIT_TITLES[self.limit]} {format_percent(self.time_share)}"
+            second = "" if self.second is None else f", {LIMIT_TITLES[self.second]} {format_percent(self.second_share)}"
+            limits = f"no clear limit ({first}{second} of the run time)"
+        return f"{_with_storage(self)}: {limits}, {plural(self.runs, 'run')}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,8 +106,8 @@ class WorkloadLimits:
         )
         newest = f"the newest {self.runs} of " if self.runs < self.traced else ""
         return (
-            f"A limit is clear if it was the limit for the longest time in every run.{lab} From the traces of "
-            f"{newest}{plural(self.traced, 'run')}."
+            "A limit is clear if it held for the longest time in every run, and no other limit held for 80 % of its "
+            f"time in most runs.{lab} From the traces of {newest}{plural(self.traced, 'run')}."
         )
 
     @property
@@ -114,17 +126,17 @@ class _LimitTimes:
     duration_s: float = 0.0
     mains: list[Resource] = field(default_factory=list)
     """The limit of each run."""
+    clear: list[Resource] = field(default_factory=list)
+    """The limit of each run with a clear limit."""
 
     def add(self, limits: Limits) -> None:
-        for entry in limits.times:
-            limit = _disks_as_one(entry.limit)
-            self.by_limit[limit] = self.by_limit.get(limit, 0.0) + entry.time_s
+        for limit, time_s in limits.totals_s.items():
+            self.by_limit[limit] = self.by_limit.get(limit, 0.0) + time_s
         self.duration_s += limits.duration_s
-        self.mains.append(_disks_as_one(limits.main))
-
-
-def _disks_as_one(limit: Resource) -> Resource:
-    return Resource.DISK if limit in DISKS else limit
+        main = disks_as_one(limits.main)
+        self.mains.append(main)
+        if limits.rival is None:
+            self.clear.append(main)
 
 
 def workload_limits(repository: Repository, table: RunTable) -> WorkloadLimits:
@@ -160,7 +172,8 @@ def _limit_of(repository: Repository, runs: Sequence[Run], storage: str) -> Work
             times.add(limits)
     if not times.mains:
         return None
-    limit, time_s = max(times.by_limit.items(), key=lambda entry: entry[1])
+    (limit, time_s), *others = sorted(times.by_limit.items(), key=lambda entry: -entry[1])
+    second, second_s = others[0] if others else (None, 0.0)
     return WorkloadLimit(
         storage=storage,
         workload=runs[0].workload,
@@ -168,6 +181,9 @@ def _limit_of(repository: Repository, runs: Sequence[Run], storage: str) -> Work
         time_share=time_s / times.duration_s,
         runs=len(times.mains),
         runs_with_limit=times.mains.count(limit),
+        runs_with_clear_limit=times.clear.count(limit),
+        second=second,
+        second_share=second_s / times.duration_s,
         in_lab=any(run.lab_scale is not None for run in runs),
     )
 
@@ -176,7 +192,7 @@ def limit_text(limit: WorkloadLimit | None) -> str:
     """Return the measured limit of a configuration: ``CPU, 43 % of the run time``, ``no clear limit``, or a dash."""
     if limit is None:
         return NO_VALUE
-    if limit.runs_with_limit < limit.runs:
+    if not limit.is_clear:
         return "no clear limit"
     return f"{LIMIT_TITLES[limit.limit]}, {format_percent(limit.time_share)} of the run time"
 
@@ -208,8 +224,8 @@ def limits_sentence(rows: Sequence[WorkloadLimit]) -> str:
 
     ``On hard disks, the disks limit TeraSort (47 % of the run time). No clear limit: TestDFSIO read on SSDs.``
     """
-    clear = [row for row in rows if row.runs_with_limit == row.runs]
-    others = [row for row in rows if row.runs_with_limit < row.runs]
+    clear = [row for row in rows if row.is_clear]
+    others = [row for row in rows if not row.is_clear]
     sentences = []
     for storage in dict.fromkeys(row.storage for row in clear):
         workloads = [row for row in clear if row.storage == storage]

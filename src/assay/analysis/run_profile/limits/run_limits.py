@@ -13,7 +13,7 @@ import numpy as np
 
 from assay.analysis.run_profile.devices import as_observed
 from assay.analysis.run_profile.limits.bounds import BOUND_ERROR_RATE, Bound, bounds_of
-from assay.analysis.run_profile.limits.loads import Loads, Resource, loads_of, overlap_s
+from assay.analysis.run_profile.limits.loads import DISKS, Loads, Resource, loads_of, overlap_s
 from assay.analysis.run_profile.phases import rank, task_phases
 from assay.analysis.statistics import Floats
 from assay.foundation.units import format_percent
@@ -21,6 +21,9 @@ from assay.model import Run, TaskAttempt, Trace
 
 BUSY_SHARE = 0.5
 """Minimum busy share of a resource that counts as the limit of a second."""
+
+_CLOSE_SHARE = 0.8
+"""From this share of the longest time on, the second limit leaves open which one is the limit."""
 
 LIMIT_ERROR_RATE = (
     "In 7 % of 397 simulated runs limited by disks, network or CPU, another resource mattered twice as much."
@@ -68,7 +71,7 @@ class Limits:
     step_s: float
     workers: tuple[str, ...]
     main: Resource
-    """The limit for the longest time."""
+    """The limit for the longest time; all kinds of disks are one limit, of which this is the kind with most time."""
     times: tuple[LimitTime, ...]
     bounds: tuple[Bound, ...]
     moments: tuple[LimitMoment, ...]
@@ -78,6 +81,28 @@ class Limits:
     def total_s(self, limit: Resource) -> float:
         """Return the time for which ``limit`` was the limit, over all phases."""
         return sum(entry.time_s for entry in self.times if entry.limit is limit)
+
+    @property
+    def totals_s(self) -> dict[Resource, float]:
+        """The time of each limit over all phases, the longest first; all kinds of disks are one limit."""
+        totals: dict[Resource, float] = {}
+        for entry in self.times:
+            limit = disks_as_one(entry.limit)
+            totals[limit] = totals.get(limit, 0.0) + entry.time_s
+        return dict(sorted(totals.items(), key=lambda item: -item[1]))
+
+    @property
+    def rival(self) -> Resource | None:
+        """The second limit if it held for almost as long as the first; None if the first is clear."""
+        totals = list(self.totals_s.items())
+        if len(totals) < 2 or totals[1][1] < _CLOSE_SHARE * totals[0][1]:
+            return None
+        return totals[1][0]
+
+
+def disks_as_one(limit: Resource) -> Resource:
+    """Return the disks for each kind of disks; other limits are returned unchanged."""
+    return Resource.DISK if limit in DISKS else limit
 
 
 def limit_spans(limits: Limits) -> tuple[LimitSpan, ...]:
@@ -112,14 +137,15 @@ def limits_of(run: Run, tasks: Sequence[TaskAttempt], trace: Trace) -> Limits | 
     ordered = sorted(times.items(), key=lambda item: (rank(item[0][0]), -item[1]))
     by_limit: dict[Resource, float] = {}
     for (_, limit), time_s in ordered:
-        by_limit[limit] = by_limit.get(limit, 0.0) + time_s
+        for name in {limit, disks_as_one(limit)}:
+            by_limit[name] = by_limit.get(name, 0.0) + time_s
     return Limits(
         run_id=run.run_id,
         origin=str(run.origin),
         duration_s=run.duration_s,
         step_s=float(loads.steps_s[0]),
         workers=loads.workers,
-        main=max(by_limit, key=lambda limit: by_limit[limit]),
+        main=max((limit for _, limit in times), key=lambda limit: (by_limit[disks_as_one(limit)], by_limit[limit])),
         times=tuple(LimitTime(phase, limit, time_s) for (phase, limit), time_s in ordered),
         bounds=bounds_of(run, tasks, loads),
         moments=moments,

@@ -1,8 +1,8 @@
 """Lay out the limits of a run as tables of text for the terminal, the page and the report. Nothing is computed."""
 
 from assay.analysis.run_profile.limits.bounds import RESOURCES_OF_BOUND
-from assay.analysis.run_profile.limits.loads import Resource
-from assay.analysis.run_profile.limits.run_limits import Limits
+from assay.analysis.run_profile.limits.loads import DISKS, Resource
+from assay.analysis.run_profile.limits.run_limits import Limits, disks_as_one
 from assay.text import TextTable, capitalised, share, tenths
 
 LIMIT_TITLES = {
@@ -19,9 +19,7 @@ LIMIT_TITLES = {
     Resource.NONE: "no bottleneck found",
 }
 _BOUND_TITLES = {"disks": "disks cost no time", "network": "the network cost no time", "cpu": "the CPUs cost no time"}
-
-_CLOSE_SHARE = 0.8
-"""From this share of the longest time on, the second limit leaves open which one is the limit."""
+_BUSY_TITLES = {"disks": "disks were", "network": "the network was", "cpu": "the CPUs were"}
 
 
 def limit_title(limit: str) -> str:
@@ -71,36 +69,32 @@ def limit_sentence(limits: Limits) -> str:
     Where another limit held for almost as long, the limit is not clear:
     ``No clear limit: fixed costs limited 3.9 of 12.5 s, CPU 3.5 s.``
     """
-    times = f"{tenths(limits.total_s(limits.main))} of {tenths(limits.duration_s)} s"
+    totals_s = limits.totals_s
+    times = f"{tenths(totals_s[disks_as_one(limits.main)])} of {tenths(limits.duration_s)} s"
     if limits.main is Resource.NONE:
         text = f"no bottleneck was found in {times}"
     elif limits.main is Resource.NO_TASK:
         text = f"workers were idle in {times}"
     else:
-        text = f"{LIMIT_TITLES[limits.main]} limited {times}"
-    others = {entry.limit for entry in limits.times} - {limits.main}
-    second = max(others, key=limits.total_s, default=None)
-    if second is None or limits.total_s(second) < _CLOSE_SHARE * limits.total_s(limits.main):
+        kinds = {entry.limit for entry in limits.times if entry.limit in DISKS}
+        title = LIMIT_TITLES[limits.main if limits.main not in kinds or len(kinds) == 1 else Resource.DISK]
+        text = f"{title} limited {times}"
+    rival = limits.rival
+    if rival is None:
         return f"{capitalised(text)}."
-    return f"No clear limit: {text}, {LIMIT_TITLES[second]} {tenths(limits.total_s(second))} s."
+    return f"No clear limit: {text}, {LIMIT_TITLES[rival]} {tenths(totals_s[rival])} s."
 
 
 def limit_answer(limits: Limits) -> str:
     """Return the limit with the longest time, and how much faster the run could be at most without this resource.
 
-    The sentence says why the two differ: a resource is also busy while something else is the limit.
+    The minimum time leaves out every moment in which the resource was busy, also where something else was the limit.
     """
     freed = next((name for name, resources in RESOURCES_OF_BOUND.items() if limits.main in resources), "")
     bound = next((entry for entry in limits.bounds if entry.freed == freed), None)
     if bound is None:
         return limit_sentence(limits)
-    busy_s = limits.duration_s - bound.least_s
-    also = (
-        f" The difference of {tenths(busy_s)} s includes moments in which something else was the limit."
-        if busy_s > limits.total_s(limits.main)
-        else ""
-    )
     return (
-        f"{limit_sentence(limits)} If {_BOUND_TITLES[freed]}, the run would take at least {tenths(bound.least_s)} s, "
-        f"so it would be at most {bound.gain_max:.2f}× as fast.{also}"
+        f"{limit_sentence(limits)} If {_BOUND_TITLES[freed]}, the run would be at most {bound.gain_max:.2f}× as fast: "
+        f"{tenths(bound.least_s)} s, without any moment in which {_BUSY_TITLES[freed]} busy."
     )

@@ -253,11 +253,11 @@ def caveat_of(answers: Sequence[WhatIf]) -> str:
 
 
 def _cpu_text(cores: LabCores) -> str:
-    """Return how many cores of the lab's machine stand for how many cores of the described workers."""
+    """Return that the prediction changes the cores of the lab's machine in proportion to those of the workers."""
     return (
-        f"The workers of a lab share the cores of one machine: {cores.measured:.2g} for the {cores.described_measured} "
-        f"cores of all described workers as measured, {cores.changed:.2g} for {cores.described_changed} with the "
-        "changes."
+        f"The prediction assumes {cores.changed:.2g} cores in the lab's machine instead of {cores.measured:.2g}, in "
+        f"proportion to the cores of all workers ({cores.described_changed} instead of {cores.described_measured}): "
+        "each core of a worker has as much CPU as measured."
     )
 
 
