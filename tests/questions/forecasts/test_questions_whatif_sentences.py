@@ -128,7 +128,7 @@ def test_a_lab_predicts_speedups_and_the_answer_says_how_to_get_times_of_hosts()
     assert caveat_of([in_lab]) == f"{lab} {hosts}"
     more = replace(in_lab, lab_cores=LabCores(2.0, 8.0, 18, 72))
     cores = (
-        "The prediction assumes 8 cores in the lab's machine instead of 2, in proportion to the cores of all workers "
+        "The prediction assumes 8 cores in the lab machine instead of 2, in proportion to the cores of all workers "
         "(72 instead of 18): each core of a worker has as much CPU as measured."
     )
     assert caveat_of([more]) == f"{lab} {cores} {hosts}"

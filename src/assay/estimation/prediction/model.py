@@ -145,14 +145,15 @@ class TrainingData:
         valid_runs = table.subset(usable(table))
         if len(valid_runs) < RUNS_MIN:
             raise SpecificationError(
-                f"{len(valid_runs)} valid runs are too few to learn from",
-                hint=f"at least {RUNS_MIN} are needed; `assay runs` lists the measured times",
+                f"{len(valid_runs)} valid runs are too few to learn from, at least {RUNS_MIN} are needed",
+                hint="`assay runs` lists the measured times",
             )
         groups = groups_by(valid_runs, distinguishing_factors(valid_runs))
         if groups.count < CONFIGURATIONS_MIN:
             raise SpecificationError(
-                f"{len(valid_runs)} valid runs have only {groups.count} configurations, too few to learn from",
-                hint=f"at least {CONFIGURATIONS_MIN} are needed: repetitions show variance, but no effects",
+                f"{len(valid_runs)} valid runs have only {groups.count} configurations, too few to learn from, "
+                f"at least {CONFIGURATIONS_MIN} are needed",
+                hint="repetitions show variance, but no effects",
             )
         logs = np.log(valid_runs.values["duration_s"])
         if float(np.ptp(logs)) == 0.0:

@@ -80,11 +80,16 @@ class Prediction:
 
 def can_learn(table: RunTable) -> bool:
     """Return whether a table has enough valid runs and configurations to predict times from."""
+    return not why_not_learnable(table)
+
+
+def why_not_learnable(table: RunTable) -> str:
+    """Return why no time can be predicted from the runs of a table; empty if one can."""
     try:
         TrainingData.of(table)
-    except SpecificationError:
-        return False
-    return True
+    except SpecificationError as error:
+        return error.message
+    return ""
 
 
 def predict_configuration(

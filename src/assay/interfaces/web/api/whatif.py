@@ -15,6 +15,7 @@ from assay.foundation.errors import SpecificationError
 from assay.interfaces.web.api.plan import cluster_files
 from assay.interfaces.web.state.context import PROBLEMS, READERS, Context, ContextOf, Where
 from assay.questions.forecasts.measured import fitting_clusters, measured_runs
+from assay.questions.forecasts.whatif.simulation_obstacle import SimulationObstacle, simulation_obstacle
 from assay.questions.forecasts.whatif.whatif import Anchors, WhatIfQuestion, anchors_of, answer_of
 from assay.questions.forecasts.whatif.whatif_answer import WhatIfAnswer
 from assay.questions.forecasts.whatif.whatif_costs import parse_prices, stated_prices
@@ -62,6 +63,17 @@ def cached_clusters(context: Context) -> tuple[str, ...]:
         return fitting_clusters(repository, measured_runs(repository, table), texts) if len(table) else ()
 
     return context.store.answer(("fitting clusters",), fitting)
+
+
+def cached_obstacle(context: Context, changes: Sequence[Change] = ()) -> SimulationObstacle | None:
+    """Return why the measured runs, which have no cluster file, can't be simulated; None without runs. Cached."""
+    repository = context.store.repository
+
+    def obstacle(table: RunTable) -> SimulationObstacle | None:
+        runs = measured_runs(repository, table) if len(table) else []
+        return simulation_obstacle(repository, table, runs, changes) if runs else None
+
+    return context.store.answer(("simulation obstacle", tuple(changes)), obstacle)
 
 
 def _cluster_text(context: Context, name: str) -> str:

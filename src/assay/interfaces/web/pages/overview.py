@@ -86,6 +86,7 @@ def overview(request: Request, context: ContextOf, where: Texts = []) -> Respons
     started = api_plan.list_started(context)
     starting = [campaign for campaign in started if campaign.running and campaign.pid not in known]
     broken = [campaign for campaign in started[-1:] if campaign.exit_status]
+    simulable = bool(len(table) and api_whatif.get_configurations(context))
     return page_of(
         request,
         "overview",
@@ -102,7 +103,9 @@ def overview(request: Request, context: ContextOf, where: Texts = []) -> Respons
         where=where,
         starting=starting,
         broken=broken,
-        simulable=bool(len(table) and api_whatif.get_configurations(context)),
+        simulable=simulable,
+        obstacle=None if simulable else api_whatif.cached_obstacle(context),
+        clusters=() if simulable else api_whatif.cached_clusters(context),
         budget=(budget := pages_recommend.default_request(context)),
         mix=parse_mix(budget.workloads),
         limits=api_runs.get_workload_limits(context, where) if len(table) else None,

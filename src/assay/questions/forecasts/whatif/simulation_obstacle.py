@@ -4,26 +4,27 @@ In: a repository, its runs, and the changes of the question. Out: :class:`Simula
 """
 
 import shlex
-from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
-from urllib.parse import urlencode
 
 from assay.analysis.statistics import RunTable
 from assay.execution.planning.plan_files.changed_plan import Change
 from assay.foundation.installation import installation
 from assay.model import NETWORK_FACTOR, WORKERS_FACTOR, Run
 from assay.questions.clusters.common_levels import common_levels
+from assay.questions.decisions.buyer import NETWORK, NODES
 from assay.questions.decisions.sentences.option_words import change_text, option_text
 from assay.questions.forecasts.measured import fitting_examples, from_here
-from assay.questions.forecasts.prediction import can_learn
+from assay.questions.forecasts.prediction import why_not_learnable
 from assay.store import Repository
 from assay.text import capitalised, joined
 
 _FACTORS = {"nic": NETWORK_FACTOR, "workers.count": WORKERS_FACTOR}
 """The factor of a change of another name."""
-_USUAL = (("nic", "network", ""), ("workers.count", "number of workers", ""))
-"""Changes that are described without a question: name, in words, and no value."""
+_USUAL = (("nic", "network"), ("workers.count", "number of workers"))
+"""Changes that are described without a question: name, and in words."""
+_QUESTIONS = {NETWORK_FACTOR: NETWORK, WORKERS_FACTOR: NODES}
+"""The question of ``assay decide`` that compares the levels of a factor."""
 _EXAMPLE_FILES = ("catalogue", "prices")
 
 
@@ -38,44 +39,63 @@ class SimulationObstacle:
     measured: tuple[str, ...]
     """For each change, the measured levels of its factor in words, or that the runs have no such factor. Without
     changes, the same of the network and the number of workers."""
-    conditions: tuple[str, ...]
-    """Conditions of a prediction from these runs: a workload, and measured levels. Empty with too few runs."""
+    compared: tuple[str, ...]
+    """Questions of ``assay decide`` that compare measured levels of the changed factors."""
+    unpredictable: str
+    """Why no time can be predicted from these runs; empty if one can."""
+    folder: str
+    """Folder of the repository whose cluster files the page What if lists."""
 
     @property
     def sentence(self) -> str:
         """Why these runs can't be simulated."""
         return f"these runs can't be simulated: they lack {joined(self.missing)}"
 
+    @property
+    def remedy(self) -> str:
+        """What to add where, so that these runs can be simulated."""
+        if len(self.missing) > 1:
+            return "Runs that assay measures have both. The size of the data can't be added to stored runs."
+        if self.clusters:
+            return (
+                f"The file {self.clusters[0]} has the scale, disks and network of these runs. Copy it to "
+                f"{self.folder}, and the page What if lists it."
+            )
+        return (
+            f"Describe the cluster of these runs in a cluster file. Copy it to {self.folder}, and the page What if "
+            "lists it if it fits the runs."
+        )
+
 
 def simulation_obstacle(
     repository: Repository, table: RunTable, runs: Sequence[Run], changes: Sequence[Change]
 ) -> SimulationObstacle:
     """Return why ``runs``, which have no cluster file, can't be simulated."""
-    subjects = [(name, change_text(name, value), value) for name, value in changes]
+    subjects = [(name, change_text(name, value)) for name, value in changes]
     missing = ["a cluster file with their nodes and disks"]
     if not any(run.data_bytes for run in runs):
         missing.append("the size of their data")
     clusters = fitting_examples(repository, runs)
-    measured, levels = [], {}
-    for name, subject, value in subjects or _USUAL:
+    measured, compared = [], []
+    for name, subject in subjects or _USUAL:
         factor = _FACTORS.get(name, name)
-        if recorded := _levels_of(table, factor):
-            levels[factor] = value if value in recorded else recorded[-1]
+        recorded = _levels_of(table, factor)
+        if len(recorded) > 1 and factor in _QUESTIONS:
+            compared.append(_QUESTIONS[factor])
         known = recorded or common_levels(repository, table, factor)[0]
         texts = joined([option_text(factor, level) for level in known])
         if len(known) > 1:
             measured.append(f"{capitalised(subject)}: the measured levels are {texts}.")
         else:
             measured.append(f"{capitalised(subject)}: {f'the runs have {texts}' if known else 'no run records it'}.")
-    return SimulationObstacle(tuple(missing), clusters, tuple(measured), _conditions(table, runs, levels))
-
-
-def _conditions(table: RunTable, runs: Sequence[Run], levels: Mapping[str, str]) -> tuple[str, ...]:
-    """Return the workload of most runs, with measured levels of the changed factors."""
-    if not can_learn(table):
-        return ()
-    workload = Counter(run.workload for run in runs).most_common(1)[0][0]
-    return (f"workload={workload}", *(f"{name}={level}" for name, level in levels.items()))
+    return SimulationObstacle(
+        missing=tuple(missing),
+        clusters=clusters,
+        measured=tuple(measured),
+        compared=tuple(compared),
+        unpredictable=why_not_learnable(table),
+        folder=str(repository.folders.clusters),
+    )
 
 
 def _levels_of(table: RunTable, factor: str) -> list[str]:
@@ -95,20 +115,13 @@ class NearAnswer:
 
 def near_answers(repository: Repository, why: SimulationObstacle) -> tuple[NearAnswer, ...]:
     """Return the commands that answer as far as possible, as they can be run."""
-    answers = []
-    if why.conditions:
-        root = str(repository.root)
-        where = "" if root == "repository" else f" --repository {shlex.quote(root)}"
-        conditions = shlex.quote(",".join(why.conditions))
-        query = urlencode([("where", condition) for condition in why.conditions])
-        answers.append(
-            NearAnswer(
-                f"assay predict{where} --where {conditions}",
-                "predicts measured levels from these runs",
-                f"/predict?{query}",
-            )
-        )
-    if len(why.missing) == 1:
+    root = str(repository.root)
+    where = "" if root == "repository" else f" --repository {shlex.quote(root)}"
+    answers = [NearAnswer(f"assay decide {name}{where}", "compares the measured levels") for name in why.compared]
+    if why.clusters:
+        command = f"assay whatif{where} --cluster {shlex.quote(why.clusters[0])}"
+        answers.insert(0, NearAnswer(command, "simulates these runs: the file has their scale, disks and network"))
+    elif len(why.missing) == 1:
         answers.append(
             NearAnswer(
                 "assay whatif --cluster FILE",

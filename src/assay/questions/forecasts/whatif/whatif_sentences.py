@@ -255,7 +255,7 @@ def caveat_of(answers: Sequence[WhatIf]) -> str:
 def _cpu_text(cores: LabCores) -> str:
     """Return that the prediction changes the cores of the lab's machine in proportion to those of the workers."""
     return (
-        f"The prediction assumes {cores.changed:.2g} cores in the lab's machine instead of {cores.measured:.2g}, in "
+        f"The prediction assumes {cores.changed:.2g} cores in the lab machine instead of {cores.measured:.2g}, in "
         f"proportion to the cores of all workers ({cores.described_changed} instead of {cores.described_measured}): "
         "each core of a worker has as much CPU as measured."
     )

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import re
+import shutil
 import time
 from collections.abc import Iterator
 from dataclasses import replace
@@ -240,6 +241,28 @@ def test_the_heading_is_the_answer_and_the_details_are_of_the_largest_difference
     assert f"<b>{largest['simulated_s']:.1f} s</b>" in page.partition('id="tiles"')[2].partition("</ul>")[0]
 
 
+def test_the_first_page_and_what_if_say_which_cluster_file_to_copy_where(tmp_path: Path) -> None:
+    root, some = tmp_path / "r", tmp_path / "some.csv"
+    lines = (EXAMPLES / "bsc-2015" / "measured" / "runs.csv").read_text().splitlines(keepends=True)
+    some.write_text("".join(lines[:17]))
+    assert CliRunner().invoke(assay, ["import", str(some), "--repository", str(root)]).exit_code == 0
+    with client_of(root) as client:
+        first, whatif = client.get("/").text, client.get("/whatif").text
+    for page in (first, whatif):
+        assert "hese runs can&#39;t be simulated: they lack a cluster file with their nodes and disks" in page
+        assert "bsc-2015/lab-cluster.yaml has the scale, disks and network of these runs." in page
+        [folder] = re.findall(r"Copy it to (\S+), and the page What if lists it", page)
+    assert "no example fits" not in whatif
+    assert re.search(r"assay whatif \S* ?--repository \S+ --cluster \S+bsc-2015/lab-cluster.yaml", whatif)
+    assert "No prediction: 16 valid runs are too few to learn from, at least 20 are needed." in first
+    assert "predict from these runs" not in first
+    Path(folder).mkdir()
+    shutil.copy(EXAMPLES / "bsc-2015" / "lab-cluster.yaml", folder)
+    with client_of(root) as client:
+        assert '<a href="/whatif">Choose their cluster file</a>: lab-cluster.yaml.' in client.get("/").text
+        assert "<option>lab-cluster.yaml</option>" in client.get("/whatif").text
+
+
 @needs_simulator
 def test_controls_are_named_in_words(client: TestClient, run_id: str) -> None:
     page = client.get("/whatif", params={"run": run_id}).text
@@ -259,6 +282,8 @@ def test_runs_without_a_plan_answer_each_change_by_itself(tmp_path: Path) -> Non
     assert "25 Gbit/s per node: the measured levels are Ethernet and InfiniBand." in text
     assert "12 workers: the runs have 3 workers." in text
     assert "assay discover --help" in text
+    assert "assay decide network" in text
+    assert "assay predict" not in text, "one predicted time compares nothing"
     assert "assay recommend --catalogue" in text
     unasked = client_of(tmp_path / "r").get("/whatif").text
     assert "Network: the measured levels are Ethernet and InfiniBand." in unasked

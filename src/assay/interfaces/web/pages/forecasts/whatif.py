@@ -27,10 +27,9 @@ from assay.model import PriceBook
 from assay.questions.costs.changed_prices import prices_in
 from assay.questions.decisions.buyer import NETWORK, NODES
 from assay.questions.decisions.sentences.question_sentences import QuestionView, view_of
-from assay.questions.forecasts.measured import measured_runs
 from assay.questions.forecasts.prediction import can_learn
 from assay.questions.forecasts.whatif.example_prices import example_prices_sentence
-from assay.questions.forecasts.whatif.simulation_obstacle import near_answers, simulation_obstacle
+from assay.questions.forecasts.whatif.simulation_obstacle import near_answers
 from assay.questions.forecasts.whatif.whatif import Anchor
 from assay.questions.forecasts.whatif.whatif_page import Control, controls_of
 from assay.questions.forecasts.whatif.whatif_sentences import cost_lines_table, effects_table
@@ -165,18 +164,16 @@ def _values(context: Context, pairs: Sequence[tuple[str, str]]) -> dict[str, Any
 
 def _not_simulated(context: Context, page_state: _Asked) -> dict[str, Any]:
     """Return why no run can be simulated, the cluster files that fit, and what the runs show instead."""
-    table, repository = context.store.table(), context.store.repository
-    runs = measured_runs(repository, table) if len(table) else []
-    if not runs:
-        return {}
     changes = [
         (name, f"{value}Gbit/s" if name == "nic" and _BARE.fullmatch(value) else value)
         for name, value in page_state.values.items()
     ]
-    obstacle = simulation_obstacle(repository, table, runs, changes)
+    obstacle = api_whatif.cached_obstacle(context, changes)
+    if obstacle is None:
+        return {}
     return {
         "obstacle": obstacle,
-        "near_answers": near_answers(repository, obstacle),
+        "near_answers": near_answers(context.store.repository, obstacle),
         "measured": _measured_effects(context),
         "clusters": api_whatif.cached_clusters(context),
     }
