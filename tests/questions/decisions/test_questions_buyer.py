@@ -24,7 +24,7 @@ from assay.questions.decisions.ask import decisions_of
 from assay.questions.decisions.buyer import BUYER_QUESTIONS, factors_to_decide
 from assay.questions.decisions.curve import curve_of
 from assay.questions.decisions.decide import decide
-from assay.questions.decisions.decision import DecisionRequest
+from assay.questions.decisions.decision import CaveatKind, DecisionRequest
 from assay.questions.decisions.sentences.cost_sentences import not_compared
 from assay.questions.decisions.sentences.decision_sentences import answer_of
 from assay.questions.decisions.sentences.question_sentences import (
@@ -81,6 +81,18 @@ def test_every_question_stays_in_the_list_with_what_is_missing(tmp_path: Path) -
     assert answer_sentence(by_name["containers"]) == "Not measured: no run records a number of containers."
     assert answer_sentence(by_name["cheapest"]) == "Not priced: no price book is loaded."
     assert all(next_step(answer) for answer in by_name.values() if not answer.decisions)
+
+
+def test_an_answer_on_networks_has_their_rates_where_a_cluster_file_states_them(tmp_path: Path) -> None:
+    """The example bsc-2015-lab describes the cluster of the first runs; nothing describes that of the others."""
+    described = runs_at("network", ("ETH", "IB"), cluster="bsc-2015-lab")
+    answer = answers(described, tmp_path / "described")["network"]
+    start = "InfiniBand (56 Gbit/s) is 1.20× as fast as Ethernet (1 Gbit/s)"
+    assert answer_sentence(answer).startswith(start)
+    assert CaveatKind.LINK_RATE not in [caveat.kind for caveat in answer.decisions[0].caveats]
+    other = answers(runs_at("network", ("ETH", "IB")), tmp_path / "other")["network"]
+    texts = [caveat.text for caveat in other.decisions[0].caveats if caveat.kind is CaveatKind.LINK_RATE]
+    assert texts == ["The runs do not record the rates of Ethernet and InfiniBand."]
 
 
 def test_the_next_step_counts_the_runs_and_their_duration(tmp_path: Path) -> None:

@@ -5,9 +5,11 @@ records only what its plan sets: the network, the workers and the containers of 
 of their campaign, or from the example that describes their cluster, and from the defaults of their engine.
 """
 
+from collections.abc import Sequence
+
 import numpy as np
 
-from assay.analysis.statistics import RunTable, first_rows, groups_by
+from assay.analysis.statistics import RunTable, first_rows, groups_by, has_level
 from assay.foundation.errors import AssayError
 from assay.model import CONTAINERS, NETWORK_FACTOR, WORKERS_FACTOR
 from assay.questions.clusters.cluster_facts import facts_by_hardware, recorded_workers
@@ -34,6 +36,17 @@ def common_levels(repository: Repository, valid: RunTable, factor: str) -> tuple
     if not levels and factor in (WORKERS_FACTOR, NETWORK_FACTOR, CONTAINERS):
         levels = _levels_of_files(repository, valid, factor)
     return tuple(sorted(levels)), sum(levels.values())
+
+
+def link_rates(repository: Repository, valid: RunTable, networks: Sequence[str]) -> dict[str, str]:
+    """Return the rate per node of each network, ``1 Gbit/s``, where all its runs have the same stated rate."""
+    rates: dict[str, str] = {}
+    for network in networks:
+        of_network = valid.subset(np.flatnonzero(has_level(valid, NETWORK_FACTOR, network)))
+        levels = _levels_of_files(repository, of_network, NETWORK_FACTOR)
+        if len(levels) == 1 and sum(levels.values()) == len(of_network):
+            rates[network] = next(iter(levels)).replace("Gbit", " Gbit")
+    return rates
 
 
 def _levels_of_files(repository: Repository, valid: RunTable, factor: str) -> dict[str, int]:

@@ -13,8 +13,9 @@ from assay.analysis.comparison.matched import session_spread
 from assay.analysis.outliers.anomaly_column import time_outliers
 from assay.analysis.statistics import ABSENT, RunTable, counts_by, has_level, usable
 from assay.analysis.statistics.sessions import SessionVariance
-from assay.model import LAYOUT_FACTOR, PriceBook
+from assay.model import LAYOUT_FACTOR, NETWORK_FACTOR, PriceBook
 from assay.questions.clusters.cluster_facts import facts_by_hardware, implausible_runs
+from assay.questions.clusters.common_levels import link_rates
 from assay.questions.decisions.buyer import CHEAPEST, STORAGE, factors_to_decide, question_named, varied
 from assay.questions.decisions.caveats import in_order, options_of_answer
 from assay.questions.decisions.corrections import OF_LAYOUTS, WITH_FILTER, with_corrections
@@ -26,7 +27,7 @@ from assay.questions.decisions.sentences.decision_sentences import headline, row
 from assay.questions.decisions.sentences.option_words import compared_option, option_verb
 from assay.questions.runs.runs import selected
 from assay.store import Repository
-from assay.text import joined, plural
+from assay.text import joined, meanings, plural
 
 
 def decisions_of(repository: Repository, table: RunTable, request: DecisionRequest) -> tuple[Decision, ...]:
@@ -63,12 +64,31 @@ def decisions_of(repository: Repository, table: RunTable, request: DecisionReque
         if request.where:
             unfiltered = _of_all_runs(repository, table, of_factor, spread)
             factor_decisions = tuple(with_corrections(item, unfiltered, WITH_FILTER) for item in factor_decisions)
+        if factor == NETWORK_FACTOR:
+            factor_decisions = tuple(_with_link_rates(repository, chosen, decision) for decision in factor_decisions)
         if factor == LAYOUT_FACTOR:
             factor_decisions = tuple(with_corrections(item, decisions, OF_LAYOUTS) for item in factor_decisions)
         decisions += factor_decisions
     if request.factor == CHEAPEST:
         decisions = [decision for decision in decisions if any(option.cost for option in decision.options)]
     return tuple(decisions)
+
+
+def _with_link_rates(repository: Repository, table: RunTable, decision: Decision) -> Decision:
+    """Return the decision with the rates of its networks, and with a caveat where a named network has no stated rate.
+
+    A network whose level is a rate, such as ``25Gbit/s``, needs none.
+    """
+    networks = [decision.baseline, *(option.option for option in decision.options if option.time)]
+    named = [network for network in networks if network in meanings([network])]
+    valid = table.subset(usable(table) & has_level(table, "origin", decision.origin))
+    rates = link_rates(repository, valid, named)
+    unknown = [compared_option(decision, network) for network in named if network not in rates]
+    decision = replace(decision, link_rates=rates)
+    if not unknown:
+        return decision
+    text = f"The runs do not record the {'rates' if len(unknown) > 1 else 'rate'} of {joined(unknown)}."
+    return replace(decision, caveats=in_order([*decision.caveats, Caveat(CaveatKind.LINK_RATE, text)]))
 
 
 def _of_all_runs(

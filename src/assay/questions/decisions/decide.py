@@ -147,6 +147,7 @@ def _decision(
         baseline_costs=baseline_costs_of(money, table, costs, rows, counted, code) if money and costs else None,
         energy=energy_use_of(money, table, costs, rows, counted, code) if money and costs else None,
         cheapest=cheapest_of(money, strata_of, headline, baseline, codes) if money else None,
+        link_rates={},
         caveats=(),
         next_runs=(),
     )

@@ -22,6 +22,7 @@ class CaveatKind(StrEnum):
     EXCLUDED_UNEVENLY = "runs excluded unevenly"
     OUTLIERS = "outliers"
     COMPARISONS = "number of comparisons"
+    LINK_RATE = "link rate not recorded"
     TESTED_ONLY = "tested settings only"
     LAB_SCALE = "lab scale"
     ONE_CLUSTER = "one cluster"
@@ -349,6 +350,8 @@ class Decision:
     """None where the price book states no power."""
     cheapest: Cheapest | None
     """None without a price for the baseline and one other option."""
+    link_rates: dict[str, str]
+    """Rate per node of each network, ``1 Gbit/s``, where cluster files state it; empty for other factors."""
     caveats: tuple[Caveat, ...]
     next_runs: tuple[FurtherRuns, ...]
     """At most three proposals for rows without a verdict."""

@@ -35,7 +35,13 @@ from assay.questions.decisions.sentences.estimate_text import (
     where_text,
 )
 from assay.questions.decisions.sentences.next_sentences import next_sentences
-from assay.questions.decisions.sentences.option_words import COUNTED, compared_option, option_text, option_verb
+from assay.questions.decisions.sentences.option_words import (
+    COUNTED,
+    compared_option,
+    option_text,
+    option_verb,
+    option_with_rate,
+)
 from assay.text import capitalised, column_title, disk_kind_text, format_ratio, joined, plural, workload_title
 from assay.workloads.catalogue import generates_input
 
@@ -87,8 +93,8 @@ def _claim(decision: Decision, level: str, verdict: Verdict, time: TimeRatio | N
     return verdict_text(
         verdict,
         ComparedNames(
-            compared_option(decision, level),
-            compared_option(decision, decision.baseline),
+            option_with_rate(decision, level),
+            option_with_rate(decision, decision.baseline),
             option_verb(decision.factor, level),
             where,
         ),

@@ -78,6 +78,12 @@ def compared_option(decision: Decision, level: str) -> str:
     return option_text(decision.factor, level)
 
 
+def option_with_rate(decision: Decision, level: str) -> str:
+    """Return an option of a decision in words, with the rate of a network if it is known: ``Ethernet (1 Gbit/s)``."""
+    name, rate = compared_option(decision, level), decision.link_rates.get(level)
+    return f"{name} ({rate})" if rate else name
+
+
 def without_shared_levels(decision: Decision) -> Decision:
     """Return a decision on several factors without the factors in which its options are equal: names get shorter."""
     factors = decision.factor.split(" + ")
