@@ -109,8 +109,9 @@ def amount_sentences(decision: Decision, option: OptionResult | None = None) -> 
         f"{what}: {money(price, currency)} with {baseline}{_hardware_text([prices.baseline])}, "
         f"{of_option} with {name}{_hardware_text(prices.option)}.{_all_prices(prices, currency)}"
     )
-    if decision.storage_difference is not None:
-        break_even = "The effect depends on the storage, so there is no single break-even price."
+    if decision.storage_difference is not None or decision.storage_costs is not None:
+        what_depends = "effect" if decision.storage_difference is not None else "verdict on cost"
+        break_even = f"The {what_depends} depends on the storage, so there is no single break-even price."
         return CostAmounts(per_job, over_years, break_even, _prices_text(costs, currency), job.workload)
     over_years += work
     low, high = (None if end is None else ratio.price_ratio / end for end in (ratio.high, ratio.low))
