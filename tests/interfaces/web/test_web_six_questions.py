@@ -124,7 +124,7 @@ def test_a_card_of_the_first_page_answers(home: ObservedRun, site: Site, questio
     page = home.open("/")
     card = page.locator(f'[data-question="{question}"]')
     view = site.views[question]
-    assert card.locator("strong").first.inner_text() == view.answer
+    assert card.locator("strong").first.inner_text() == (view.advice or view.answer)
     if view.answered:
         assert view.confidence in card.inner_text()
     else:
@@ -206,7 +206,7 @@ def test_hardware_within_a_budget_is_one_field_away(home: ObservedRun, site: Sit
     page.wait_for_selector("body[data-charts=drawn]", timeout=DRAWN_MS)
     assert re.search(r"\$[\d,]+ over 3 years, a day's work in ", heading.inner_text())
     assert re.search(r"small-server \(16 cores, 64 GB\)", heading.inner_text()), "names of the catalogue are explained"
-    assert "Fastest cluster that keeps them: " in heading.inner_text(), "a budget is answered by two clusters"
+    page.get_by_text("Fastest cluster that keeps them: ").first.wait_for()  # a budget is answered by two clusters
     assert page.locator(".extrapolation p").inner_text().startswith("To make it a forecast, "), "it follows the answer"
     assert "Clusters (simulated times)" in page.locator("main").inner_text()
     assert "Prices: example-servers" in page.locator("main").inner_text(), "prices are named with the answer"

@@ -198,8 +198,11 @@ def _job_costs(
 
 
 def _run_costs(repository: Repository, table: RunTable, book: PriceBook) -> RunCostSection:
-    """Return time and cost of a run on each layout, network and cluster."""
-    jobs = cost_effectiveness(repository, table, book, CostEffectivenessRequest((), take="all"))
+    """Return time and cost of a run on each layout, network and cluster; only the reason where the book prices none."""
+    try:
+        jobs = cost_effectiveness(repository, table, book, CostEffectivenessRequest((), take="all"))
+    except SpecificationError as error:
+        return RunCostSection((), (error.message,))
     unpriced = (f"{name}: {why}" for view in jobs for name, why in (view.set_apart | view.unpriced).items())
     return RunCostSection(tuple(jobs), tuple(dict.fromkeys(unpriced)))
 

@@ -32,15 +32,15 @@ def print_brief(decision: Decision, view: QuestionView | None, *, over_years: bo
     ``view``: the buyer's question that the decision answers; its sentences replace the decision's sentences.
     ``over_years``: also print the costs over the years of use.
     """
-    reasons: tuple[str | None, ...]
     if view is not None:
-        answer, reasons, following = view.answer, (view.advice, view.evidence, view.cost), view.next_step
+        answer, *reasons = filter(None, (view.advice, view.answer, view.evidence, view.cost))
+        following = view.next_step
     else:
-        answer, reasons = headline(decision), (evidence(decision), cost_headline(decision))
+        answer, *reasons = filter(None, (headline(decision), evidence(decision), cost_headline(decision)))
         following = next_run(decision)
     if over_years:
         amounts = amount_sentences(decision)
-        reasons = (*reasons, *((amounts.over_years, amounts.break_even) if amounts else [missing_amounts(decision)]))
+        reasons += [amounts.over_years, amounts.break_even] if amounts else [missing_amounts(decision) or ""]
     click.secho(answer, bold=True)
     for sentence in filter(None, reasons):
         click.echo(sentence)
@@ -80,10 +80,11 @@ def print_decision(
     the answer.
     """
     if view is not None:
-        answer, *reasons = (view.answer, view.advice, view.evidence, view.cost, *view.remarks)
+        answer, *reasons = filter(None, (view.advice, view.answer, view.evidence, view.cost, *view.remarks))
         amounts = view.amounts
     else:
-        answer, *reasons = (headline(decision), evidence(decision), cost_headline(decision), *remarks(decision))
+        texts = (headline(decision), evidence(decision), cost_headline(decision), *remarks(decision))
+        answer, *reasons = filter(None, texts)
         amounts = amount_sentences(decision)
     click.secho(answer, bold=bool(question_line))
     for sentence in filter(None, (question_line, *reasons, *(amounts.every if amounts else ()))):
