@@ -7,6 +7,7 @@ import json
 import math
 import re
 from dataclasses import replace
+from decimal import Decimal
 from pathlib import Path
 from urllib.parse import parse_qs, urlsplit
 
@@ -18,7 +19,7 @@ from assay.analysis.statistics import table_of
 from assay.execution.planning.plan_files.plan_reader import load_plan
 from assay.foundation.errors import SpecificationError
 from assay.interfaces.cli.main import assay
-from assay.model import MAP_SLOTS, Run
+from assay.model import MAP_SLOTS, LineItem, Run
 from assay.questions.decisions.answers import Obstacle, QuestionAnswer, answer_questions
 from assay.questions.decisions.ask import decisions_of
 from assay.questions.decisions.buyer import BUYER_QUESTIONS, factors_to_decide
@@ -93,6 +94,22 @@ def test_an_answer_on_networks_has_their_rates_where_a_cluster_file_states_them(
     other = answers(runs_at("network", ("ETH", "IB")), tmp_path / "other")["network"]
     texts = [caveat.text for caveat in other.decisions[0].caveats if caveat.kind is CaveatKind.LINK_RATE]
     assert texts == ["The runs do not record the rates of Ethernet and InfiniBand."]
+
+
+def test_the_confidence_says_that_the_cost_is_open_and_what_few_runs_assume(tmp_path: Path) -> None:
+    """The second network costs as much more as it is faster: no difference in cost is shown."""
+    runs = runs_at("network", ("ETH", "IB"))
+    items = [
+        LineItem(name, Decimal(amount), "cluster", when={"network": (name,)})
+        for name, amount in (("ETH", 100000), ("IB", 120000))
+    ]
+    prices = replace(price_book(), items=tuple(items))
+    end = ", assuming lognormal times, tested settings only"
+    plain, priced = answers(runs, tmp_path / "r")["network"], answers(runs, tmp_path / "s", prices=prices)["network"]
+    assert view_of(plain).confidence == "decided at 95 %, tested settings only"
+    assert view_of(priced).confidence == "speed decided at 95 %, cost open, tested settings only"
+    few = answers([*runs[:3], *runs[4:7]], tmp_path / "t")["network"]
+    assert view_of(few).confidence == f"decided at 95 %{end}"
 
 
 def test_the_next_step_counts_the_runs_and_their_duration(tmp_path: Path) -> None:

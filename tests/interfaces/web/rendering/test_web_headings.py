@@ -48,7 +48,7 @@ def test_the_heading_of_quality_counts_valid_runs_and_outliers(client: TestClien
     text = heading(client, "/quality")
     assert text.startswith(f"{counts['valid']} of {sum(counts.values())} runs are valid, with ")
     questions = client.get("/api/v1/questions").json()
-    decided = [view for view in questions if "decided at 95 %" in view["confidence"].split(", ")]
+    decided = [view for view in questions if "decided at 95 %" in view["confidence"]]
     assert text.endswith(f"The runs decide {len(decided)} of {len(questions)} questions at 95 %.")
     assert f"A time within {100 * PRECISION:g} % needs more: " in html.unescape(
         re.sub(r"<[^>]+>", "", client.get("/quality").text)

@@ -9,7 +9,7 @@ from assay.analysis.statistics import RUNS_MIN, Verdict
 from assay.model import NODE_MEMORY
 from assay.questions.decisions.answers import MissingAnswer, Obstacle, QuestionAnswer
 from assay.questions.decisions.buyer import CHEAPEST, BuyerQuestion, FactorSelection, parallelism_factors
-from assay.questions.decisions.decision import CostVerdict, Decision, OptionResult
+from assay.questions.decisions.decision import CaveatKind, CostVerdict, Decision, OptionResult
 from assay.questions.decisions.sentences.amount_sentences import CostAmounts, amount_sentences, cheapest_option
 from assay.questions.decisions.sentences.cost_sentences import (
     cheapest_sentence,
@@ -310,7 +310,16 @@ def answer_confidence(answer: QuestionAnswer) -> str:
         return STORAGE_DEPENDENT if decided else MEAN_UNDECIDED
     best = leading_option(answer)
     scope = f", {scope_text(best.time.scope)}" if best and best.time and best.time.low is not None else ""
-    return f"{_DECIDED if decided else 'undecided'}{scope}"
+    leader = first.option(best.option) if best and decided and answer.question.name != CHEAPEST else None
+    if leader and leader.cost and leader.cost.verdict not in (CostVerdict.CHEAPER, CostVerdict.DEARER):
+        return f"speed {_DECIDED}, cost open{_assumed(first)}{scope}"
+    return f"{_DECIDED}{_assumed(first)}{scope}" if decided else f"undecided{scope}"
+
+
+def _assumed(decision: Decision) -> str:
+    """Return the assumption of a verdict on too few runs for a test without assumptions; empty with enough runs."""
+    few = any(caveat.kind is CaveatKind.FEW_RUNS for caveat in decision.caveats)
+    return ", assuming lognormal times" if few else ""
 
 
 @dataclass(frozen=True, slots=True)

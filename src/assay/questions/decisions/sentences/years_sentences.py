@@ -112,11 +112,12 @@ def costs_over_years(decision: Decision) -> CostsOverYears | None:
     elif decision.baseline not in shown:
         shown = [*shown, decision.baseline]
     options = {name: _option(decision, name, priced.get(name), costs) for name in (decision.baseline, *order)}
+    lowest = min(option.cluster for option in options.values())
     return CostsOverYears(
         years=costs.years,
         currency=currency,
         answer=_answer(decision, costs),
-        assumptions=_assumptions(decision, costs),
+        assumptions=_assumptions(decision, costs, options[first.option].cluster > lowest),
         options=tuple(options[name] for name in shown),
         further=tuple(options[name] for name in order if name not in shown),
         lowest_price=_lowest_price(costs, tuple(options.values()), currency),
@@ -211,7 +212,16 @@ def _elsewhere(decision: Decision, options: list[str]) -> str:
     return f" Left out, because they ran in other settings only: {names}." if options else ""
 
 
-def _assumptions(decision: Decision, costs: BaselineCosts) -> str:
+def _price_condition(decision: Decision, dearer: bool) -> str:
+    """Return when the cheapest option lowers the bill although its cluster is not the one with the lowest price."""
+    first = cheapest_option(decision)
+    if first is None or not dearer:
+        return ""
+    name = compared_option(decision, first.option)
+    return f"The cluster with {name} has a higher price: you pay less only if it does more work or is smaller. "
+
+
+def _assumptions(decision: Decision, costs: BaselineCosts, dearer: bool) -> str:
     baseline = compared_option(decision, decision.baseline)
     scopes = [option.time for option in decision.options if option.cost and option.time]
     lab = f", measured in a lab at scale {scale_text(float(decision.lab_scale))}" if decision.lab_scale else ""
@@ -219,7 +229,7 @@ def _assumptions(decision: Decision, costs: BaselineCosts) -> str:
     return (
         f"Same work: cost of {_years_text(costs.years)} of jobs on {baseline}{where_text(decision)}{lab}; "
         f"{scope_text(scopes[0].scope)}. The bill is the cluster's price; the same work is the "
-        f"part that these jobs use. "
+        f"part that these jobs use. {_price_condition(decision, dearer)}"
         f"{intervals}prices count as exact."
     )
 
