@@ -81,7 +81,7 @@ def test_the_heading_of_a_page_without_an_answer_is_its_question(client: TestCli
 
 
 def test_the_headings_of_changes_and_compare_are_answers(client: TestClient) -> None:
-    assert re.fullmatch(r"\d+ changes? in \d+ configurations? with .*", heading(client, "/changes"))
+    assert heading(client, "/changes") == "No change can be found yet: no configuration has 12 valid runs."
     runs = [
         run["run_id"]
         for run in client.get("/api/v1/runs?where=workload%3Dterasort&where=status%3Dvalid").json()["runs"]

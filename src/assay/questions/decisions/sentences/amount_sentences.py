@@ -160,7 +160,7 @@ def other_size_text(costs: BaselineCosts) -> str:
         + (f"had {size.workers:,}" if size.workers else "do not record their number")
         for size in sizes
     ]
-    return joined(clauses)
+    return joined(list(dict.fromkeys(clauses)))
 
 
 def setting_words(levels: Mapping[str, str]) -> str:
