@@ -211,7 +211,7 @@ def test_the_reader_takes_exactly_the_choices_of_the_schema() -> None:
     refused = answers([changed(path, key, "other") for path, key, _ in choices])
     for (path, key, choice), known, unknown in zip(choices, accepted, refused, strict=True):
         assert "error" not in known, (path, key, choice, known)
-        assert f"none of {', '.join(value_of(path, key))}" in unknown["error"], (path, key, unknown)
+        assert f"not one of {', '.join(value_of(path, key))}" in unknown["error"], (path, key, unknown)
 
 
 def value_of(path: Sequence[Step], key: str) -> list[str]:
@@ -229,7 +229,7 @@ def test_the_reader_knows_each_source_target_and_kind_of_the_schema(key: str) ->
     ]
     for path, name in paths:
         (refused,) = answers([changed(path, key, "other")])
-        named = refused["error"].partition("none of ")[2].split(", ")
+        named = refused["error"].partition("not one of ")[2].split(", ")
         assert set(STRUCTS[name]["properties"][key]["enum"]) <= set(named), refused
 
 

@@ -206,7 +206,7 @@ async def test_computed_expectations_are_distinguished_from_stated_ones(capsys: 
         for words in ("random", "sequential read")
         if words in line
     }
-    assert "modelled, off" in rows["random"]
+    assert "modelled, deviates" in rows["random"]
     assert "modelled" not in rows["sequential read"]
     modelled = {measurement["metric"]: measurement["modelled"] for measurement in cli._json(measured)["measurements"]}
     assert (modelled["random_read_iops"], modelled["sequential_read_bytes_per_s"]) == (True, False)
