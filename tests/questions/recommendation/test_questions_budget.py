@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from assay.estimation.simulator.pool import SimulatorPool
+from assay.foundation.errors import SpecificationError
 from assay.questions.recommendation.request import Objective, RecommendRequest
 from assay.questions.recommendation.sentences import clusters_table, lead, summary
 from assay.text import money
@@ -26,6 +27,10 @@ def test_a_budget_without_currency_is_in_the_price_books(tmp_path: Path) -> None
     prices = book(tmp_path)
     plain, dollars = (RecommendRequest(MIX, budget=text).constraints(prices) for text in ("100k", "$100,000"))
     assert plain.budget == dollars.budget == 100_000
+    hourly = RecommendRequest(MIX, budget="$20/h", years=2).constraints(prices)
+    assert hourly.budget == 20 * 2 * 8760
+    with pytest.raises(SpecificationError, match="'x' is not a price"):
+        RecommendRequest(MIX, budget="x/h").constraints(prices)
 
 
 @needs_simulator

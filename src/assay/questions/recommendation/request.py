@@ -3,13 +3,14 @@
 In: texts as users write them. Out: :class:`RecommendRequest`, and the :class:`Constraints` that it states.
 """
 
+import re
 from dataclasses import dataclass
 from enum import StrEnum
 from typing import ClassVar
 
 from assay.foundation.errors import SpecificationError
 from assay.foundation.units import parse_bytes, parse_duration, parse_money
-from assay.model import PriceBook
+from assay.model import YEAR_H, PriceBook
 
 CONFIDENCE = 0.9
 CONFIDENCE_MIN, CONFIDENCE_MAX = 0.5, 0.999
@@ -23,6 +24,8 @@ YEARS = 3.0
 """Default number of years of use."""
 _YEARS_MAX = 100.0
 """Maximum number of years of use."""
+PER_HOUR = re.compile(r"(.{1,30}?)\s*/\s*h(?:our)?", re.IGNORECASE)
+"""A budget per hour, such as ``$20/h``."""
 _AMOUNT_LENGTH_MAX = 40
 """Maximum length of an amount, in characters."""
 
@@ -116,7 +119,7 @@ class RecommendRequest:
             raise SpecificationError(str(error), where="constraints", hint="such as 2h, 200TB") from error
         if deadline_s is not None and not deadline_s > 0:
             raise SpecificationError("a deadline must be more than 0", where="deadline")
-        return Constraints(_budget(self.budget, book), deadline_s, capacity_bytes, self.years)
+        return Constraints(_budget(self.budget, book, self.years), deadline_s, capacity_bytes, self.years)
 
     def objective(self, constraints: Constraints, book: PriceBook) -> Objective:
         """Return the objective. Default: the price with a deadline, and where ``book`` prices a purchase, because
@@ -126,17 +129,21 @@ class RecommendRequest:
         return self.minimize or (Objective.PRICE if by_price else Objective.DAY_COST)
 
 
-def _budget(text: str, book: PriceBook) -> float | None:
+def _budget(text: str, book: PriceBook, years: float) -> float | None:
+    """Return a budget over ``years``, or one per hour times their hours, in the currency of ``book``."""
     if not text:
         return None
+    match = PER_HOUR.fullmatch(text.strip())
+    hours = YEAR_H * years if match else 1.0
     try:
-        money = parse_money(text, book.currency)
+        money = parse_money(match[1] if match else text, book.currency)
     except ValueError as error:
-        raise SpecificationError(str(error), where="budget", hint="such as 100k, $100,000, 100000USD") from error
+        hint = "such as 100k, $100,000, 100000USD, or $20/h for each hour of the years"
+        raise SpecificationError(str(error), where="budget", hint=hint) from error
     if money.amount <= 0:
         raise SpecificationError("a budget must be more than 0", where="budget")
     if money.currency == book.currency:
-        return float(money.amount)
+        return float(money.amount) * hours
     if money.currency not in book.exchange:
         raise SpecificationError(
             f"the budget is in {money.currency}, the price book {book.name} is in {book.currency} and has no exchange "
@@ -144,4 +151,4 @@ def _budget(text: str, book: PriceBook) -> float | None:
             where="budget",
             hint=f"give it in {book.currency}, or add the rate to the book",
         )
-    return float(money.amount) * float(book.exchange[money.currency].rate)
+    return float(money.amount) * hours * float(book.exchange[money.currency].rate)

@@ -24,7 +24,7 @@ from assay.execution.engines.hadoop.settings.defaults import STOCK_MEMORY
 from assay.execution.engines.spark import settings as spark
 from assay.foundation.errors import SpecificationError
 from assay.foundation.progress import Progress
-from assay.foundation.units import format_bytes, parse_money
+from assay.foundation.units import format_bytes
 from assay.model import (
     MAP_OUTPUT_CODEC,
     MAP_OUTPUT_COMPRESS,
@@ -42,7 +42,7 @@ from assay.questions.forecasts.learning import ProfileOrigin
 from assay.questions.recommendation.job_logs import JobLogs
 from assay.questions.recommendation.measured_types import TimeSources
 from assay.questions.recommendation.recommend import EXTRAPOLATION_MAX, Choice, Recommendation, recommend
-from assay.questions.recommendation.request import SEED, SIMULATIONS, Objective, RecommendRequest
+from assay.questions.recommendation.request import PER_HOUR, SEED, SIMULATIONS, Objective, RecommendRequest
 from assay.questions.recommendation.search import PRICE_TIE
 from assay.questions.recommendation.sensitivity import AnswerChange, hardware_of
 
@@ -58,7 +58,6 @@ _CARRIER = "wordcount"
 """Workload as which the simulator runs a job that assay does not know: it reads an input and writes all replicas."""
 _GROWTH = re.compile(r"([0-9]+(?:\.[0-9]+)?)\s*x?", re.IGNORECASE)
 _SHARE_PER_H = re.compile(r"([0-9]+(?:\.[0-9]+)?)\s*%\s*/\s*h(?:our)?", re.IGNORECASE)
-_RATE = re.compile(r"(.{1,30}?)\s*/\s*h(?:our)?", re.IGNORECASE)
 _TASK_MEMORY = {"map": containers.MAP_MEMORY, "reduce": containers.REDUCE_MEMORY}
 _KEPT = (
     *_TASK_MEMORY.values(),
@@ -269,7 +268,7 @@ def size(
     recommendation = recommend(
         RecommendRequest(
             (f"{workload}:{data_bytes}B:daily",),
-            budget=_yearly(request.budget, book),
+            budget=_hourly(request.budget),
             deadline=request.deadline,
             years=1.0,
             minimize=Objective.DAY_COST,
@@ -392,19 +391,11 @@ def _completed(
     return replace(catalogue, **changed), tuple(assumptions)
 
 
-def _yearly(text: str, book: PriceBook) -> str:
-    """Return a budget per hour as the budget of one year. Raises SpecificationError."""
-    if not text:
-        return ""
-    hint = 'such as "$20/h"'
-    match = _RATE.fullmatch(text.strip())
-    if not match:
-        raise SpecificationError(f"{text[:30]!r} is not a price per hour", where="--budget", hint=hint)
-    try:
-        rate = parse_money(match[1], book.currency)
-    except ValueError as error:
-        raise SpecificationError(str(error), where="--budget", hint=hint) from error
-    return f"{float(rate.amount) * YEAR_H:.2f} {rate.currency}"
+def _hourly(text: str) -> str:
+    """Return a budget per hour. Raises SpecificationError for another budget."""
+    if text and not PER_HOUR.fullmatch(text.strip()):
+        raise SpecificationError(f"{text[:30]!r} is not a price per hour", where="--budget", hint='such as "$20/h"')
+    return text
 
 
 def _candidates(recommendation: Recommendation, number: int) -> tuple[Shape, ...]:

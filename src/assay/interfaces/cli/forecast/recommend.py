@@ -80,7 +80,8 @@ def search_options(command: F) -> F:
     "--budget",
     default="",
     metavar="MONEY",
-    help="Maximum spending over the years: 100k (in the price book's currency), '$100,000', 100000USD.",
+    help="Maximum spending over the years: 100k (in the price book's currency), '$100,000', 100000USD; per hour: "
+    "'$20/h'.",
 )
 @click.option("--deadline", default="", metavar="TIME", help="Maximum time of each run: 2h, 90min.")
 @click.option("--capacity", default="", metavar="SIZE", help="Data in HDFS before replication: 200TB.")
