@@ -40,6 +40,18 @@ _PHASES = {
     },
 }
 
+CLUSTER_PRICE = """\
+prices: three-workers
+currency: USD
+date: 2026-01-05
+source: list prices
+items:
+  - {name: Rack, price: "$9000", per: cluster, covers: [nodes, network]%s}
+  - {name: Hard disk, price: "$100", per: device, device: hdd}
+  - {name: SSD, price: "$400", per: device, device: ssd}
+"""
+"""Price book of a whole cluster; ``%s`` takes further keys of its item."""
+
 
 def make_run(number: int = 0, **changes: Any) -> Run:
     """Return a valid cold TeraSort run on HD2, with ``changes`` to its fields."""

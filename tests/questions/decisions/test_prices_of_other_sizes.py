@@ -11,18 +11,7 @@ from assay.questions.decisions.ask import decisions_of
 from assay.questions.decisions.decision import CaveatKind, Decision, DecisionRequest
 from assay.questions.decisions.sentences.amount_sentences import amount_sentences
 from assay.specs.prices import prices_of
-from builders import build_repository, runs_with
-
-CLUSTER_PRICE = """\
-prices: three-workers
-currency: USD
-date: 2026-01-05
-source: list prices
-items:
-  - {name: Rack, price: "$9000", per: cluster, covers: [nodes, network]%s}
-  - {name: Hard disk, price: "$100", per: device, device: hdd}
-  - {name: SSD, price: "$400", per: device, device: ssd}
-"""
+from builders import CLUSTER_PRICE, build_repository, runs_with
 
 
 def test_a_price_of_another_number_of_workers_is_stated_next_to_the_amounts(tmp_path: Path) -> None:

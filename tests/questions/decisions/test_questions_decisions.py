@@ -33,7 +33,7 @@ from assay.questions.decisions.sentences.decision_sentences import answer_of, ev
 from assay.questions.decisions.sentences.option_words import baseline_text, option_text, workload_in_context
 from assay.questions.json_values import json_value
 from assay.specs.prices import prices_of
-from builders import PRICES_YAML, build_repository, interleaved, make_run, price_book, study_runs
+from builders import CLUSTER_PRICE, PRICES_YAML, build_repository, interleaved, make_run, price_book, study_runs
 from web_support import client_of
 
 pytestmark = pytest.mark.slow
@@ -208,18 +208,6 @@ def test_an_unpriced_cluster_has_no_cost_and_a_caveat(tmp_path: Path) -> None:
     of_hybrid = [result for result in decision.results if result.option == "HS5" and result.time]
     assert all(result.cost is None for result in of_hybrid)
     assert any(caveat.kind is CaveatKind.UNPRICED and "HS5" in caveat.text for caveat in decision.caveats)
-
-
-CLUSTER_PRICE = """\
-prices: three-workers
-currency: USD
-date: 2026-01-05
-source: list prices
-items:
-  - {name: Rack, price: "$9000", per: cluster, covers: [nodes, network]%s}
-  - {name: Hard disk, price: "$100", per: device, device: hdd}
-  - {name: SSD, price: "$400", per: device, device: ssd}
-"""
 
 
 def of_workers(run: Run, workers: int) -> Run:
