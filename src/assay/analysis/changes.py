@@ -61,12 +61,14 @@ _FIRST_BATCH = 60
 _NEAR, _FAR = 2, 8
 """Distances, in runs, of the pairs whose differences show whether the level wanders."""
 _ERRORS_FEW = 2.0, 1.0
-"""Number of standard errors by which the estimated wander is raised if few runs show it: of whole histories, and of
+"""Numbers of standard errors by which the estimated wander is raised if few runs show it: for whole histories, and for
 their parts. Changes must then also be abrupt."""
 _ERRORS_MANY = 6.0, 6.0
-"""The same numbers if many runs show it, chosen by the error rates with 20 and 30 histories that wander. The estimate
-is at most doubled. Differences at distance 8 overlap, so they have less information than independent pairs."""
+"""The same numbers if many runs show the wander. They give the intended error rates with 20 and 30 histories that
+wander. The estimate is at most doubled. Differences at distance 8 overlap, so they have less information than
+independent pairs."""
 _WANDER_NOISE_MIN = 0.1
+"""Minimum share of the squared differences at distance :data:`_NEAR` that is noise of single runs."""
 WANDER_MIN, WANDER_MIN_LONG = 0.3, 0.4
 """Minimum wander in the null distribution of an abrupt change, in standard deviations of a run: for a history of at
 most 2 × :data:`ABRUPT_RUNS` runs, and for a longer one, where the tested stretch is the most likely of many."""
@@ -91,8 +93,8 @@ class ChangePoint:
     last_before_unix_s: float
     first_after_unix_s: float
     ratio: Estimate
-    """Time after / time before, of geometric means of the segments on both sides: above 1, it became slower. As the
-    position was chosen for its size, the interval is somewhat too narrow."""
+    """Geometric mean time of the segment after the change / before it; above 1, runs became slower. As the position was
+    chosen for its size, the interval is somewhat too narrow."""
     p: float
     runs_before: int
     """Number of runs of the segment before the change; ``runs_after``: of the segment after it."""
@@ -128,7 +130,7 @@ def _intervals(n: int) -> list[tuple[int, int]]:
     return list(dict.fromkeys(intervals))
 
 
-def _largest(ranks: Floats, intervals: list[tuple[int, int]]) -> tuple[Floats, Ints]:
+def _largest_cusum(ranks: Floats, intervals: list[tuple[int, int]]) -> tuple[Floats, Ints]:
     """Return each row's largest standardised CUSUM within any of the intervals, and the number of values before it."""
     best, before_change = np.zeros(len(ranks)), np.zeros(len(ranks), dtype=np.int64)
     for start, end in intervals:
@@ -138,10 +140,10 @@ def _largest(ranks: Floats, intervals: list[tuple[int, int]]) -> tuple[Floats, I
         before = np.arange(1, n)
         spread = np.maximum(part.var(axis=1, ddof=1), 1e-12)[:, None]
         standardised = np.abs(sums) / np.sqrt(spread * before * (n - before) / n)
-        at = standardised.argmax(axis=1)
-        value = standardised[np.arange(len(ranks)), at]
-        better = value > best
-        best[better], before_change[better] = value[better], start + at[better] + 1
+        positions = standardised.argmax(axis=1)
+        largest = standardised[np.arange(len(ranks)), positions]
+        is_larger = largest > best
+        best[is_larger], before_change[is_larger] = largest[is_larger], start + positions[is_larger] + 1
     return best, before_change
 
 
@@ -168,10 +170,10 @@ def _by_differences(histories_logs: Sequence[Floats]) -> float:
     """
     near = np.concatenate([np.abs(np.diff(logs)) for logs in histories_logs] or [np.zeros(0)])
     far = np.concatenate([np.abs(logs[2:] - logs[:-2]) for logs in histories_logs] or [np.zeros(0)])
-    kept = [np.sort(apart)[: max(1, int(len(apart) * _TRIMMED))] for apart in (near, far)]
-    if not len(far) or not kept[0].any():
+    near, far = (np.sort(differences)[: max(1, int(len(differences) * _TRIMMED))] for differences in (near, far))
+    if not len(far) or not near.any():
         return 0.0
-    return float((kept[1] ** 2).mean() / (kept[0] ** 2).mean()) - 1
+    return float((far**2).mean() / (near**2).mean()) - 1
 
 
 def _around_levels(histories_logs: Sequence[Floats]) -> float:
@@ -181,10 +183,10 @@ def _around_levels(histories_logs: Sequence[Floats]) -> float:
     count, levels, independent = 0, 0, NullStatistic()
     for logs in histories_logs:
         parts = _levels(logs, independent)
-        rest = np.concatenate([part - part.mean() for part in parts])
-        product += float((rest[1:] * rest[:-1]).sum())
-        square += float((rest**2).sum())
-        count, levels = count + len(rest), levels + len(parts)
+        residuals = np.concatenate([part - part.mean() for part in parts])
+        product += float((residuals[1:] * residuals[:-1]).sum())
+        square += float((residuals**2).sum())
+        count, levels = count + len(residuals), levels + len(parts)
     if square <= 0:
         return 0.0
     correlation = product / square
@@ -211,21 +213,21 @@ def random_walk_step(histories_logs: Sequence[Floats], correlation: float, error
     correlation of consecutive runs does not explain. It uses medians of squared differences, because a single change of
     level affects few of them. The step is raised by ``errors`` times its standard error.
     """
-    near, far = (_squared_difference(histories_logs, apart) for apart in (_NEAR, _FAR))
+    near, far = (_squared_difference(histories_logs, distance) for distance in (_NEAR, _FAR))
     pairs = sum(max(0, len(logs) - _FAR) for logs in histories_logs)
     if not near or not far or not pairs:
         return 0.0
-    explained = near * (1 - correlation**_FAR) / (1 - correlation**_NEAR)
-    effective = max(1.0, pairs / _FAR)  # consecutive differences share most of their runs
-    steps = max(0.0, far - explained) * (1 + min(1.0, errors / float(np.sqrt(effective))))
-    step = steps / (_FAR - _NEAR)
-    run = max(near - _NEAR * step, _WANDER_NOISE_MIN * near) / (2 * (1 - correlation**_NEAR))
-    return float(np.sqrt(step / run))
+    explained_square = near * (1 - correlation**_FAR) / (1 - correlation**_NEAR)
+    effective_pairs = max(1.0, pairs / _FAR)  # consecutive differences share most of their runs
+    excess_square = max(0.0, far - explained_square) * (1 + min(1.0, errors / float(np.sqrt(effective_pairs))))
+    step_square = excess_square / (_FAR - _NEAR)
+    run_variance = max(near - _NEAR * step_square, _WANDER_NOISE_MIN * near) / (2 * (1 - correlation**_NEAR))
+    return float(np.sqrt(step_square / run_variance))
 
 
-def _squared_difference(histories_logs: Sequence[Floats], apart: int) -> float:
-    """Return the mean square of differences between runs at distance ``apart``, from their median under normality."""
-    squares = [(logs[apart:] - logs[:-apart]) ** 2 for logs in histories_logs if len(logs) > apart]
+def _squared_difference(histories_logs: Sequence[Floats], distance: int) -> float:
+    """Return the mean square of differences between runs at ``distance``, from their median under normality."""
+    squares = [(logs[distance:] - logs[:-distance]) ** 2 for logs in histories_logs if len(logs) > distance]
     return float(np.median(np.concatenate(squares))) / _CHI_SQUARE_MEDIAN if squares else 0.0
 
 
@@ -240,14 +242,14 @@ class NullStatistic:
     def __init__(self, correlation: float = 0.0, seed: int = SEED, wander: float = 0.0, few: bool = False) -> None:
         self.few = few
         self._abrupt = (
-            [NullStatistic(correlation, seed, max(wander, least)) for least in (WANDER_MIN, WANDER_MIN_LONG)]
+            [NullStatistic(correlation, seed, max(wander, wander_min)) for wander_min in (WANDER_MIN, WANDER_MIN_LONG)]
             if few
             else []
         )
         self.correlation = round(correlation, 2)
         self.wander = round(wander, 2)
         self._seed = seed
-        self._drawn: dict[int, Floats] = {}
+        self._values: dict[int, Floats] = {}
 
     def of_abrupt_changes(self, runs: int) -> NullStatistic | None:
         """Return the null distribution of an abrupt change in ``runs`` runs; None if a change need not be abrupt."""
@@ -255,34 +257,36 @@ class NullStatistic:
 
     def _drawn_values(self, n: int, count: int) -> Floats:
         """Draw ``count`` more values for histories of ``n`` runs; return all values drawn so far."""
-        known = self._drawn.get(n, np.zeros(0))
-        rng = np.random.default_rng([self._seed, n, len(known)])
+        earlier_values = self._values.get(n, np.zeros(0))
+        rng = np.random.default_rng([self._seed, n, len(earlier_values)])
         values = rng.standard_normal((count, n))
         for at in range(1, n if self.correlation else 1):
             values[:, at] = self.correlation * values[:, at - 1] + np.sqrt(1 - self.correlation**2) * values[:, at]
         if self.wander:
             values += self.wander * np.cumsum(rng.standard_normal((count, n)), axis=1)
         ranks = values.argsort(axis=1).argsort(axis=1).astype(np.float64)
-        self._drawn[n] = np.concatenate([known, _largest(ranks, _intervals(n))[0]])
-        return self._drawn[n]
+        self._values[n] = np.concatenate([earlier_values, _largest_cusum(ranks, _intervals(n))[0]])
+        return self._values[n]
 
     def p(self, n: int, observed: float, *, alpha: float, draws: int = DRAWS) -> float:
         """Return the p value of ``observed`` in a history of ``n`` runs; 1 as soon as it is above alpha."""
         if observed <= _CUSUM_MIN:
             return 1.0
-        drawn = self._drawn.get(n, np.zeros(0))
+        values = self._values.get(n, np.zeros(0))
         draws_needed, draws_max = DRAWS, max(DRAWS, min(draws, _CELLS_IN_ALL_MAX // n))
         while True:
-            used = drawn[:draws_needed]
-            above = int(np.count_nonzero(used >= observed - 1e-9))
+            used_values = values[:draws_needed]
+            above = int(np.count_nonzero(used_values >= observed - 1e-9))
             if (above + 1) / (draws_needed + 1) > alpha:
                 return 1.0
-            if len(used) == draws_needed and (draws_needed == draws_max or above >= _DRAWS_BEYOND_MIN):
+            if len(used_values) == draws_needed and (draws_needed == draws_max or above >= _DRAWS_BEYOND_MIN):
                 return (above + 1) / (draws_needed + 1)
-            if len(used) == draws_needed:
+            if len(used_values) == draws_needed:
                 draws_needed = min(draws_max, 10 * draws_needed)
             batch = max(_FIRST_BATCH, _CELLS_MAX // n)
-            drawn = self._drawn_values(n, min(draws_needed - len(used), batch if len(used) else _FIRST_BATCH))
+            values = self._drawn_values(
+                n, min(draws_needed - len(used_values), batch if len(used_values) else _FIRST_BATCH)
+            )
 
 
 def null_distribution_of(histories_logs: Sequence[Floats]) -> NullStatistic:
@@ -294,11 +298,11 @@ def null_distribution_of(histories_logs: Sequence[Floats]) -> NullStatistic:
     """
     correlation = correlation_of(histories_logs)
     few = sum(max(0, len(logs) - _FAR) for logs in histories_logs) / _FAR < _WANDER_SHOWN
-    of_whole, of_parts = _ERRORS_FEW if few else _ERRORS_MANY
-    wander = random_walk_step(histories_logs, correlation, of_whole)
+    errors_of_whole, errors_of_parts = _ERRORS_FEW if few else _ERRORS_MANY
+    wander = random_walk_step(histories_logs, correlation, errors_of_whole)
     if wander:
         parts = [part for logs in histories_logs for part in _levels(logs, NullStatistic())]
-        wander = min(wander, random_walk_step(parts, correlation, of_parts))
+        wander = min(wander, random_walk_step(parts, correlation, errors_of_parts))
     return NullStatistic(correlation, wander=wander, few=few)
 
 
@@ -306,7 +310,7 @@ def _test(values: Floats, null: NullStatistic, alpha: float, draws: int = DRAWS)
     """Return the p value of the most likely change in ``values``, and its position."""
     if len(values) < RUNS_MIN:
         return 1.0, len(values) // 2
-    (observed,), (position,) = _largest(_ranks(values)[None, :], _intervals(len(values)))
+    (observed,), (position,) = _largest_cusum(_ranks(values)[None, :], _intervals(len(values)))
     return null.p(len(values), float(observed), alpha=alpha, draws=draws), int(position)
 
 
@@ -333,16 +337,18 @@ def _confirmed(values: Floats, positions: list[int], null: NullStatistic, alpha:
     """Return the changes that are also significant between their neighbours, each at its most likely position there."""
     while True:
         bounds = [0, *positions, len(values)]
-        again = [_test(values[a:c], null, alpha) for a, c in zip(bounds, bounds[2:], strict=False)]
-        moved = [bounds[i] + position for i, (_, position) in enumerate(again)]
-        abrupt = null.of_abrupt_changes(len(values))
-        if abrupt is not None:
-            for i, position in enumerate(moved):
-                near = values[max(bounds[i], position - ABRUPT_RUNS) : min(bounds[i + 2], position + ABRUPT_RUNS)]
-                again[i] = max(again[i][0], _test(near, abrupt, alpha)[0]), again[i][1]
-        weakest = max(range(len(positions)), key=lambda i: again[i][0], default=None)
-        if weakest is None or again[weakest][0] <= alpha:
-            return sorted({position: p for position, (p, _) in zip(moved, again, strict=True)}.items())
+        results = [_test(values[a:c], null, alpha) for a, c in zip(bounds, bounds[2:], strict=False)]
+        new_positions = [bounds[i] + position for i, (_, position) in enumerate(results)]
+        abrupt_null = null.of_abrupt_changes(len(values))
+        if abrupt_null is not None:
+            for i, position in enumerate(new_positions):
+                neighbourhood = values[
+                    max(bounds[i], position - ABRUPT_RUNS) : min(bounds[i + 2], position + ABRUPT_RUNS)
+                ]
+                results[i] = max(results[i][0], _test(neighbourhood, abrupt_null, alpha)[0]), results[i][1]
+        weakest = max(range(len(positions)), key=lambda i: results[i][0], default=None)
+        if weakest is None or results[weakest][0] <= alpha:
+            return sorted({position: p for position, (p, _) in zip(new_positions, results, strict=True)}.items())
         del positions[weakest]
 
 
@@ -357,16 +363,16 @@ def changes_of(
     if not (np.isfinite(durations_s) & (durations_s > 0)).all() or not np.isfinite(started_unix_s).all():
         raise ValueError("a history needs positive finite durations and known start times")
     order = np.argsort(started_unix_s, kind="stable")[-HISTORY_MAX:]
-    when, times = started_unix_s[order], durations_s[order]
-    logs = np.log(times)
+    sorted_starts_unix_s, sorted_durations_s = started_unix_s[order], durations_s[order]
+    logs = np.log(sorted_durations_s)
     change_points = change_positions(logs, null or null_distribution_of([logs]), alpha=alpha)
-    bounds = [0, *(position for position, _ in change_points), len(times)]
+    bounds = [0, *(position for position, _ in change_points), len(sorted_durations_s)]
     return tuple(
         ChangePoint(
             position,
-            float(when[position - 1]),
-            float(when[position]),
-            welch_ratio(times[position:after].tolist(), times[before:position].tolist()),
+            float(sorted_starts_unix_s[position - 1]),
+            float(sorted_starts_unix_s[position]),
+            welch_ratio(sorted_durations_s[position:after].tolist(), sorted_durations_s[before:position].tolist()),
             p,
             position - before,
             after - position,
@@ -378,9 +384,9 @@ def changes_of(
 def _rejected(p: Floats, share: float) -> Mask:
     """Return which hypotheses to reject at the false discovery rate ``share`` (Benjamini and Hochberg)."""
     order = np.argsort(p)
-    passed = np.flatnonzero(p[order] <= share * np.arange(1, len(p) + 1) / max(1, len(p)))
+    passing_positions = np.flatnonzero(p[order] <= share * np.arange(1, len(p) + 1) / max(1, len(p)))
     rejected = np.zeros(len(p), dtype=np.bool_)
-    rejected[order[: passed[-1] + 1 if len(passed) else 0]] = True
+    rejected[order[: passing_positions[-1] + 1 if len(passing_positions) else 0]] = True
     return rejected
 
 
@@ -436,11 +442,11 @@ def histories(table: RunTable, *, alpha: float = ALPHA, ignore: Collection[str] 
     null = null_distribution_of(logs)
     draws = min(DRAWS_MAX, int(10 * max(1, len(logs)) / FALSE_SHARE_MAX))
     p = np.array([_test(values, null, alpha, draws)[0] for values in logs])
-    changed = []
+    changed_histories = []
     for at in np.flatnonzero(_rejected(p, FALSE_SHARE_MAX)):
         changes = changes_of(series[at].started_unix_s, series[at].durations_s, null, alpha=alpha)
         if changes:
-            changed.append(History(int(series[at].rows[0]), len(series[at].rows), changes))
-    changed.sort(key=lambda history: -max(abs(np.log(change.ratio.value)) for change in history.changes))
-    undated = int(np.count_nonzero(usable(table) & ~np.isfinite(table.values["started_unix_s"])))
-    return Histories(tuple(changed), len(series), undated, null.correlation, null.wander)
+            changed_histories.append(History(int(series[at].rows[0]), len(series[at].rows), changes))
+    changed_histories.sort(key=lambda history: -max(abs(np.log(change.ratio.value)) for change in history.changes))
+    undated_runs = int(np.count_nonzero(usable(table) & ~np.isfinite(table.values["started_unix_s"])))
+    return Histories(tuple(changed_histories), len(series), undated_runs, null.correlation, null.wander)

@@ -29,7 +29,7 @@ _BEFORE, _SINCE = "up to the baseline", "since the baseline"
 
 
 class SlowdownVerdict(StrEnum):
-    """What the runs show about a configuration."""
+    """The verdict on the slowdown of a configuration."""
 
     EXCEEDED = "slower than permitted"
     SLOWER = "slower"
@@ -62,42 +62,43 @@ def slowdowns(
     ``slowdown_max``: permitted slowdown, 0.05 for 5 %. ``ignore``: factors that may differ within a configuration.
     """
     before = table.values["started_unix_s"] <= baseline_unix_s
-    kept = _present_level(table, before, ignore) | _present_level(table, ~before, ignore)
-    rows = np.flatnonzero(kept)
-    sides = table.subset(kept)
-    period = coded([_BEFORE, _SINCE, *(_BEFORE if early else _SINCE for early in before[rows])])
+    is_counted = _present_level(table, before, ignore) | _present_level(table, ~before, ignore)
+    rows = np.flatnonzero(is_counted)
+    sides = table.subset(is_counted)
+    # The first two entries fix the codes of the two periods.
+    period = coded([_BEFORE, _SINCE, *(_BEFORE if is_before else _SINCE for is_before in before[rows])])
     sides = replace(sides, columns={**sides.columns, PERIOD: replace(period, codes=period.codes[2:])})
     matched = match(sides, PERIOD, frozenset(ignore))
-    old, new = (side(matched, code) for code in (0, 1))
-    ratios = group_ratios(new, old, matched)
-    enough = {
+    means_before, means_since = (side(matched, code) for code in (0, 1))
+    ratios = group_ratios(means_since, means_before, matched)
+    ratio_numbers = {
         int(group): number
         for number, group in enumerate(ratios.groups)
-        if min(old.n[group], new.n[group]) >= SIDE_RUNS_MIN
+        if min(means_before.n[group], means_since.n[group]) >= SIDE_RUNS_MIN
     }
-    means = {group: log_mean(pick(ratios, np.array([number]))) for group, number in enough.items()}
+    means = {group: log_mean(pick(ratios, np.array([number]))) for group, number in ratio_numbers.items()}
     p = dict(zip(means, holm_where_known([_one_sided_p(mean, slowdown_max) for mean in means.values()]), strict=True))
     results = []
-    for group, first in _first_rows(matched.groups.of_row, matched.positions).items():
+    for group, first_row in _first_rows(matched.groups.of_row, matched.positions).items():
         mean = means.get(group)
         ratio = mean.ratio if mean is not None else None
         verdict = _verdict(mean, p.get(group))
-        counts = int(old.n[group]), int(new.n[group])
-        results.append(SlowdownResult(int(rows[first]), verdict, *counts, ratio, p.get(group)))
+        counts = int(means_before.n[group]), int(means_since.n[group])
+        results.append(SlowdownResult(int(rows[first_row]), verdict, *counts, ratio, p.get(group)))
     return sorted(results, key=lambda result: -result.ratio.value if result.ratio else 0.0)
 
 
 def _present_level(table: RunTable, period: Mask, ignore: Collection[str]) -> Mask:
     """Return which rows of a period are of the present level of their configuration: after its last change."""
     rows = np.flatnonzero(period)
-    kept = np.zeros(len(table), dtype=np.bool_)
+    is_present_level = np.zeros(len(table), dtype=np.bool_)
     if not len(rows):
-        return kept
+        return is_present_level
     part = table.subset(period)
-    last = {history.position: history.changes[-1].index for history in histories(part, ignore=ignore).changed}
+    last_changes = {history.position: history.changes[-1].index for history in histories(part, ignore=ignore).changed}
     for series in run_series(part, ignore):
-        kept[rows[series.rows[last.get(int(series.rows[0]), 0) :]]] = True
-    return kept
+        is_present_level[rows[series.rows[last_changes.get(int(series.rows[0]), 0) :]]] = True
+    return is_present_level
 
 
 def _first_rows(groups: Ints, positions: Ints) -> dict[int, int]:
@@ -112,9 +113,9 @@ def _one_sided_p(mean: LogMean | None, slowdown_max: float) -> float | None:
     """Return the p value of a true slowdown of at most ``slowdown_max``."""
     if mean is None:
         return None
-    beyond = mean.mean - float(np.log1p(slowdown_max))
-    p = two_sided_p(beyond, mean.error, mean.degrees, mean.rounding)
-    return None if p is None else p / 2 if beyond > 0 else 1 - p / 2
+    excess = mean.mean - float(np.log1p(slowdown_max))
+    p = two_sided_p(excess, mean.error, mean.degrees, mean.rounding)
+    return None if p is None else p / 2 if excess > 0 else 1 - p / 2
 
 
 def _verdict(mean: LogMean | None, p: float | None) -> SlowdownVerdict:

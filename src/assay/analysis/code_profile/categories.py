@@ -57,30 +57,30 @@ RULES = (
     ("user code", r"(?!java/|javax/|jdk/|sun/|com/sun/|org/apache/|scala/)[a-z]\w*(/[\w$]+)+\."),
 )
 """Category and regular expression of a frame, most specific first."""
-_WHOLE = tuple((category, re.compile(pattern)) for category, pattern in WHOLE_STACK)
-_FRAME = tuple((category, re.compile(pattern)) for category, pattern in RULES)
-_KIND = re.compile(r"_\[[a-z0-9]\]$")
+_STACK_PATTERNS = tuple((category, re.compile(pattern)) for category, pattern in WHOLE_STACK)
+_FRAME_PATTERNS = tuple((category, re.compile(pattern)) for category, pattern in RULES)
+_COMPILATION_MARK = re.compile(r"_\[[a-z0-9]\]$")
 
 
 def plain_frame(frame: str) -> str:
     """Return a frame without the converter's mark of how the method was compiled, ``_[j]`` or ``_[1]``."""
-    return _KIND.sub("", frame)
+    return _COMPILATION_MARK.sub("", frame)
 
 
 def category_of(stack: Stack) -> str:
     """Return the category of a stack."""
-    deciding = next((name for name in map(_deciding, stack) if name), None)
-    return deciding or next((name for name in map(_category, reversed(stack)) if name), OTHER)
+    category = next((name for name in map(_stack_category, stack) if name), None)
+    return category or next((name for name in map(_frame_category, reversed(stack)) if name), OTHER)
 
 
 @lru_cache(maxsize=100_000)
-def _deciding(frame: str) -> str | None:
-    return next((category for category, pattern in _WHOLE if pattern.match(frame)), None)
+def _stack_category(frame: str) -> str | None:
+    return next((category for category, pattern in _STACK_PATTERNS if pattern.match(frame)), None)
 
 
 @lru_cache(maxsize=100_000)
-def _category(frame: str) -> str | None:
-    return next((category for category, pattern in _FRAME if pattern.match(frame)), None)
+def _frame_category(frame: str) -> str | None:
+    return next((category for category, pattern in _FRAME_PATTERNS if pattern.match(frame)), None)
 
 
 def categories() -> Iterator[str]:

@@ -40,7 +40,7 @@ class CodeVerdict(StrEnum):
 
 
 class IntervalBasis(StrEnum):
-    """What an interval is over."""
+    """The units whose variation an interval covers."""
 
     REPETITIONS = "repetitions"
     RECORDINGS = "recordings"
@@ -83,7 +83,7 @@ class CodeRow:
 
 @dataclass(frozen=True, slots=True)
 class CodeDifference:
-    """Where the second side spends more or less time per byte than the first; rows with the largest increase first."""
+    """The time per byte of each code on both sides; rows with the largest increase first."""
 
     basis: IntervalBasis
     baseline_units: int
@@ -105,12 +105,12 @@ def code_difference(
     for run in (run for side in sides for run in side):
         for counts in run.values():
             total.update(counts)
-    chosen = _tested(total)
-    sampled = [
-        _side_of(chosen, runs, basis, sum(run.data_bytes for run in side))
+    codes = _tested_codes(total)
+    counted_sides = [
+        _side_of(codes, runs, basis, sum(run.data_bytes for run in side))
         for runs, side in zip(sides, (baseline, candidate), strict=True)
     ]
-    rows = _rows(chosen, sampled[0], sampled[1], interval_s, basis)
+    rows = _rows(codes, counted_sides[0], counted_sides[1], interval_s, basis)
     return CodeDifference(
         basis=basis,
         baseline_units=_units(sides[0], basis),
@@ -118,7 +118,7 @@ def code_difference(
         phases=tuple(row for row in rows if row.code.category is None),
         categories=tuple(row for row in rows if row.code.category is not None and row.code.frame is None),
         frames=tuple(row for row in rows if row.code.frame is not None),
-        untested=sum(code.category is not None for code in total) - sum(code.category is not None for code in chosen),
+        untested=sum(code.category is not None for code in total) - sum(code.category is not None for code in codes),
     )
 
 
@@ -127,16 +127,16 @@ _RunCounts = dict[tuple[str, str], Counter[CodeItem]]
 
 
 def _counts_of_run(run: ProfiledRun) -> _RunCounts:
-    counted: _RunCounts = defaultdict(Counter)
+    counts_by_recording: _RunCounts = defaultdict(Counter)
     for part, recordings in run.parts.items():
         for recording, stacks in recordings.items():
-            counts = counted[part, recording]
+            counts = counts_by_recording[part, recording]
             for stack, count in stacks.items():
                 category = category_of(stack)
                 counts[CodeItem(part)] += count
                 counts[CodeItem(part, category)] += count
                 counts[CodeItem(part, category, plain_frame(stack[-1]))] += count
-    return dict(counted)
+    return dict(counts_by_recording)
 
 
 def _units(runs: Sequence[_RunCounts], basis: IntervalBasis) -> int:
@@ -145,17 +145,17 @@ def _units(runs: Sequence[_RunCounts], basis: IntervalBasis) -> int:
     )
 
 
-def _tested(total: Counter[CodeItem]) -> list[CodeItem]:
+def _tested_codes(total: Counter[CodeItem]) -> list[CodeItem]:
     """Return all phases, the categories with enough samples, and of these the methods with most samples by phase."""
-    enough = [code for code, count in total.most_common() if code.category is None or count >= SAMPLES_MIN]
-    chosen, methods = [], Counter[str]()
-    for code in enough:
+    candidate_codes = [code for code, count in total.most_common() if code.category is None or count >= SAMPLES_MIN]
+    codes, methods = [], Counter[str]()
+    for code in candidate_codes:
         if code.frame is not None:
             methods[code.phase] += 1
             if methods[code.phase] > FRAMES_MAX:
                 continue
-        chosen.append(code)
-    return chosen
+        codes.append(code)
+    return codes
 
 
 class _CountedSide(NamedTuple):
@@ -168,9 +168,9 @@ class _CountedSide(NamedTuple):
 
 
 def _side_of(
-    chosen: Sequence[CodeItem], runs: Sequence[_RunCounts], basis: IntervalBasis, data_bytes: int
+    codes: Sequence[CodeItem], runs: Sequence[_RunCounts], basis: IntervalBasis, data_bytes: int
 ) -> _CountedSide:
-    values = [_values(code, runs, basis) for code in chosen]
+    values = [_values(code, runs, basis) for code in codes]
     units = np.array([len(row) for row in values], dtype=np.float64)
     spread = np.array([np.var(row, ddof=1) if len(row) > 1 else np.nan for row in values])
     return _CountedSide(np.array([sum(row) for row in values], dtype=np.float64), units * spread, units, data_bytes)
@@ -178,12 +178,16 @@ def _side_of(
 
 def _values(code: CodeItem, runs: Sequence[_RunCounts], basis: IntervalBasis) -> list[int]:
     """Return the samples of a code in each run, or in each recording that has the phase."""
-    of_runs = [[counts[code] for (part, _), counts in run.items() if part == code.phase] for run in runs]
-    return [sum(run) for run in of_runs] if basis is IntervalBasis.REPETITIONS else [n for run in of_runs for n in run]
+    counts_by_run = [[counts[code] for (part, _), counts in run.items() if part == code.phase] for run in runs]
+    return (
+        [sum(run) for run in counts_by_run]
+        if basis is IntervalBasis.REPETITIONS
+        else [n for run in counts_by_run for n in run]
+    )
 
 
 def _rows(
-    chosen: Sequence[CodeItem], first: _CountedSide, second: _CountedSide, interval_s: float, basis: IntervalBasis
+    codes: Sequence[CodeItem], first: _CountedSide, second: _CountedSide, interval_s: float, basis: IntervalBasis
 ) -> list[CodeRow]:
     """Return the rows, those with the largest increase first."""
     from scipy.special import stdtrit  # imported here because the import takes 0.1 s
@@ -191,15 +195,15 @@ def _rows(
     rate = (first.samples + second.samples) / (first.data_bytes + second.data_bytes)
     sides = []
     for side in (first, second):
-        to_value = interval_s * GB / side.data_bytes
-        error = np.maximum(side.variance, rate * side.data_bytes) * to_value**2
+        s_per_gb_of_sample = interval_s * GB / side.data_bytes
+        error = np.maximum(side.variance, rate * side.data_bytes) * s_per_gb_of_sample**2
         error = np.where(np.isnan(side.variance), np.nan, error)
-        sides.append((side.samples * to_value, error, error**2 / np.maximum(side.units - 1, 1)))
+        sides.append((side.samples * s_per_gb_of_sample, error, error**2 / np.maximum(side.units - 1, 1)))
     (a, error_a, term_a), (b, error_b, term_b) = sides
     difference, error = b - a, error_a + error_b
     with np.errstate(invalid="ignore", divide="ignore"):
         degrees = error**2 / (term_a + term_b)
-        half = stdtrit(degrees, 0.5 + LEVEL / 2) * np.sqrt(error)
+        half_width = stdtrit(degrees, 0.5 + LEVEL / 2) * np.sqrt(error)
     p_values = holm_where_known(
         [two_sided_p(d, sqrt(e), n) if e > 0 else None for d, e, n in zip(difference, error, degrees, strict=True)]
     )
@@ -211,12 +215,12 @@ def _rows(
             baseline_s_per_gb=float(a[i]),
             candidate_s_per_gb=float(b[i]),
             difference_s_per_gb=float(difference[i]),
-            low_s_per_gb=None if np.isnan(half[i]) else float(difference[i] - half[i]),
-            high_s_per_gb=None if np.isnan(half[i]) else float(difference[i] + half[i]),
+            low_s_per_gb=None if np.isnan(half_width[i]) else float(difference[i] - half_width[i]),
+            high_s_per_gb=None if np.isnan(half_width[i]) else float(difference[i] + half_width[i]),
             p=p_values[i],
             verdict=_verdict(float(difference[i]), p_values[i], basis),
         )
-        for i, code in enumerate(chosen)
+        for i, code in enumerate(codes)
     ]
     return sorted(rows, key=lambda row: -row.difference_s_per_gb)
 

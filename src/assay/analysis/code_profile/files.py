@@ -32,7 +32,7 @@ DAEMONS = ("datanode", "nodemanager")
 """The daemons that can be profiled, as parts of their recordings."""
 JOB = "job"
 NO_STAGE, OTHER_STAGES, WHOLE, UNKNOWN = "no-stage", "other-stages", "whole", "unknown"
-_NAMED = re.compile(
+_PART = re.compile(
     rf"map|shuffle|merge|reduce|{'|'.join(DAEMONS)}|stage-[0-9]+(\+[0-9]+)*|{NO_STAGE}|{OTHER_STAGES}|{WHOLE}|{UNKNOWN}"
 )
 _STAGES = re.compile(r"stage-([0-9]+(?:\+[0-9]+)*)")
@@ -79,4 +79,4 @@ def process_of(part: str) -> str:
 
 def is_part(name: str) -> bool:
     """Return whether ``name`` is a part that this format defines."""
-    return _NAMED.fullmatch(name) is not None
+    return _PART.fullmatch(name) is not None

@@ -53,16 +53,19 @@ def flame_graph(phase: str, sides: Sequence[Mapping[Stack, int]], names: dict[st
 
 
 def _preorder(root: _Node) -> Iterator[tuple[int, str, _Node]]:
-    """Yield depth, name and node without recursion: stacks may be deeper than Python's limit. Callees are in order of
-    their names.
+    """Yield depth, name and node; callees are in order of their names.
+
+    It is not recursive, because stacks may be deeper than Python's limit.
     """
-    smallest = [SHARE_MIN * count for count in root.counts]
-    waiting = [(0, "all", root)]
-    while waiting:
-        depth, name, node = waiting.pop()
+    counts_min = [SHARE_MIN * count for count in root.counts]
+    pending_nodes = [(0, "all", root)]
+    while pending_nodes:
+        depth, name, node = pending_nodes.pop()
         yield depth, name, node
-        waiting += [
-            (depth + 1, callee, below)
-            for callee, below in sorted(node.callees.items(), reverse=True)
-            if any(count and count >= least for count, least in zip(below.counts, smallest, strict=True))
+        pending_nodes += [
+            (depth + 1, callee_name, callee_node)
+            for callee_name, callee_node in sorted(node.callees.items(), reverse=True)
+            if any(
+                count and count >= count_min for count, count_min in zip(callee_node.counts, counts_min, strict=True)
+            )
         ]

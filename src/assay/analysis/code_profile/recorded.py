@@ -1,4 +1,4 @@
-"""The stacks of a run with what they count, for exports."""
+"""The stacks of a run with the unit of their counts, for exports."""
 
 from collections import Counter
 from dataclasses import dataclass

@@ -93,17 +93,17 @@ def times_text(times: StackTimes) -> str:
 
 
 def parse_times(text: str, stacks: Sequence[Stack]) -> StackTimes:
-    """Return the times of a part. ``stacks``: those of its file of stacks, in order. Raises FormatError if damaged."""
+    """Return the times of a part. ``stacks``: all stacks of its file, in order. Raises FormatError if damaged."""
     head, *lines = text.splitlines() or [""]
-    counted: dict[int, Counter[Stack]] = {}
+    counts_by_start: dict[int, Counter[Stack]] = {}
     try:
         interval_s = int(head.removeprefix(_HEAD))
         for line in lines:
             start, *pairs = line.split(" ")
-            numbered = [map(int, pair.split(":")) for pair in pairs]
-            counted[int(start)] = Counter({stacks[number]: count for number, count in numbered})
+            numbers_and_counts = [map(int, pair.split(":")) for pair in pairs]
+            counts_by_start[int(start)] = Counter({stacks[number]: count for number, count in numbers_and_counts})
     except (ValueError, IndexError) as error:
         raise FormatError(f"the times of a profile are damaged: {error}") from error
     if interval_s < 1:
         raise FormatError(f"the times of a profile have an interval of {interval_s} s")
-    return StackTimes(interval_s, counted)
+    return StackTimes(interval_s, counts_by_start)

@@ -20,42 +20,42 @@ from assay.text import level_text
 def baseline_of(table: RunTable, factor: str, levels: Sequence[str] = (), *, requested: str | None = None) -> str:
     """Return ``requested`` if given, else the default baseline among ``levels`` (empty: the levels of valid runs).
 
-    The default: hard disks (of several hard-disk layouts, the one with the most valid runs); Ethernet; the smallest
-    number; ``none``; else the level with the most valid runs. Levels of several factors: the same rule, in this
-    order. A level may be requested in words. Raises SpecificationError if no run has ``requested``, or if no valid run
-    has a level.
+    The default depends on the factor: hard disks (of several hard-disk layouts, the one with the most valid runs),
+    Ethernet, the smallest number, or ``none``. If there is no such level, it is the level with the most valid runs. For
+    several factors together it is hard disks, then Ethernet, then the smallest numbers. A level may be requested in
+    words. Raises SpecificationError if no run has ``requested``, or if no valid run has a level.
     """
     column = require_factor(table, factor)
     if requested is not None:
         if requested not in column.levels:
-            meant = [level for level in column.levels if _same_level(factor, level, requested)]
-            if len(meant) == 1:
-                return meant[0]
-            near = did_you_mean(requested, column.levels)
+            matching_levels = [level for level in column.levels if _same_level(factor, level, requested)]
+            if len(matching_levels) == 1:
+                return matching_levels[0]
+            suggestion = did_you_mean(requested, column.levels)
             raise SpecificationError(
-                f"no run has {factor} {requested!r}", hint=f"{near}its levels: {', '.join(column.levels)}"
+                f"no run has {factor} {requested!r}", hint=f"{suggestion}its levels: {', '.join(column.levels)}"
             )
         return requested
     counts = np.bincount(column.codes[usable(table) & (column.codes != ABSENT)], minlength=len(column.levels))
     levels = levels or [level for level, count in zip(column.levels, counts, strict=True) if count]
     if not levels:
         raise SpecificationError(f"no valid run has a level of {factor!r}", hint="see what failed with `assay runs`")
-    by_runs = sorted(levels, key=lambda level: -int(counts[column.code(level)]))
+    levels_by_runs = sorted(levels, key=lambda level: -int(counts[column.code(level)]))
     if " + " in factor:
-        preferred = _joint_baselines(factor, by_runs)
+        preferred = _joint_baselines(factor, levels_by_runs)
     elif factor == DEVICE_CLASS:
         preferred = [DeviceClass.HARD_DISKS.value]
     elif factor == LAYOUT_FACTOR:
         hard_disks = hard_disk_layouts(table)
-        preferred = [level for level in by_runs if level in hard_disks]
+        preferred = [level for level in levels_by_runs if level in hard_disks]
     elif factor == NETWORK_FACTOR:
         ethernet = set(column.codes[INFINIBAND.values(table) == 0].tolist())
-        preferred = [level for level in by_runs if column.code(level) in ethernet]
+        preferred = [level for level in levels_by_runs if column.code(level) in ethernet]
     elif all(level.replace(".", "", 1).isdecimal() for level in levels):
         preferred = [min(levels, key=float)]
     else:
         preferred = ["none"]
-    return next((level for level in preferred if level in levels), by_runs[0])
+    return next((level for level in preferred if level in levels), levels_by_runs[0])
 
 
 def _same_level(factor: str, level: str, requested: str) -> bool:
@@ -66,10 +66,10 @@ def _same_level(factor: str, level: str, requested: str) -> bool:
     """
     if " + " in factor:
         factors, levels = factor.split(" + "), level.split(" + ")
-        ways = (requested.split(" + "), re.split(r"\s+(?:with|and)\s+", requested))
-        parts = [list(zip(factors, levels, way, strict=True)) for way in ways if len(way) == len(factors)]
-        whole = " + ".join(level_text(*part) for part in zip(factors, levels, strict=True))
-        return _plain(whole) == _plain(requested) or any(all(_same_level(*part) for part in way) for way in parts)
+        splits = (requested.split(" + "), re.split(r"\s+(?:with|and)\s+", requested))
+        parts = [list(zip(factors, levels, way, strict=True)) for way in splits if len(way) == len(factors)]
+        joined_text = " + ".join(level_text(*part) for part in zip(factors, levels, strict=True))
+        return _plain(joined_text) == _plain(requested) or any(all(_same_level(*part) for part in way) for way in parts)
     if _plain(requested) in (_plain(level), _plain(level_text(factor, level))):
         return True
     if factor == LAYOUT_FACTOR:  # "1 SSD per worker (SSD)"
@@ -85,12 +85,12 @@ def _plain(text: str) -> str:
     return "".join(text.casefold().split())
 
 
-def _joint_baselines(factor: str, by_runs: Sequence[str]) -> list[str]:
+def _joint_baselines(factor: str, levels_by_runs: Sequence[str]) -> list[str]:
     """Return the levels of a joint factor on hard disks: Ethernet first, then the smallest numbers, then most runs."""
     names = factor.split(" + ")
     if names[0] != LAYOUT_FACTOR:
         return []
-    levels = {level: dict(zip(names, level.split(" + "), strict=True)) for level in by_runs}
+    levels = {level: dict(zip(names, level.split(" + "), strict=True)) for level in levels_by_runs}
 
     def rank(level: str) -> tuple[bool, tuple[float, ...]]:
         parts = levels[level]
@@ -99,6 +99,8 @@ def _joint_baselines(factor: str, by_runs: Sequence[str]) -> list[str]:
         return infiniband, tuple(float(part) for part in numbers if part.replace(".", "", 1).isdecimal())
 
     on_hard_disks = [
-        level for level in by_runs if device_class_of(levels[level][LAYOUT_FACTOR], None) is DeviceClass.HARD_DISKS
+        level
+        for level in levels_by_runs
+        if device_class_of(levels[level][LAYOUT_FACTOR], None) is DeviceClass.HARD_DISKS
     ]
     return sorted(on_hard_disks, key=rank)

@@ -41,13 +41,13 @@ def log_ratio(
     if not baseline or not candidate:
         return None
     runs, n = (*baseline, *candidate), len(baseline)
-    logs, off = np.log([run.duration_s for run in runs]), offsets_of(runs, sides=2)
+    logs, offsets = np.log([run.duration_s for run in runs]), offsets_of(runs, sides=2)
 
     def means(keys: Sequence[Hashable]) -> tuple[Means, Means]:
         numbers = {key: number for number, key in enumerate(dict.fromkeys(keys))}
         of_run = np.array([numbers[key] for key in keys])
         sides = (slice(None, n), slice(n, None))
-        b, c = (means_by(logs[rows], of_run[rows], len(numbers), off[rows]) for rows in sides)
+        b, c = (means_by(logs[rows], of_run[rows], len(numbers), offsets[rows]) for rows in sides)
         return b, c
 
     for keys in (
@@ -69,45 +69,45 @@ def _allowing_for_neighbours(paired: LogMean, runs: Sequence[Run], n: int, block
 
     The first ``n`` runs are of the baseline. The mean is unchanged if the start of a run is unknown.
     """
-    started = np.array([started_unix_s(run) for run in runs])
-    if not np.isfinite(started).all():
+    starts_unix_s = np.array([started_unix_s(run) for run in runs])
+    if not np.isfinite(starts_unix_s).all():
         return paired
-    order = np.argsort(started, kind="stable")
+    order = np.argsort(starts_unix_s, kind="stable")
     numbers = {block: number for number, block in enumerate(dict.fromkeys(blocks))}
     block = np.array([numbers[block] for block in blocks])[order]
     logs = np.log([run.duration_s for run in runs])[order]
     return replace(paired, error=paired.error * error_factor(logs, order >= n, block))
 
 
-def _result(matched: RunGroup, factor: str, baseline: str, candidate: str) -> SpeedupResult:
+def _result(run_group: RunGroup, factor: str, baseline: str, candidate: str) -> SpeedupResult:
     """Return the result of one matched group, before correction."""
-    runs = matched.levels.get(baseline, ()), matched.levels[candidate]
-    summaries = summarise_level(matched, baseline), summarise_level(matched, candidate)
-    both = all(runs)
-    mean = log_ratio(*runs, (matched.sessions[baseline], matched.sessions[candidate]) if both else None)
-    warnings = (*matched.warnings, *session_warnings([mean]), *cpu_warnings([*runs[0], *runs[1]]))
+    runs = run_group.levels.get(baseline, ()), run_group.levels[candidate]
+    summaries = summarise_level(run_group, baseline), summarise_level(run_group, candidate)
+    is_comparable = all(runs)
+    mean = log_ratio(*runs, (run_group.sessions[baseline], run_group.sessions[candidate]) if is_comparable else None)
+    warnings = (*run_group.warnings, *session_warnings([mean]), *cpu_warnings([*runs[0], *runs[1]]))
     hosts = [host_facts((run.recorded for run in of_side), factor) for of_side in runs]
-    excluded = sum((matched.left_out.get(level, Counter()) for level in (baseline, candidate)), Counter[int]())
-    example = matched.example
+    excluded = sum((run_group.left_out.get(level, Counter()) for level in (baseline, candidate)), Counter[int]())
+    example = run_group.example
     return SpeedupResult(
         **mean_fields(mean, WELCH),
         factor=factor,
         baseline=baseline,
         candidate=candidate,
         by="workload",
-        group=matched.workload,
-        context=matched.context,
+        group=run_group.workload,
+        context=run_group.context,
         origin=example.origin.value,
         lab_scale=None if example.lab_scale is None else str(example.lab_scale),
-        groups=int(both),
+        groups=int(is_comparable),
         runs_baseline=len(runs[0]),
         runs_candidate=len(runs[1]),
-        excluded={reason: excluded[why] for reason, why in _EXCLUSIONS.items() if excluded[why]},
+        excluded={reason: excluded[code] for reason, code in _EXCLUSIONS.items() if excluded[code]},
         warnings=(*warnings, *environment_warnings(*hosts)),
         runs=RunComparison(
             baseline=summaries[0],
             candidate=summaries[1],
-            rank_test=rank_test(summaries[0].durations_s, summaries[1].durations_s) if both else None,
+            rank_test=rank_test(summaries[0].durations_s, summaries[1].durations_s) if is_comparable else None,
         ),
     )
 
@@ -118,9 +118,9 @@ def compare(runs: Sequence[Run], *, factor: str, baseline: str) -> list[SpeedupR
     Results without a run on a side come last, with the verdict "not compared".
     """
     results = [
-        _result(matched, factor, baseline, level)
-        for matched in run_groups(runs, factor)
-        for level in matched.levels
+        _result(run_group, factor, baseline, level)
+        for run_group in run_groups(runs, factor)
+        for level in run_group.levels
         if level != baseline
     ]
     return sorted(with_verdicts(results), key=lambda result: result.ratio is None)
@@ -130,10 +130,10 @@ def compare_groups(groups: Sequence[RunGroup], factor: str, baseline: str) -> li
     """Compare the levels of existing matched groups in which both sides have a run."""
     return with_verdicts(
         [
-            _result(matched, factor, baseline, level)
-            for matched in groups
-            if matched.levels.get(baseline)
-            for level, runs in matched.levels.items()
+            _result(run_group, factor, baseline, level)
+            for run_group in groups
+            if run_group.levels.get(baseline)
+            for level, runs in run_group.levels.items()
             if level != baseline and runs
         ]
     )

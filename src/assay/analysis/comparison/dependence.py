@@ -61,7 +61,7 @@ def dependence_among(
     m = len(values)
     if m < LEVELS_MIN + 1:
         return None
-    tested: list[tuple[float, str, Ints, int]] = []
+    tests: list[tuple[float, str, Ints, int]] = []
     for name in factors:
         codes = table.columns[name].codes[rows]
         levels, level = np.unique(codes, return_inverse=True)
@@ -72,12 +72,12 @@ def dependence_among(
             continue
         between, within = _mean_squares(values, level, count)
         p = float(fdtrc(count - 1, m - count, between / within)) if within > 0 else float(between == 0)
-        tested.append((p, name, level, count))
-    if not tested:
+        tests.append((p, name, level, count))
+    if not tests:
         return None
-    p, name, level, count = min(tested, key=lambda test: test[0])
-    corrected = min(1.0, p * len(tested))
-    return (Dependence(name, count, corrected), level) if corrected < ALPHA else None
+    p, name, level, count = min(tests, key=lambda test: test[0])
+    corrected_p = min(1.0, p * len(tests))
+    return (Dependence(name, count, corrected_p), level) if corrected_p < ALPHA else None
 
 
 def _example_rows(matched: MatchedGroups, groups: Ints) -> Ints:
@@ -92,8 +92,8 @@ def _mean_squares(values: Floats, level: Ints, count: int) -> tuple[float, float
     n = np.bincount(level, minlength=count)
     means = np.bincount(level, weights=values, minlength=count) / n
     between = float((n * (means - values.mean()) ** 2).sum()) / (count - 1)
-    free = len(values) - count
-    within = float(((values - means[level]) ** 2).sum()) / free if free else 0.0
+    degrees = len(values) - count
+    within = float(((values - means[level]) ** 2).sum()) / degrees if degrees else 0.0
     return between, within
 
 
@@ -108,13 +108,13 @@ def over_levels(mean: LogMean, ratios: GroupRatios, dependence: Dependence, leve
     m, count = len(values), dependence.levels
     n = np.bincount(level, minlength=count)
     means = np.bincount(level, weights=values, minlength=count) / n
-    apart = n / m * (means - values.mean())
-    error = float(np.sqrt((apart**2).sum() * count / (count - 1)))
-    over = replace(mean, error=error, degrees=count - 1.0, method=OVER_LEVELS.format(dependence.factor))
-    return over if over.ratio.width > mean.ratio.width else mean
+    deviations = n / m * (means - values.mean())
+    error = float(np.sqrt((deviations**2).sum() * count / (count - 1)))
+    mean_over_levels = replace(mean, error=error, degrees=count - 1.0, method=OVER_LEVELS.format(dependence.factor))
+    return mean_over_levels if mean_over_levels.ratio.width > mean.ratio.width else mean
 
 
 def allow_for_dependence(mean: LogMean, matched: MatchedGroups, ratios: GroupRatios) -> LogMean:
     """Return the mean over the groups of ``ratios`` with an error that allows for a factor on which it depends."""
-    depends = dependence_of(matched, ratios)
-    return over_levels(mean, ratios, *depends) if depends else mean
+    dependence = dependence_of(matched, ratios)
+    return over_levels(mean, ratios, *dependence) if dependence else mean

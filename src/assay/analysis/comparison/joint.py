@@ -73,11 +73,11 @@ class LevelNetwork:
     pairs: tuple[tuple[str, str, int], ...]
 
 
-def network_of(compared: Iterable[LevelPairs]) -> LevelNetwork | None:
+def network_of(parts: Iterable[LevelPairs]) -> LevelNetwork | None:
     """Return the network of all groups; None for fewer than three levels."""
     groups: dict[tuple[str, str], int] = {}
     levels: dict[str, None] = {}
-    for group in compared:
+    for group in parts:
         levels |= dict.fromkeys(group.levels)
         for pair in group.pairs:
             first, second = sorted((pair.baseline, pair.candidate))
@@ -112,32 +112,34 @@ class Fit:
             *(x.tolist() for x in (first, second, estimates.mean, estimates.error, estimates.degrees)), strict=True
         )
         return [
-            self.with_sessions(LogMean(mean, error, degrees, JOINT, InferenceScope.SIMILAR, float(near)), a, b)
+            self.with_sessions(LogMean(mean, error, degrees, JOINT, InferenceScope.SIMILAR, float(rounding_max)), a, b)
             if np.isfinite(mean)
             else None
-            for (a, b, mean, error, degrees), near in zip(columns, rounding, strict=True)
+            for (a, b, mean, error, degrees), rounding_max in zip(columns, rounding, strict=True)
         ]
 
     def with_sessions(self, mean: LogMean, first: int, second: int, strata: Ints | None = None) -> LogMean:
         """Return the log speedup with an error that includes the variance between sessions.
 
-        ``strata``: of each group that has both levels, if the error comes from the scatter within strata.
+        ``strata``: of each group that has both levels, if the error comes from the spread within strata.
         """
-        has = np.isfinite(self.logs)
-        both = has[:, first] & has[:, second]
-        rows = both if both.any() else has[:, first] | has[:, second]
-        uneven = imbalance(self.sides[first], self.sides[second], self.groups[rows])
-        return allow_for_sessions(mean, uneven, uneven.beyond_groups(strata))
+        has_level = np.isfinite(self.logs)
+        has_both = has_level[:, first] & has_level[:, second]
+        rows = has_both if has_both.any() else has_level[:, first] | has_level[:, second]
+        session_imbalance = imbalance(self.sides[first], self.sides[second], self.groups[rows])
+        return allow_for_sessions(mean, session_imbalance, session_imbalance.beyond_groups(strata))
 
     def against(self, baseline: int) -> Mapping[int, Estimate]:
         """Return the speedup of every level over ``baseline`` (codes), for similar settings."""
-        at = np.flatnonzero(self.codes == baseline)
-        if len(at) == 0:
+        baseline_index = np.flatnonzero(self.codes == baseline)
+        if len(baseline_index) == 0:
             return {}
-        others = np.flatnonzero(self.codes != baseline)
-        means = self.contrasts(np.repeat(at, len(others)), others)
+        other_indices = np.flatnonzero(self.codes != baseline)
+        means = self.contrasts(np.repeat(baseline_index, len(other_indices)), other_indices)
         return {
-            int(self.codes[other]): mean.ratio for other, mean in zip(others, means, strict=True) if mean is not None
+            int(self.codes[index]): mean.ratio
+            for index, mean in zip(other_indices, means, strict=True)
+            if mean is not None
         }
 
 
@@ -145,23 +147,33 @@ def fits(matched: MatchedGroups, strata: Strata) -> list[Fit]:
     """Return the fit of each stratum, in their order."""
     levels = len(matched.table.columns[matched.factor].levels)
     parts = [_cells(matched, code) for code in range(levels)]
-    groups, logs, rounding = (np.concatenate([part[at] for part in parts]) for at in range(3))
+    groups, logs, rounding = (np.concatenate([part[index] for part in parts]) for index in range(3))
     level = np.repeat(np.arange(levels), [len(part[0]) for part in parts])
     stratum = strata.of_group[groups]
     order = np.argsort(stratum, kind="stable")
     bounds = np.searchsorted(stratum[order], np.arange(len(strata.counts) + 1))
     sides = [sessions_of(matched, code) for code in range(levels)]
     fitted_strata = []
-    for at in range(len(strata.counts)):
-        rows = order[bounds[at] : bounds[at + 1]]
+    for index in range(len(strata.counts)):
+        rows = order[bounds[index] : bounds[index + 1]]
         codes, code_index = np.unique(level[rows], return_inverse=True)
-        known, of_group = np.unique(groups[rows], return_inverse=True)
-        table = np.full((len(known), len(codes)), np.nan)
+        stratum_groups, of_group = np.unique(groups[rows], return_inverse=True)
+        table = np.full((len(stratum_groups), len(codes)), np.nan)
         table[of_group, code_index] = logs[rows]
-        off = means_by(rounding[rows], code_index, len(codes)).mean
-        fitted = fit_blocks(of_group, code_index, logs[rows], len(codes))
-        cluster = matched.cluster[known] if len(matched.cluster) else matched.cluster
-        fitted_strata.append(Fit(codes, table, off, fitted, known, tuple(sides[code] for code in codes), cluster))
+        rounding_of_level = means_by(rounding[rows], code_index, len(codes)).mean
+        block_fit = fit_blocks(of_group, code_index, logs[rows], len(codes))
+        cluster = matched.cluster[stratum_groups] if len(matched.cluster) else matched.cluster
+        fitted_strata.append(
+            Fit(
+                codes,
+                table,
+                rounding_of_level,
+                block_fit,
+                stratum_groups,
+                tuple(sides[code] for code in codes),
+                cluster,
+            )
+        )
     return fitted_strata
 
 
@@ -170,9 +182,9 @@ def _cells(matched: MatchedGroups, level: int) -> tuple[Ints, Floats, Floats]:
     rows = slice(int(matched.starts[level]), int(matched.starts[level + 1]))
     of_group, count = matched.groups.of_row[rows], matched.groups.count
     n = np.bincount(of_group, minlength=count)
-    present = np.flatnonzero(n)
-    logs = np.bincount(of_group, weights=matched.logs[rows], minlength=count)[present] / n[present]
-    return present, logs, np.bincount(of_group, weights=matched.rounding[rows], minlength=count)[present] / n[present]
+    groups = np.flatnonzero(n)
+    logs = np.bincount(of_group, weights=matched.logs[rows], minlength=count)[groups] / n[groups]
+    return groups, logs, np.bincount(of_group, weights=matched.rounding[rows], minlength=count)[groups] / n[groups]
 
 
 def level_pairs(matched: MatchedGroups, strata: Strata, fitted: list[Fit], baseline: str) -> list[LevelPairs]:
@@ -199,13 +211,15 @@ def level_pairs(matched: MatchedGroups, strata: Strata, fitted: list[Fit], basel
 
 def speedup_of_pair(fit: Fit, first: int, second: int) -> tuple[int, LogMean | None]:
     """Return the number of groups with both levels (indices in the fit), and the speedup of the second in these."""
-    apart = fit.logs[:, first] - fit.logs[:, second]
-    both = np.flatnonzero(np.isfinite(apart))
-    if not len(both):
+    log_ratios = fit.logs[:, first] - fit.logs[:, second]
+    common_groups = np.flatnonzero(np.isfinite(log_ratios))
+    if not len(common_groups):
         return 0, None
-    strata = strata_of(fit.cluster[both] if len(fit.cluster) else fit.cluster, len(both))
-    mean = between_groups(apart[both], np.full(len(both), fit.rounding[first] + fit.rounding[second]), strata)
-    return len(both), fit.with_sessions(mean, first, second, strata)
+    strata = strata_of(fit.cluster[common_groups] if len(fit.cluster) else fit.cluster, len(common_groups))
+    mean = between_groups(
+        log_ratios[common_groups], np.full(len(common_groups), fit.rounding[first] + fit.rounding[second]), strata
+    )
+    return len(common_groups), fit.with_sessions(mean, first, second, strata)
 
 
 def contradicts(direct: LogMean | None, joint: LogMean | None) -> bool:
@@ -226,9 +240,11 @@ def _pairs(fit: Fit, levels: tuple[str, ...], baseline: int) -> list[LevelPair]:
     for a, b, mean in zip(first.tolist(), second.tolist(), fit.contrasts(first, second), strict=True):
         groups, direct = speedup_of_pair(fit, a, b)
         if direct is not None:
-            ratio, both = direct.ratio, mean.ratio if mean is not None else None
+            ratio, joint = direct.ratio, mean.ratio if mean is not None else None
             names = levels[int(fit.codes[a])], levels[int(fit.codes[b])]
-            pairs.append(LevelPair(*names, groups, ratio.value, ratio.low, ratio.high, both, contradicts(direct, mean)))
+            pairs.append(
+                LevelPair(*names, groups, ratio.value, ratio.low, ratio.high, joint, contradicts(direct, mean))
+            )
     return pairs
 
 
@@ -245,5 +261,5 @@ def _same_groups(fit: Fit, baseline: int) -> bool:
     if baseline == ABSENT or baseline not in fit.codes:
         return True
     has = np.isfinite(fit.logs)
-    compared = has[has[:, fit.codes == baseline][:, 0] & (has.sum(axis=1) > 1)]
-    return bool((compared == compared[:1]).all())
+    compared_rows = has[has[:, fit.codes == baseline][:, 0] & (has.sum(axis=1) > 1)]
+    return bool((compared_rows == compared_rows[:1]).all())

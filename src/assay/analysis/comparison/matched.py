@@ -80,8 +80,8 @@ COUNTED, FAILED, INVALID, WARM = range(4)
 REASONS = ("counted", "failed", "invalid", "warm")
 DEPLOYMENT = "campaign_id"
 CLUSTER = "cluster"
-_EVEN = 1e-9
-"""Multiples of the variance between sessions up to this count as zero."""
+_MULTIPLE_MIN = 1e-9
+"""Largest multiple of the variance between sessions that counts as zero."""
 STRATA = ("origin", "lab_scale")
 """Columns whose levels are never mixed in one figure."""
 
@@ -165,22 +165,22 @@ def match(
         require_factor(table, name)
     if ignore & set(STRATA) or factor in STRATA:
         raise SpecificationError("origins and lab scales are never mixed", hint="filter the runs first")
-    passed_over = {factor, *DEPENDENT_PROPERTIES.get(factor, ()), *ignore}
-    names = [name for name in table.factors if name not in passed_over]
-    within = [DEPLOYMENT] if deployments and DEPLOYMENT in table.columns else []
-    table_groups = groups_by(table, [*names, *within])
-    good = usable(table)
-    why = np.where(good, COUNTED, INVALID).astype(np.int8)
+    excluded_names = {factor, *DEPENDENT_PROPERTIES.get(factor, ()), *ignore}
+    names = [name for name in table.factors if name not in excluded_names]
+    unit_columns = [DEPLOYMENT] if deployments and DEPLOYMENT in table.columns else []
+    table_groups = groups_by(table, [*names, *unit_columns])
+    is_usable = usable(table)
+    why = np.where(is_usable, COUNTED, INVALID).astype(np.int8)
     why[has_level(table, "status", RunStatus.FAILED.value)] = FAILED
-    why[warm_among_cold(table, table_groups, good & (column.codes != ABSENT))] = WARM
-    keep = np.flatnonzero((why == COUNTED) & (column.codes != ABSENT))
-    small = column.codes[keep].astype(np.int16 if len(column.levels) < 2**15 else np.int32)
-    positions = keep[np.argsort(small, kind="stable")]
+    why[warm_among_cold(table, table_groups, is_usable & (column.codes != ABSENT))] = WARM
+    counted_rows = np.flatnonzero((why == COUNTED) & (column.codes != ABSENT))
+    small_codes = column.codes[counted_rows].astype(np.int16 if len(column.levels) < 2**15 else np.int32)
+    positions = counted_rows[np.argsort(small_codes, kind="stable")]
     starts = np.searchsorted(column.codes[positions], np.arange(len(column.levels) + 1))
     duration_s = table.values["duration_s"][positions]
     logs, rounding = np.log(duration_s), offsets_in(table, positions, sides=2)
     groups = Groups(table_groups.of_row[positions], table_groups.count)
-    deployment = level_of_group(table.columns[DEPLOYMENT], table_groups) if within else np.zeros(0, dtype=np.int64)
+    deployment = level_of_group(table.columns[DEPLOYMENT], table_groups) if unit_columns else np.zeros(0, np.int64)
     cluster = level_of_group(table.columns[CLUSTER], table_groups) if CLUSTER in names else np.zeros(0, dtype=np.int64)
     units, unordered = _sessions(table, column, positions, groups)
     return MatchedGroups(
@@ -229,10 +229,10 @@ def _sessions(table: RunTable, column: Column, positions: Ints, groups: Groups) 
     """
     started_unix_s = table.values["started_unix_s"][positions]
     session = sessions_in(table, positions)
-    computed = without_sessions(table)[positions]
+    is_computed = without_sessions(table)[positions]
     units = session_units(session, started_unix_s, column.codes[positions].astype(np.int64), groups.of_row)
-    units[computed] = int(units.max(initial=0)) + 1
-    return units, (session < 0) & ~computed
+    units[is_computed] = int(units.max(initial=0)) + 1
+    return units, (session < 0) & ~is_computed
 
 
 def side(matched: MatchedGroups, level: int) -> Means:
@@ -256,9 +256,9 @@ def group_ratios(b: Means, c: Means, matched: MatchedGroups | None = None) -> Gr
     ``matched``: the source of the groups; without it, their deployments and clusters are unknown.
     """
     groups = np.flatnonzero((b.n > 0) & (c.n > 0))
-    uneven = imbalance(b.sessions, c.sessions, groups) if b.sessions and c.sessions else None
+    sessions = imbalance(b.sessions, c.sessions, groups) if b.sessions and c.sessions else None
     b, c = b.subset(groups), c.subset(groups)
-    apart = difference(b, c)
+    log_difference = difference(b, c)
     units = (matched.deployment, matched.cluster) if matched else (groups[:0], groups[:0])
     deployment, cluster = (unit[groups] if len(unit) else unit for unit in units)
     squares = sum(
@@ -266,14 +266,14 @@ def group_ratios(b: Means, c: Means, matched: MatchedGroups | None = None) -> Gr
     )
     return GroupRatios(
         groups=groups,
-        log_ratio=apart.mean,
+        log_ratio=log_difference.mean,
         n=(b.n, c.n),
         deployment=deployment,
-        variance_within=apart.variance,
-        degrees_within=apart.degrees,
+        variance_within=log_difference.variance,
+        degrees_within=log_difference.degrees,
         squares_within=squares,
-        rounding=apart.rounding,
-        sessions=uneven,
+        rounding=log_difference.rounding,
+        sessions=sessions,
         cluster=cluster,
     )
 
@@ -332,20 +332,20 @@ def log_mean(ratios: GroupRatios) -> LogMean | None:
     return with_sessions(mean, ratios.sessions, strata)
 
 
-def with_sessions(mean: LogMean, uneven: Imbalance | None, strata: Ints | None = None) -> LogMean:
+def with_sessions(mean: LogMean, sessions: Imbalance | None, strata: Ints | None = None) -> LogMean:
     """Return the mean over matched groups with an error that includes the variance between sessions."""
-    if uneven is None:
+    if sessions is None:
         return mean
-    multiple = uneven.beyond_groups(strata) if mean.scope is InferenceScope.SIMILAR else uneven.beyond_runs()
-    return allow_for_sessions(mean, uneven, multiple)
+    multiple = sessions.beyond_groups(strata) if mean.scope is InferenceScope.SIMILAR else sessions.beyond_runs()
+    return allow_for_sessions(mean, sessions, multiple)
 
 
-def allow_for_sessions(mean: LogMean, uneven: Imbalance, multiple: float) -> LogMean:
+def allow_for_sessions(mean: LogMean, sessions: Imbalance, multiple: float) -> LogMean:
     """Return the mean with ``multiple`` times the variance between sessions added to its error."""
-    if multiple <= _EVEN:
+    if multiple <= _MULTIPLE_MIN:
         return mean
-    error, degrees = widened(mean.error, mean.degrees, multiple, uneven.spread)
-    part = SessionPart(mean.error, mean.degrees, uneven.spread, float(uneven.unordered.mean()))
+    error, degrees = widened(mean.error, mean.degrees, multiple, sessions.spread)
+    part = SessionPart(mean.error, mean.degrees, sessions.spread, float(sessions.unordered.mean()))
     return replace(mean, error=error, degrees=degrees, sessions=part)
 
 
@@ -370,30 +370,30 @@ def within_groups(
     log_ratio: Floats, variance_within: Floats, degrees_within: Floats, rounding: Floats | None = None
 ) -> LogMean:
     """Return the mean of the groups' log ratios with the error from the spread of their runs, for these groups only."""
-    m, off = len(log_ratio), 0.0 if rounding is None else float(rounding.mean())
+    m, bound = len(log_ratio), 0.0 if rounding is None else float(rounding.mean())
     error, degrees = float(np.sqrt(variance_within.sum()) / m), satterthwaite(variance_within, degrees_within)
-    return LogMean(float(log_ratio.mean()), error, degrees, WITHIN_MATCHED_GROUPS, InferenceScope.TESTED, off)
+    return LogMean(float(log_ratio.mean()), error, degrees, WITHIN_MATCHED_GROUPS, InferenceScope.TESTED, bound)
 
 
 def between_groups(log_ratio: Floats, rounding: Floats | None = None, strata: Ints | None = None) -> LogMean:
     """Return the mean of the groups' log ratios with the error from the spread of the groups, within ``strata``."""
-    off = 0.0 if rounding is None else float(rounding.mean())
+    bound = 0.0 if rounding is None else float(rounding.mean())
     error, degrees = error_over_strata(log_ratio, strata)
-    return LogMean(float(log_ratio.mean()), error, degrees, OVER_MATCHED_GROUPS, InferenceScope.SIMILAR, off)
+    return LogMean(float(log_ratio.mean()), error, degrees, OVER_MATCHED_GROUPS, InferenceScope.SIMILAR, bound)
 
 
 def over_blocks(b: Means, c: Means) -> LogMean | None:
     """Return the mean over blocks of the log ratio within each, from the means of one group's log times by block.
 
-    None unless all blocks have one run on both sides, and there are :data:`PAIRS_MIN` of them.
+    None unless there are at least :data:`PAIRS_MIN` blocks, and all have one run on each side.
     """
-    present = (b.n > 0) | (c.n > 0)
-    m = np.count_nonzero(present)
-    if m < PAIRS_MIN or not ((b.n[present] == 1) & (c.n[present] == 1)).all():
+    has_run = (b.n > 0) | (c.n > 0)
+    m = np.count_nonzero(has_run)
+    if m < PAIRS_MIN or not ((b.n[has_run] == 1) & (c.n[has_run] == 1)).all():
         return None
-    log_ratio = b.mean[present] - c.mean[present]
-    error, off = float(log_ratio.std(ddof=1) / np.sqrt(m)), float((b.rounding[present] + c.rounding[present]).mean())
-    return LogMean(float(log_ratio.mean()), error, m - 1.0, PAIRED, InferenceScope.TESTED, off)
+    log_ratio = b.mean[has_run] - c.mean[has_run]
+    error, bound = float(log_ratio.std(ddof=1) / np.sqrt(m)), float((b.rounding + c.rounding)[has_run].mean())
+    return LogMean(float(log_ratio.mean()), error, m - 1.0, PAIRED, InferenceScope.TESTED, bound)
 
 
 def over_deployments(log_ratio: Floats, deployment: Ints, rounding: Floats | None = None) -> LogMean:
@@ -401,12 +401,12 @@ def over_deployments(log_ratio: Floats, deployment: Ints, rounding: Floats | Non
 
     Runs of one deployment share its effect, so it counts once, regardless of its number of groups and runs.
     """
-    _, dense = np.unique(deployment, return_inverse=True)
-    by_deployment = means_by(log_ratio, dense, int(dense.max()) + 1).mean
-    n = len(by_deployment)
-    error = float(by_deployment.std(ddof=1) / np.sqrt(n)) if n > 1 else float("nan")
-    off = 0.0 if rounding is None else float(rounding.mean())
-    return LogMean(float(by_deployment.mean()), error, n - 1.0, OVER_DEPLOYMENTS, InferenceScope.OTHER_DEPLOYMENTS, off)
+    _, deployment_index = np.unique(deployment, return_inverse=True)
+    means = means_by(log_ratio, deployment_index, int(deployment_index.max()) + 1).mean
+    n = len(means)
+    error = float(means.std(ddof=1) / np.sqrt(n)) if n > 1 else float("nan")
+    bound = 0.0 if rounding is None else float(rounding.mean())
+    return LogMean(float(means.mean()), error, n - 1.0, OVER_DEPLOYMENTS, InferenceScope.OTHER_DEPLOYMENTS, bound)
 
 
 def combine(parts: Sequence[LogMean]) -> LogMean:
@@ -419,22 +419,26 @@ def combine(parts: Sequence[LogMean]) -> LogMean:
     errors = np.array([part.error**2 for part in within_sessions]) / count**2
     degrees = np.array([part.degrees for part in within_sessions])
     mean = float(np.mean([part.mean for part in parts]))
-    off = float(np.mean([part.rounding for part in parts]))
-    alone = LogMean(
-        mean, float(np.sqrt(errors.sum())), satterthwaite(errors, degrees), MEAN_OF_SPEEDUPS, parts[0].scope, off
-    )
-    added = [
+    bound = float(np.mean([part.rounding for part in parts]))
+    error, total_degrees = float(np.sqrt(errors.sum())), satterthwaite(errors, degrees)
+    independent_mean = LogMean(mean, error, total_degrees, MEAN_OF_SPEEDUPS, parts[0].scope, bound)
+    session_errors = [
         np.sqrt(max(0.0, part.error**2 - uncorrected.error**2))
         for part, uncorrected in zip(parts, within_sessions, strict=True)
     ]
-    shared = float(np.mean(added))
-    known = [part.sessions for part in parts if part.sessions]
-    if not known or not shared > 0:
-        return alone
-    both = np.array([alone.error**2, shared**2])
-    free = satterthwaite(both, np.array([alone.degrees, min(part.spread.degrees for part in known)]))
-    sessions = replace(known[0], error=alone.error, degrees=alone.degrees, unordered=fmean(p.unordered for p in known))
-    return replace(alone, error=float(np.sqrt(both.sum())), degrees=free, sessions=sessions)
+    shared_error = float(np.mean(session_errors))
+    session_parts = [part.sessions for part in parts if part.sessions]
+    if not session_parts or not shared_error > 0:
+        return independent_mean
+    variances = np.array([error**2, shared_error**2])
+    degrees_of_both = np.array([total_degrees, min(part.spread.degrees for part in session_parts)])
+    unordered = fmean(part.unordered for part in session_parts)
+    return replace(
+        independent_mean,
+        error=float(np.sqrt(variances.sum())),
+        degrees=satterthwaite(variances, degrees_of_both),
+        sessions=replace(session_parts[0], error=error, degrees=total_degrees, unordered=unordered),
+    )
 
 
 def pick(ratios: GroupRatios, keep: Ints) -> GroupRatios:

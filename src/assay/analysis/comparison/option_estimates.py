@@ -33,7 +33,7 @@ from assay.analysis.statistics import Ints, Means
 
 @dataclass(frozen=True, slots=True)
 class PairEstimate:
-    """The log of time of the first option / time of the second, and the data behind it."""
+    """The log of the first option's time / the second's, and the data behind it."""
 
     mean: LogMean
     groups: int
@@ -79,23 +79,23 @@ class OptionEstimates:
         positions = [np.flatnonzero(fit.codes == code) for code in (first, second)]
         if not all(len(position) for position in positions):
             return None
-        both = self.strata.only(group_ratios(self._means[first], self._means[second], self.matched), stratum)
-        direct = log_mean(both)
+        ratios = self.strata.only(group_ratios(self._means[first], self._means[second], self.matched), stratum)
+        direct = log_mean(ratios)
         joint = fit.contrasts(*positions)[0]
-        runs = int(both.n[0].sum()), int(both.n[1].sum())
+        runs = int(ratios.n[0].sum()), int(ratios.n[1].sum())
         if direct is None:
             if joint is None:
                 return None
-            return PairEstimate(joint, 0, (self._runs(stratum, first), self._runs(stratum, second)), both.groups)
-        ranked = len(fit.codes) > 2 and len(both.groups) >= GROUPS_MIN and not len(both.deployment)
+            return PairEstimate(joint, 0, (self._runs(stratum, first), self._runs(stratum, second)), ratios.groups)
+        is_ranked = len(fit.codes) > 2 and len(ratios.groups) >= GROUPS_MIN and not len(ratios.deployment)
         chosen_mean = direct
-        if ranked and joint is not None and joint.p is not None and not contradicts(direct, joint):
+        if is_ranked and joint is not None and joint.p is not None and not contradicts(direct, joint):
             chosen_mean = joint
-        if self.matched.ignored and (confounded := confounded_by(self.matched, both.groups, (first, second))):
+        if self.matched.ignored and (confounded := confounded_by(self.matched, ratios.groups, (first, second))):
             without_error = replace(chosen_mean, error=float("nan"), sessions=None)
-            return PairEstimate(without_error, len(both.groups), runs, both.groups, confounded)
-        mean = allow_for_dependence(chosen_mean, self.matched, both)
-        return PairEstimate(mean, len(both.groups), runs, both.groups)
+            return PairEstimate(without_error, len(ratios.groups), runs, ratios.groups, confounded)
+        mean = allow_for_dependence(chosen_mean, self.matched, ratios)
+        return PairEstimate(mean, len(ratios.groups), runs, ratios.groups)
 
     def _runs(self, stratum: int, code: int) -> int:
         rows = slice(int(self.matched.starts[code]), int(self.matched.starts[code + 1]))

@@ -207,10 +207,10 @@ def with_verdicts(results: Sequence[SpeedupResult], margin: float = MARGIN) -> l
     A result with too few runs for a verdict is not tested, so it does not count.
     """
     sides = [(result.runs_baseline, result.runs_candidate) for result in results]
-    tested = [
+    p_values = [
         None if too_few_runs(result.groups, runs) else result.p for result, runs in zip(results, sides, strict=True)
     ]
-    family = sum(p is not None for p in tested)
+    family = sum(p is not None for p in p_values)
     return [
         replace(
             result,
@@ -220,7 +220,7 @@ def with_verdicts(results: Sequence[SpeedupResult], margin: float = MARGIN) -> l
                 result.estimate, holm_p, result.groups, runs, confounded=bool(result.confounded), margin=margin
             ),
         )
-        for result, runs, holm_p in zip(results, sides, holm_where_known(tested), strict=True)
+        for result, runs, holm_p in zip(results, sides, holm_where_known(p_values), strict=True)
     ]
 
 

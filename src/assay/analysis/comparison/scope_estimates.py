@@ -91,16 +91,16 @@ def estimate_of(
     """
     ratio = mean.ratio
     degrees = mean.degrees if single_degrees is None else single_degrees
-    single = None if single_error is None else estimate(mean.mean, single_error, degrees, mean.rounding)
-    if single and single.high and ratio.high and single.high < ratio.high:
-        single = ratio
+    single_estimate = None if single_error is None else estimate(mean.mean, single_error, degrees, mean.rounding)
+    if single_estimate and single_estimate.high and ratio.high and single_estimate.high < ratio.high:
+        single_estimate = ratio
     return ScopeEstimate(
         scope=mean.scope,
         ratio=ratio.value,
         low=ratio.low,
         high=ratio.high,
-        single_low=single.low if single else None,
-        single_high=single.high if single else None,
+        single_low=single_estimate.low if single_estimate else None,
+        single_high=single_estimate.high if single_estimate else None,
         units=units,
         method=mean.method,
         log_error=mean.error,
@@ -110,105 +110,119 @@ def estimate_of(
     )
 
 
-def _tested(both: GroupRatios) -> LogMean | None:
-    if np.isfinite(both.variance_within).all():
-        return within_groups(both.log_ratio, both.variance_within, both.degrees_within, both.rounding)
-    runs = both.n[0] + both.n[1]
+def _tested_settings(ratios: GroupRatios) -> LogMean | None:
+    if np.isfinite(ratios.variance_within).all():
+        return within_groups(ratios.log_ratio, ratios.variance_within, ratios.degrees_within, ratios.rounding)
+    runs = ratios.n[0] + ratios.n[1]
     degrees = int((runs - 2).sum())
     if degrees < POOLED_DEGREES_MIN:
         return None
-    variance = float(both.squares_within.sum()) / degrees
-    error = np.sqrt(variance * float((1 / both.n[0] + 1 / both.n[1]).sum())) / len(runs)
-    rounding = float(both.rounding.mean())
-    return LogMean(float(both.log_ratio.mean()), float(error), float(degrees), POOLED, InferenceScope.TESTED, rounding)
+    variance = float(ratios.squares_within.sum()) / degrees
+    error = np.sqrt(variance * float((1 / ratios.n[0] + 1 / ratios.n[1]).sum())) / len(runs)
+    rounding = float(ratios.rounding.mean())
+    return LogMean(
+        float(ratios.log_ratio.mean()), float(error), float(degrees), POOLED, InferenceScope.TESTED, rounding
+    )
 
 
-def _other_clusters(both: GroupRatios, cluster: Ints) -> ScopeEstimate | None:
-    present, of_group = np.unique(cluster, return_inverse=True)
-    if len(present) < 2:
+def _other_clusters(ratios: GroupRatios, cluster: Ints) -> ScopeEstimate | None:
+    clusters, of_group = np.unique(cluster, return_inverse=True)
+    if len(clusters) < 2:
         return None
-    by_cluster = means_by(both.log_ratio, of_group, len(present))
-    degrees = len(of_group) - len(present)
-    residual = both.log_ratio - by_cluster.mean[of_group]
+    cluster_means = means_by(ratios.log_ratio, of_group, len(clusters))
+    degrees = len(of_group) - len(clusters)
+    residual = ratios.log_ratio - cluster_means.mean[of_group]
     variance = float((residual * residual).sum()) / degrees if degrees else 0.0
-    mean = over_units(by_cluster.mean, variance / by_cluster.n)
-    rounding = float(both.rounding.mean())
+    mean = over_units(cluster_means.mean, variance / cluster_means.n)
+    rounding = float(ratios.rounding.mean())
     over_clusters = LogMean(
         mean.mean, mean.error, mean.degrees, RANDOM_EFFECTS, InferenceScope.OTHER_CLUSTERS, rounding
     )
-    return estimate_of(over_clusters, len(present), float(np.hypot(mean.between_units, mean.error)))
+    return estimate_of(over_clusters, len(clusters), float(np.hypot(mean.between_units, mean.error)))
 
 
-def scope_estimates(both: GroupRatios, depends: tuple[Dependence, Ints] | None = None) -> tuple[ScopeEstimate, ...]:
+def scope_estimates(
+    ratios: GroupRatios, dependence: tuple[Dependence, Ints] | None = None
+) -> tuple[ScopeEstimate, ...]:
     """Return an estimate for each scope, narrowest first; a wider scope never has a narrower interval.
 
-    The interval of the result's own scope does not change. The estimate for tested settings is omitted if it is wider
-    than the result for similar settings, which include them. ``depends``: the factor that the gain depends on, with its
+    The interval of the result's scope does not change. The estimate for tested settings is omitted if it is wider than
+    the result for similar settings, which include them. ``dependence``: the factor that the gain depends on, with its
     level in each group. Empty if groups are within deployments: they have one scope.
     """
-    m = len(both.groups)
-    if m == 0 or len(both.deployment):
+    m = len(ratios.groups)
+    if m == 0 or len(ratios.deployment):
         return ()
-    result = log_mean(both)
+    result = log_mean(ratios)
     estimates = []
-    if (tested := _tested(both)) is not None:
-        estimates.append(estimate_of(with_sessions(tested, both.sessions), m))
+    if (tested_mean := _tested_settings(ratios)) is not None:
+        estimates.append(estimate_of(with_sessions(tested_mean, ratios.sessions), m))
     if m > 1:
-        similar = _similar(both, depends)
+        similar_estimate = _similar_settings(ratios, dependence)
         if result is not None and result.scope is InferenceScope.SIMILAR:
-            estimates = [narrow for narrow in estimates if _at_least_as_wide(similar, narrow) is similar]
-        estimates.append(similar)
-    if len(both.cluster) and (other_clusters := _other_clusters(both, both.cluster)) is not None:
+            estimates = [item for item in estimates if _at_least_as_wide(similar_estimate, item) is similar_estimate]
+        estimates.append(similar_estimate)
+    if len(ratios.cluster) and (other_clusters := _other_clusters(ratios, ratios.cluster)) is not None:
         estimates.append(other_clusters)
     for index in range(1, len(estimates)):
         estimates[index] = _at_least_as_wide(estimates[index], estimates[index - 1])
     return tuple(estimates)
 
 
-def _similar(both: GroupRatios, depends: tuple[Dependence, Ints] | None) -> ScopeEstimate:
-    strata, m = both.cluster_strata, len(both.groups)
-    plain = with_sessions(between_groups(both.log_ratio, both.rounding, strata), both.sessions, strata)
-    mean = over_levels(plain, both, *depends) if depends else plain
-    single_error = float(np.hypot(mean.error, both.log_ratio.std(ddof=1)))
-    return estimate_of(mean, m, single_error, plain.degrees)
+def _similar_settings(ratios: GroupRatios, dependence: tuple[Dependence, Ints] | None) -> ScopeEstimate:
+    strata, m = ratios.cluster_strata, len(ratios.groups)
+    independent_mean = with_sessions(between_groups(ratios.log_ratio, ratios.rounding, strata), ratios.sessions, strata)
+    mean = over_levels(independent_mean, ratios, *dependence) if dependence else independent_mean
+    single_error = float(np.hypot(mean.error, ratios.log_ratio.std(ddof=1)))
+    return estimate_of(mean, m, single_error, independent_mean.degrees)
 
 
-def _at_least_as_wide(wide: ScopeEstimate, narrow: ScopeEstimate) -> ScopeEstimate:
+def _at_least_as_wide(wide_estimate: ScopeEstimate, narrow_estimate: ScopeEstimate) -> ScopeEstimate:
     """Return the estimate for a wider scope, with an interval at least as wide as that for the narrower scope."""
-    if wide.width is None or narrow.width is None or wide.width >= narrow.width:
-        return wide
-    mean = replace(wide.log_mean, error=narrow.log_error, degrees=narrow.degrees, rounding=narrow.log_rounding)
+    if wide_estimate.width is None or narrow_estimate.width is None or wide_estimate.width >= narrow_estimate.width:
+        return wide_estimate
+    mean = replace(
+        wide_estimate.log_mean,
+        error=narrow_estimate.log_error,
+        degrees=narrow_estimate.degrees,
+        rounding=narrow_estimate.log_rounding,
+    )
     ratio = mean.ratio
     return replace(
-        wide, low=ratio.low, high=ratio.high, log_error=mean.error, degrees=mean.degrees, log_rounding=mean.rounding
+        wide_estimate,
+        low=ratio.low,
+        high=ratio.high,
+        log_error=mean.error,
+        degrees=mean.degrees,
+        log_rounding=mean.rounding,
     )
 
 
-def cluster_estimates(matched: MatchedGroups, both: GroupRatios) -> tuple[ClusterEstimate, ...]:
+def cluster_estimates(matched: MatchedGroups, ratios: GroupRatios) -> tuple[ClusterEstimate, ...]:
     """Return the comparison on each cluster, most groups first; empty if all groups are of one cluster."""
-    if len(both.cluster) == 0 or len(both.deployment):
+    if len(ratios.cluster) == 0 or len(ratios.deployment):
         return ()
-    of_group = both.cluster
-    present, counts = np.unique(of_group, return_counts=True)
-    if len(present) < 2:
+    of_group = ratios.cluster
+    clusters, counts = np.unique(of_group, return_counts=True)
+    if len(clusters) < 2:
         return ()
-    lines = []
+    estimates = []
     for index in np.argsort(-counts, kind="stable"):
-        code = int(present[index])
-        mean = log_mean(pick(both, np.flatnonzero(of_group == code)))
+        code = int(clusters[index])
+        mean = log_mean(pick(ratios, np.flatnonzero(of_group == code)))
         if mean is not None:
             name = matched.table.columns["cluster"].levels[code] if code >= 0 else ""
             ratio = mean.ratio
-            lines.append(ClusterEstimate(name, ratio.value, ratio.low, ratio.high, mean.scope, int(counts[index])))
-    return tuple(lines)
+            estimates.append(ClusterEstimate(name, ratio.value, ratio.low, ratio.high, mean.scope, int(counts[index])))
+    return tuple(estimates)
 
 
-def trimmed(both: GroupRatios) -> Estimate | None:
+def trimmed(ratios: GroupRatios) -> Estimate | None:
     """Return the ratio without the smallest and largest fifth of the groups.
 
     None with fewer than :data:`TRIMMED_MIN` groups, or if groups are within deployments.
     """
-    if len(both.groups) < TRIMMED_MIN or len(both.deployment):
+    if len(ratios.groups) < TRIMMED_MIN or len(ratios.deployment):
         return None
-    mean = trimmed_mean(both.log_ratio)
-    return estimate(mean.mean, mean.error, mean.degrees, float(both.rounding.mean()))
+    mean = trimmed_mean(ratios.log_ratio)
+    return estimate(mean.mean, mean.error, mean.degrees, float(ratios.rounding.mean()))

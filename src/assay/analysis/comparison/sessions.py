@@ -22,23 +22,23 @@ from assay.analysis.statistics.sessions import (
 from assay.foundation.units import format_percent
 from assay.model import CodedWarning, Origin, Run, WarningCode
 
-_MOSTLY = 0.5
-"""Above this mean share of groups with an unknown start, the order of runs counts as unknown."""
+_UNKNOWN_STARTS_MAX = 0.5
+"""Maximum mean share of groups with an unknown start for which the order of runs counts as known."""
 
 
 def two_sides(baseline: Sequence[Run], candidate: Sequence[Run]) -> tuple[SideSessions, SideSessions]:
     """Return the sessions of the runs of two sides, with the default variance between sessions."""
     runs, n = (*baseline, *candidate), len(baseline)
-    started = np.array([started_unix_s(run) for run in runs])
+    starts_unix_s = np.array([started_unix_s(run) for run in runs])
     names = ([run.campaign_id for run in runs], [run.cluster for run in runs])
     campaign, cluster = (np.unique(of_runs, return_inverse=True)[1] for of_runs in names)
-    session = session_numbers(started, campaign.astype(np.int64), cluster.astype(np.int64))
+    session = session_numbers(starts_unix_s, campaign.astype(np.int64), cluster.astype(np.int64))
     level = np.repeat([0, 1], [n, len(candidate)]).astype(np.int64)
     one_group = np.zeros(len(runs), dtype=np.int64)
-    units = session_units(session, started, level, one_group)
-    generated = np.array([run.origin in (Origin.SIMULATED, Origin.PREDICTED) for run in runs], dtype=np.bool_)
-    units[generated] = len(runs) * 2  # runs that were not measured have no sessions: one common unit
-    unordered = (session < 0) & ~generated
+    units = session_units(session, starts_unix_s, level, one_group)
+    is_computed = np.array([run.origin in (Origin.SIMULATED, Origin.PREDICTED) for run in runs], dtype=np.bool_)
+    units[is_computed] = len(runs) * 2  # runs that were not measured have no sessions: one common unit
+    unordered = (session < 0) & ~is_computed
     sides = (slice(None, n), slice(n, None))
     b, c = (side_sessions(one_group[at], units[at], 1, unordered[at], DEFAULT_SPREAD) for at in sides)
     return b, c
@@ -57,9 +57,9 @@ def session_warnings(means: Iterable[_HasSessions | None]) -> list[CodedWarning]
     spread = parts[0].spread
     size = format_percent(math.sqrt(spread.variance), 1)
     source = f"learned from {spread.sessions} sessions" if spread.learned else "assumed: too few sessions"
-    why = (
+    reason = (
         "the order of runs is unknown"
-        if fmean(part.unordered for part in parts) > _MOSTLY
+        if fmean(part.unordered for part in parts) > _UNKNOWN_STARTS_MAX
         else "the options ran in different sessions"
     )
-    return [CodedWarning(WarningCode.SESSIONS, f"{why}; the intervals include a difference of {size} ({source})")]
+    return [CodedWarning(WarningCode.SESSIONS, f"{reason}; the intervals include a difference of {size} ({source})")]

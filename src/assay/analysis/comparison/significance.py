@@ -4,8 +4,7 @@ In: run times in seconds, or a table of runs. Out: p values, the smallest p valu
 effect sizes, p values corrected for many comparisons, the fastest candidates, and numbers of runs needed.
 
 Sources: Mann and Whitney, Ann. Math. Stat. 18 (1947); N. Cliff, Psych. Bull. 114 (1993); S. Holm, Scand. J. Stat. 6
-(1979); the fastest candidates are found by subset selection after S. S. Gupta, Technometrics 7 (1965); robust z after
-B. Iglewicz and D. C. Hoaglin, How to Detect and Handle Outliers (1993).
+(1979); the fastest candidates are found by subset selection after S. S. Gupta, Technometrics 7 (1965).
 """
 
 import math
@@ -81,13 +80,13 @@ def smallest_p_with_ties(baseline: Sequence[float], candidate: Sequence[float]) 
     """
     pooled = np.sort(np.array([*baseline, *candidate]))
     n, total = len(baseline), len(pooled)
-    ways = []
+    arrangements = []
     for size in (n, total - n):
         border = pooled[size - 1]
         ties = int(np.count_nonzero(pooled == border))
         inside = size - int(np.searchsorted(pooled, border, side="left"))
-        ways.append(math.comb(ties, inside))
-    return min(1.0, 2 * min(ways) / math.comb(total, n))
+        arrangements.append(math.comb(ties, inside))
+    return min(1.0, 2 * min(arrangements) / math.comb(total, n))
 
 
 def rank_test(baseline: Sequence[float], candidate: Sequence[float]) -> RankTest:
@@ -133,13 +132,13 @@ def fastest_levels(
 ) -> list[FastestLevels]:
     """Return the fastest candidates among the levels of the groups' factor, for each level of ``by``.
 
-    ``fitted``: the groups' :func:`~assay.analysis.comparison.joint.fits`. Every level is compared with every other, all
-    matched groups together (one-sided t, ``joint.py``), or if they contradict the groups that have both levels, by
-    those groups alone; the error allows for a factor on which the speedup depends, as in a decision. A level is
-    excluded if another level is faster at 5 % after Bonferroni's correction over its rivals and over the groups of the
-    answer: with 95 % confidence the fastest level of every group is a candidate, for any number of levels and groups.
-    With few groups, the answer for these configurations only is a separate entry. Raises SpecificationError for more
-    than :data:`LEVELS_MAX` levels.
+    ``fitted``: the groups' :func:`~assay.analysis.comparison.joint.fits`. Each pair of levels is compared over all
+    matched groups together (one-sided t, ``joint.py``). If the result contradicts the groups that have both levels,
+    these groups alone are used. The error allows for a factor on which the speedup depends, as in a decision. A level
+    is excluded if another level is faster at 5 % after Bonferroni's correction over its rivals and over the groups of
+    the answer. So, with 95 % confidence, the fastest level of every group is a candidate, for any number of levels and
+    groups. With few groups, the answer for these configurations only is a separate entry. Raises SpecificationError for
+    more than :data:`LEVELS_MAX` levels.
     """
     table, factor = matched.table, matched.factor
     strata, column = stratify(matched, by), table.columns[factor]
@@ -180,15 +179,15 @@ def _outcomes(
     matched: MatchedGroups, strata: Strata, stratum: int, fit: Fit
 ) -> Iterator[tuple[InferenceScope, Outcome]]:
     """Yield the outcome of all pairs for similar settings, and for the tested settings if groups are few."""
-    several = np.count_nonzero(np.isfinite(fit.logs).sum(axis=1) > 1)
-    similar = _similar_settings(matched, strata, stratum, fit)
-    if several != 1:
-        yield InferenceScope.SIMILAR, similar
-    if 0 < several < GROUPS_MIN:
-        tested = _tested_settings(matched, strata, stratum, fit)
-        known = any(math.isfinite(p) for row in tested for _, p in row)
-        if known or several == 1:
-            yield InferenceScope.TESTED, tested
+    common_groups = np.count_nonzero(np.isfinite(fit.logs).sum(axis=1) > 1)
+    similar_settings = _similar_settings(matched, strata, stratum, fit)
+    if common_groups != 1:
+        yield InferenceScope.SIMILAR, similar_settings
+    if 0 < common_groups < GROUPS_MIN:
+        tested_settings = _tested_settings(matched, strata, stratum, fit)
+        has_p = any(math.isfinite(p) for row in tested_settings for _, p in row)
+        if has_p or common_groups == 1:
+            yield InferenceScope.TESTED, tested_settings
 
 
 def _similar_settings(matched: MatchedGroups, strata: Strata, stratum: int, fit: Fit) -> Outcome:
@@ -199,9 +198,9 @@ def _similar_settings(matched: MatchedGroups, strata: Strata, stratum: int, fit:
         gain, p = _one_sided(mean)
         if mean is not None and min(p, 1 - p) < ALPHA:
             direct = speedup_of_pair(fit, a, b)[1]
-            trusted = direct if direct is not None and contradicts(direct, mean) else mean
-            both = strata.only(group_ratios(sides[a], sides[b], matched), stratum)
-            gain, p = _one_sided(allow_for_dependence(trusted, matched, both))
+            consistent_mean = direct if direct is not None and contradicts(direct, mean) else mean
+            ratios = strata.only(group_ratios(sides[a], sides[b], matched), stratum)
+            gain, p = _one_sided(allow_for_dependence(consistent_mean, matched, ratios))
         outcome[a][b], outcome[b][a] = (gain, p), (-gain, 1 - p)
     return outcome
 
@@ -209,19 +208,19 @@ def _similar_settings(matched: MatchedGroups, strata: Strata, stratum: int, fit:
 def _tested_settings(matched: MatchedGroups, strata: Strata, stratum: int, fit: Fit) -> Outcome:
     """Return the outcome for the few groups of one stratum, with the error within groups."""
     rows = np.flatnonzero(strata.of_group[matched.groups.of_row] == stratum)
-    known, of_row = np.unique(matched.groups.of_row[rows], return_inverse=True)
+    groups, of_row = np.unique(matched.groups.of_row[rows], return_inverse=True)
     codes = matched.table.columns[matched.factor].codes[matched.positions[rows]]
     sides = [
-        means_by(matched.logs[rows[of_level]], of_row[of_level], len(known), matched.rounding[rows[of_level]])
+        means_by(matched.logs[rows[of_level]], of_row[of_level], len(groups), matched.rounding[rows[of_level]])
         for of_level in (np.flatnonzero(codes == code) for code in fit.codes)
     ]
 
-    def compared(a: Means, b: Means) -> tuple[float, float]:
+    def outcome(a: Means, b: Means) -> tuple[float, float]:
         mean = log_mean(group_ratios(a, b))
         gain, p = _one_sided(mean)
         return gain, p if mean is not None and mean.scope is InferenceScope.TESTED else math.nan
 
-    return [[_UNKNOWN if a is b else compared(a, b) for b in sides] for a in sides]
+    return [[_UNKNOWN if a is b else outcome(a, b) for b in sides] for a in sides]
 
 
 @dataclass(frozen=True, slots=True)
@@ -241,18 +240,24 @@ def _tournament(names: list[str], outcome: Outcome, part: Ints, groups: int) -> 
     table: Floats = np.array(outcome, dtype=np.float64).reshape(count, count, 2)
     gain, p = table[:, :, 0], table[:, :, 1]
     rivals = np.count_nonzero(np.isfinite(p), axis=1)
-    corrected: Floats = np.where(np.isfinite(p), np.minimum(p * rivals[:, None] * max(groups, 1), 1.0), 2.0)
-    clearest = corrected.min(axis=1)
+    corrected_p: Floats = np.where(np.isfinite(p), np.minimum(p * rivals[:, None] * max(groups, 1), 1.0), 2.0)
+    smallest_p = corrected_p.min(axis=1)
     with np.errstate(invalid="ignore"):
         defeats = np.count_nonzero(gain > 0, axis=1)
     sizes = np.array([np.count_nonzero(part == connected) for connected in part])
-    fastest = min(range(count), key=lambda a: (-sizes[a], bool(clearest[a] < ALPHA), defeats[a], a))
-    among = [a for a in range(count) if part[a] == part[fastest]]
-    slower = {names[a]: (names[int(corrected[a].argmin())], float(clearest[a])) for a in among if clearest[a] < ALPHA}
-    if len(among) == 1 and count > 1:
+    fastest = min(range(count), key=lambda a: (-sizes[a], bool(smallest_p[a] < ALPHA), defeats[a], a))
+    connected_levels = [a for a in range(count) if part[a] == part[fastest]]
+    slower = {
+        names[a]: (names[int(corrected_p[a].argmin())], float(smallest_p[a]))
+        for a in connected_levels
+        if smallest_p[a] < ALPHA
+    }
+    if len(connected_levels) == 1 and count > 1:
         return _Tournament(names[fastest], (), {}, tuple(names))
-    others = tuple(name for a, name in enumerate(names) if a not in among)
-    return _Tournament(names[fastest], tuple(names[a] for a in among if names[a] not in slower), slower, others)
+    unconnected_names = tuple(name for a, name in enumerate(names) if a not in connected_levels)
+    return _Tournament(
+        names[fastest], tuple(names[a] for a in connected_levels if names[a] not in slower), slower, unconnected_names
+    )
 
 
 def half_width(durations_s: Sequence[float]) -> float:
@@ -282,7 +287,9 @@ def runs_needed(durations_s: Sequence[float], half_width_max: float, at_most: in
         raise ValueError("an estimate needs two runs and a positive half-width")
     from scipy.special import stdtrit
 
-    scatter = float(np.log(np.asarray(durations_s, dtype=np.float64)).std(ddof=1))
+    spread = float(np.log(np.asarray(durations_s, dtype=np.float64)).std(ddof=1))
     n = np.arange(2, at_most + 1)
-    enough = np.flatnonzero(stdtrit(n - 1, 0.5 + LEVEL / 2) * scatter / np.sqrt(n) <= math.log1p(half_width_max))
-    return int(n[enough[0]]) if len(enough) else None
+    sufficient_indices = np.flatnonzero(
+        stdtrit(n - 1, 0.5 + LEVEL / 2) * spread / np.sqrt(n) <= math.log1p(half_width_max)
+    )
+    return int(n[sufficient_indices[0]]) if len(sufficient_indices) else None

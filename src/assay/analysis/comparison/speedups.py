@@ -43,24 +43,26 @@ from assay.analysis.statistics import Estimate, InferenceScope, Means, means_by,
 from assay.foundation.errors import SpecificationError
 
 
-def _differing(matched: MatchedGroups, both: GroupRatios, levels: tuple[int, int]) -> dict[str, int]:
+def _groups_with_differences(matched: MatchedGroups, ratios: GroupRatios, levels: tuple[int, int]) -> dict[str, int]:
     """Return the number of groups in which each ignored factor had more than one level."""
     parts = [np.arange(matched.starts[level], matched.starts[level + 1]) for level in levels]
     rows = np.concatenate(parts)
     counts = {}
     for name in matched.ignored:
         codes = matched.table.columns[name].codes[matched.positions[rows]].astype(np.float64)
-        spread = means_by(codes, matched.groups.of_row[rows], matched.groups.count).variance[both.groups]
+        spread = means_by(codes, matched.groups.of_row[rows], matched.groups.count).variance[ratios.groups]
         counts[name] = int(np.count_nonzero(spread > 0))
     return counts
 
 
-def _excluded(strata: Strata, stratum: int, levels: tuple[int, int], used: tuple[int, int]) -> dict[Exclusion, int]:
-    """Return the runs of the two levels (codes) that do not count; ``used``: those that do."""
+def _excluded(
+    strata: Strata, stratum: int, levels: tuple[int, int], used_runs: tuple[int, int]
+) -> dict[Exclusion, int]:
+    """Return the runs of the two levels (codes) that do not count; ``used_runs``: the numbers that count."""
     counts = strata.counts[stratum]
     excluded = {
-        Exclusion.NO_BASELINE: int(counts[levels[1], COUNTED]) - used[1],
-        Exclusion.NO_CANDIDATE: int(counts[levels[0], COUNTED]) - used[0],
+        Exclusion.NO_BASELINE: int(counts[levels[1], COUNTED]) - used_runs[1],
+        Exclusion.NO_CANDIDATE: int(counts[levels[0], COUNTED]) - used_runs[0],
         Exclusion.FAILED: int(counts[list(levels), FAILED].sum()),
         Exclusion.INVALID: int(counts[list(levels), INVALID].sum()),
         Exclusion.WARM: int(counts[list(levels), WARM].sum()),
@@ -68,29 +70,29 @@ def _excluded(strata: Strata, stratum: int, levels: tuple[int, int], used: tuple
     return {reason: runs for reason, runs in excluded.items() if runs}
 
 
-def _of_candidate(
+def _candidate_results(
     matched: MatchedGroups,
     strata: Strata,
     baseline: int,
-    reference: Means,
+    baseline_means: Means,
     candidate: int,
     joint: Sequence[Mapping[int, Estimate]],
 ) -> list[tuple[int, SpeedupResult]]:
     """Return the results of one level, before correction, with the number of their stratum."""
     column = matched.table.columns[matched.factor]
-    ratios_of_groups = group_ratios(reference, side(matched, candidate), matched)
+    ratios_of_groups = group_ratios(baseline_means, side(matched, candidate), matched)
     stratum_of = strata.of_group[ratios_of_groups.groups]
     order = np.argsort(stratum_of, kind="stable")
     bounds = np.searchsorted(stratum_of[order], np.arange(len(strata.counts) + 1))
     results = []
     for stratum in np.flatnonzero(strata.counts[:, candidate].sum(axis=1)).tolist():
-        both = pick(ratios_of_groups, order[bounds[stratum] : bounds[stratum + 1]])
+        ratios = pick(ratios_of_groups, order[bounds[stratum] : bounds[stratum + 1]])
         level = strata.levels(matched.table, stratum)
-        used = int(both.n[0].sum()), int(both.n[1].sum())
-        confounded = confounded_by(matched, both.groups, (baseline, candidate)) if matched.ignored else ()
-        mean, depends = log_mean(both), dependence_of(matched, both)
-        if mean is not None and depends is not None:
-            mean = over_levels(mean, both, *depends)
+        used_runs = int(ratios.n[0].sum()), int(ratios.n[1].sum())
+        confounded = confounded_by(matched, ratios.groups, (baseline, candidate)) if matched.ignored else ()
+        mean, dependence = log_mean(ratios), dependence_of(matched, ratios)
+        if mean is not None and dependence is not None:
+            mean = over_levels(mean, ratios, *dependence)
         result = SpeedupResult(
             **mean_fields(mean, OVER_MATCHED_GROUPS, confounded),
             factor=matched.factor,
@@ -100,16 +102,16 @@ def _of_candidate(
             group=(level.get(strata.by) or "") if strata.by else "",
             origin=level.get("origin") or "",
             lab_scale=level.get("lab_scale"),
-            groups=len(both.groups),
-            runs_baseline=used[0],
-            runs_candidate=used[1],
-            excluded=_excluded(strata, stratum, (baseline, candidate), used),
-            ignored=_differing(matched, both, (baseline, candidate)) if matched.ignored else {},
+            groups=len(ratios.groups),
+            runs_baseline=used_runs[0],
+            runs_candidate=used_runs[1],
+            excluded=_excluded(strata, stratum, (baseline, candidate), used_runs),
+            ignored=_groups_with_differences(matched, ratios, (baseline, candidate)) if matched.ignored else {},
             confounded=confounded,
-            depends_on=depends[0] if depends else None,
-            by_scope=() if confounded else scope_estimates(both, depends),
-            clusters=() if confounded else cluster_estimates(matched, both),
-            trimmed=None if confounded else trimmed(both),
+            depends_on=dependence[0] if dependence else None,
+            by_scope=() if confounded else scope_estimates(ratios, dependence),
+            clusters=() if confounded else cluster_estimates(matched, ratios),
+            trimmed=None if confounded else trimmed(ratios),
             joint=joint[stratum].get(candidate) if joint and not confounded else None,
         )
         results.append((stratum, result))
@@ -123,7 +125,7 @@ def speedups_of(
     by: str | None = "workload",
     fitted: Sequence[Fit] | None = None,
 ) -> list[SpeedupResult]:
-    """Return every level of the factor against ``baseline`` (default: see ``baselines.py``).
+    """Return the speedup of every level of the factor over ``baseline`` (default: see ``baselines.py``).
 
     ``by``: the factor that separates parts, each with its own results, in the order of the rows; None for one result
     over all workloads, with equal weights (:func:`over_parts`). ``fitted``: the
@@ -140,16 +142,16 @@ def speedups_of(
     require_factor(table, by)
     strata = stratify(matched, by)
     code_b = column.code(baseline)
-    reference = side(matched, code_b)
+    baseline_means = side(matched, code_b)
     fitted = fits(matched, strata) if fitted is None and not len(matched.deployment) else fitted
     joint = [fit.against(code_b) for fit in fitted or ()]
-    numbered = [
+    numbered_results = [
         result
         for code in range(len(column.levels))
         if code != code_b
-        for result in _of_candidate(matched, strata, code_b, reference, code, joint)
+        for result in _candidate_results(matched, strata, code_b, baseline_means, code, joint)
     ]
-    return with_verdicts([result for _, result in sorted(numbered, key=lambda item: strata.first_row[item[0]])])
+    return with_verdicts([result for _, result in sorted(numbered_results, key=lambda item: strata.first_row[item[0]])])
 
 
 def over_parts(parts: Sequence[SpeedupResult]) -> list[SpeedupResult]:
@@ -159,33 +161,36 @@ def over_parts(parts: Sequence[SpeedupResult]) -> list[SpeedupResult]:
     """
     keys = dict.fromkeys((part.candidate, part.origin, part.lab_scale) for part in parts)
     return with_verdicts(
-        [_over([part for part in parts if (part.candidate, part.origin, part.lab_scale) == key]) for key in keys]
+        [
+            _mean_over_parts([part for part in parts if (part.candidate, part.origin, part.lab_scale) == key])
+            for key in keys
+        ]
     )
 
 
-def _over(parts: Sequence[SpeedupResult]) -> SpeedupResult:
-    with_interval = [part for part in parts if part.log_error is not None]
-    counts = Counter(part.scope for part in with_interval)
+def _mean_over_parts(parts: Sequence[SpeedupResult]) -> SpeedupResult:
+    parts_with_interval = [part for part in parts if part.log_error is not None]
+    counts = Counter(part.scope for part in parts_with_interval)
     scope = max(
         counts,
         key=lambda candidate: (counts[candidate], candidate is InferenceScope.SIMILAR),
         default=InferenceScope.SIMILAR,
     )
-    used = [part for part in with_interval if part.scope is scope]
+    used_parts = [part for part in parts_with_interval if part.scope is scope]
     excluded, ignored = Counter[Exclusion](), Counter[str]()
     for part in parts:
         excluded.update(part.excluded)
         ignored.update(part.ignored)
-        if part not in used and part.groups:
-            reason = Exclusion.OTHER_SCOPE if part in with_interval else Exclusion.NO_INTERVAL
+        if part not in used_parts and part.groups:
+            reason = Exclusion.OTHER_SCOPE if part in parts_with_interval else Exclusion.NO_INTERVAL
             excluded[reason] += part.runs_baseline + part.runs_candidate
     example = parts[0]
     confounded = tuple(dict.fromkeys(name for part in parts for name in part.confounded))
     if confounded:
-        used = [part for part in parts if part.ratio is not None]
+        used_parts = [part for part in parts if part.ratio is not None]
     mean = None
-    if used:
-        mean = _mean_of_confounded(used) if confounded else combine([part.log_mean for part in used])
+    if used_parts:
+        mean = _mean_of_confounded(used_parts) if confounded else combine([part.log_mean for part in used_parts])
     return SpeedupResult(
         **mean_fields(mean, OVER_MATCHED_GROUPS, confounded),
         factor=example.factor,
@@ -193,16 +198,16 @@ def _over(parts: Sequence[SpeedupResult]) -> SpeedupResult:
         candidate=example.candidate,
         by=None,
         group="",
-        combined=CombinedParts(example.by or "", len(used), len(parts)),
+        combined=CombinedParts(example.by or "", len(used_parts), len(parts)),
         origin=example.origin,
         lab_scale=example.lab_scale,
-        groups=sum(part.groups for part in used),
-        runs_baseline=sum(part.runs_baseline for part in used),
-        runs_candidate=sum(part.runs_candidate for part in used),
+        groups=sum(part.groups for part in used_parts),
+        runs_baseline=sum(part.runs_baseline for part in used_parts),
+        runs_candidate=sum(part.runs_candidate for part in used_parts),
         excluded=excluded,
         ignored=ignored,
         confounded=confounded,
-        by_scope=tuple(_scopes_over(used)),
+        by_scope=tuple(_scopes_over(used_parts)),
     )
 
 

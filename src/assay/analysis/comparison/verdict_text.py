@@ -49,10 +49,10 @@ class ComparedNames:
 def text_of_difference(compared: ComparedNames, ratio: float) -> str:
     """Return the speedup as text; below 1, the text says "slower"."""
     option, baseline, verb, where = compared.option, compared.baseline, compared.verb, compared.where
-    how = f"{format_ratio(ratio)}×"
+    ratio_text = f"{format_ratio(ratio)}×"
     if ratio < 1:
-        return f"{option} {verb} slower than {baseline}{where}: {how} as fast"
-    return f"{option} {verb} {how} as fast as {baseline}{where}"
+        return f"{option} {verb} slower than {baseline}{where}: {ratio_text} as fast"
+    return f"{option} {verb} {ratio_text} as fast as {baseline}{where}"
 
 
 def chance_text(comparisons: int) -> str:
@@ -76,19 +76,19 @@ def verdict_text(
     option, baseline, verb, where = compared.option, compared.baseline, compared.verb, compared.where
     if ratio is None:
         return capitalised(f"{option} {verb} not compared with {baseline}{where}")
-    how = f"{format_ratio(ratio)}×"
+    ratio_text = f"{format_ratio(ratio)}×"
     match verdict:
         case Verdict.NOT_DISTINGUISHABLE if corrected_for:
             text = f"{text_of_difference(compared, ratio)}, not confirmed: {chance_text(corrected_for)}"
         case Verdict.FASTER | Verdict.SLOWER:
             text = text_of_difference(compared, ratio)
         case Verdict.EQUIVALENT:
-            text = f"{option} and {baseline} are equivalent within {100 * margin:g} %{where}: {how}"
+            text = f"{option} and {baseline} are equivalent within {100 * margin:g} %{where}: {ratio_text}"
         case Verdict.NOT_DISTINGUISHABLE:
-            text = f"{option} and {baseline} are not distinguishable{where}: {how}"
+            text = f"{option} and {baseline} are not distinguishable{where}: {ratio_text}"
         case Verdict.CONFOUNDED:
             names = joined(confounded)
-            text = f"{option} against {baseline} is confounded by {names}{where}: {how}"
+            text = f"{option} against {baseline} is confounded by {names}{where}: {ratio_text}"
         case _:
-            text = f"Not enough runs to compare {option} with {baseline}{where}: {how}"
+            text = f"Not enough runs to compare {option} with {baseline}{where}: {ratio_text}"
     return capitalised(text)

@@ -31,7 +31,7 @@ class Parts:
 
 @dataclass(frozen=True, slots=True)
 class ClusterParts:
-    """What a cluster costs by part, all amounts for the same period."""
+    """The cost of a cluster by part; all amounts are for the same period."""
 
     workers: int
     per_worker: float
@@ -71,7 +71,7 @@ class Bills:
         return Priced(self.prices, self._amounts(), factors)
 
     def parts(self, machine: int, workers: int) -> ClusterParts:
-        """Return what a cluster costs per hour, by part."""
+        """Return the hourly cost of a cluster by part."""
         amounts, masters = self._amounts(), self.masters[machine]
         per_worker, per_master = (float(step[machine] @ amounts) for step in (self.step, self.master_step))
         one_worker = float(self.first[machine] @ amounts)
@@ -87,22 +87,22 @@ def bills(book: PriceBook, parts: Sequence[Parts], on: str | None = None) -> Bil
     unpriced: dict[str, str] = {}
     for machine in parts:
         try:
-            larger = (machine.counts, _with_worker(machine.counts), _with_master(machine.counts))
-            rates.append(tuple(hourly_rate(book, counts, machine.layout, on=on) for counts in larger))
+            cluster_counts = (machine.counts, _with_worker(machine.counts), _with_master(machine.counts))
+            rates.append(tuple(hourly_rate(book, counts, machine.layout, on=on) for counts in cluster_counts))
         except SpecificationError as error:
             rates.append(None)
             unpriced.setdefault(machine.layout, error.message)
     prices: dict[Price, int] = {}
-    for of_machine in rates:
-        for rate in of_machine or ():
+    for machine_rates in rates:
+        for rate in machine_rates or ():
             for item in rate.items:
                 prices.setdefault(item.price, len(prices))
     factors = np.zeros((3, len(parts), len(prices)))
-    for row, of_machine in enumerate(rates):
-        for which, rate in enumerate(of_machine or ()):
+    for row, machine_rates in enumerate(rates):
+        for number, rate in enumerate(machine_rates or ()):
             for item in rate.items:
-                factors[which, row, prices[item.price]] += float(item.factor)
-    priced = np.array([of_machine is not None for of_machine in rates], dtype=np.bool_)
+                factors[number, row, prices[item.price]] += float(item.factor)
+    priced = np.array([machine_rates is not None for machine_rates in rates], dtype=np.bool_)
     first, second, third = factors
     masters = tuple(machine.counts.masters or 0 for machine in parts)
     return Bills(tuple(prices), first, second - first, third - first, masters, priced, unpriced)

@@ -12,14 +12,14 @@ from collections import Counter
 from dataclasses import dataclass, replace
 
 from assay.analysis.cost.parts import Counts
-from assay.analysis.cost.prices import bill_of_materials, covered_parts
+from assay.analysis.cost.prices import DEVICE_UNITS, bill_of_materials, covered_parts
 from assay.model import NETWORK_FACTOR, WORKERS_FACTOR, Cluster, Device, Layout, LineItem, PriceBook
 from assay.text import plural
 
 _WHOLE_CLUSTER = ("cluster", "device-set")
 """Units that are paid once, for any number of workers."""
 NETWORK_PART = "network per node"
-"""Name of the part that another network is; its price is what the network costs more for each node."""
+"""Name of the part for another network. Its price is the network's extra cost per node."""
 _BY_PART = "price the parts: per worker or node, per device, per port"
 
 
@@ -39,7 +39,7 @@ class MissingPrice:
     """A part of a changed cluster that a price book lacks."""
 
     name: str
-    """What one price is for: ``worker``, ``network per node``."""
+    """The priced part: ``worker``, ``network per node``."""
     count: int
     """Number of these parts that the change adds; negative for removed parts."""
     count_text: str
@@ -82,7 +82,7 @@ def missing_prices_of(book: PriceBook, before: PricedCluster, after: PricedClust
 
 
 def network_price(cluster: Cluster, reason: str) -> MissingPrice:
-    """Return that the price of the network is missing, for each node."""
+    """Return the missing price of the network, for each node."""
     nodes = len(cluster.nodes)
     return MissingPrice(NETWORK_PART, nodes, f"{plural(nodes, 'node')}, {len(cluster.workers)} of them workers", reason)
 
@@ -96,22 +96,22 @@ def prices_new_types(book: PriceBook, before: PricedCluster, after: PricedCluste
 
     It then prices them as they are, with their disks and links.
     """
-    new = {node.type.name for node in after.cluster.workers} - {node.type.name for node in before.cluster.nodes}
-    return bool(new) and new <= {item.node_type for item in book.items if item.unit == "node"}
+    new_types = {node.type.name for node in after.cluster.workers} - {node.type.name for node in before.cluster.nodes}
+    return bool(new_types) and new_types <= {item.node_type for item in book.items if item.unit == "node"}
 
 
 def _other_machine(before: Cluster, after: Cluster) -> MissingPrice | None:
-    known = {node.type.name: node.type for node in before.nodes}
-    for kind in {node.type.name: node.type for node in after.nodes}.values():
-        described = known.get(kind.name)
-        if described is None or (described.cores, described.memory_bytes, described.cpu_speed) != (
-            kind.cores,
-            kind.memory_bytes,
-            kind.cpu_speed,
+    types_before = {node.type.name: node.type for node in before.nodes}
+    for type_after in {node.type.name: node.type for node in after.nodes}.values():
+        type_before = types_before.get(type_after.name)
+        if type_before is None or (type_before.cores, type_before.memory_bytes, type_before.cpu_speed) != (
+            type_after.cores,
+            type_after.memory_bytes,
+            type_after.cpu_speed,
         ):
-            reason = f"prices the described nodes of type {kind.name}, not nodes with other processors or memory"
-            count = sum(node.type.name == kind.name for node in after.nodes)
-            return MissingPrice(f"upgrade of a {kind.name}", count, plural(count, "node"), reason)
+            reason = f"prices the described nodes of type {type_after.name}, not nodes with other processors or memory"
+            count = sum(node.type.name == type_after.name for node in after.nodes)
+            return MissingPrice(f"upgrade of a {type_after.name}", count, plural(count, "node"), reason)
     return None
 
 
@@ -136,7 +136,7 @@ def _other_network(items: list[LineItem], before: PricedCluster, after: PricedCl
 
 
 def size_of_book(book: PriceBook, state: PricedCluster) -> MissingPrice | None:
-    """Return the workers that a price of a whole cluster lacks, or has more, for a cluster; None if it is of its size.
+    """Return how many workers the cluster has more than a price of a whole cluster covers; None for the same number.
 
     Raises SpecificationError if the book has no bill for the cluster.
     """
@@ -144,44 +144,49 @@ def size_of_book(book: PriceBook, state: PricedCluster) -> MissingPrice | None:
 
 
 def _other_size(items: list[LineItem], before: PricedCluster, after: PricedCluster) -> MissingPrice | None:
-    """Return the added workers if a price of the whole cluster covers parts of a node, and is for another number.
+    """Return the added workers if a price of the whole cluster covers parts of nodes, and is for another number.
 
-    The number is that which the price states, or else that of the cluster before the changes.
+    The price is for the number that it states, or else for the number before the changes.
     """
-    whole = [item for item in items if item.unit in _WHOLE_CLUSTER and WORKERS_FACTOR not in item.when]
+    whole_cluster_items = [item for item in items if item.unit in _WHOLE_CLUSTER and WORKERS_FACTOR not in item.when]
     workers = len(after.cluster.workers)
-    stated = next((item.workers for item in whole if item.workers is not None), None)
+    stated_workers = next((item.workers for item in whole_cluster_items if item.workers is not None), None)
     sizes = [Counter((node.type.name, node.roles) for node in state.cluster.nodes) for state in (before, after)]
-    if workers == stated or (stated is None and sizes[0] == sizes[1]):
+    if workers == stated_workers or (stated_workers is None and sizes[0] == sizes[1]):
         return None
-    priced_per_part = _covered([item for item in items if item not in whole], items)
-    needed = {"workers"} if "devices" in priced_per_part else {"workers", *after.counts.layout_devices}
-    if needed <= priced_per_part:
+    priced_per_part = _covered([item for item in items if item not in whole_cluster_items], items)
+    needed_parts = {"workers"} if "devices" in priced_per_part else {"workers", *after.counts.layout_devices}
+    if needed_parts <= priced_per_part:
         return None
-    names = ", ".join(item.name for item in whole)
-    of_size = "" if stated is None else f" with {plural(stated, 'worker')}"
-    reason = f"prices a whole cluster{of_size} ({names}), not one with {plural(workers, 'worker')}: {_BY_PART}"
-    added = workers - (len(before.cluster.workers) if stated is None else stated)
-    text = _added(added) if stated is None else f"{_added(added)} than the {stated} of the price book"
+    names = ", ".join(item.name for item in whole_cluster_items)
+    size_text = "" if stated_workers is None else f" with {plural(stated_workers, 'worker')}"
+    reason = f"prices a whole cluster{size_text} ({names}), not one with {plural(workers, 'worker')}: {_BY_PART}"
+    added = workers - (len(before.cluster.workers) if stated_workers is None else stated_workers)
+    text = _added(added) if stated_workers is None else f"{_added(added)} than the {stated_workers} of the price book"
     return MissingPrice("worker", added, text, reason)
 
 
 def _other_devices(items: list[LineItem], before: PricedCluster, after: PricedCluster) -> MissingPrice | None:
-    known = {(node.type.name, device.name): device for node in before.cluster.nodes for device in node.type.devices}
-    singly = _covered([item for item in items if item.unit in ("device", "device-set", "GB")], items)
-    by_capacity = _covered([item for item in items if item.unit == "GB"], items)
+    devices_before = {
+        (node.type.name, device.name): device for node in before.cluster.nodes for device in node.type.devices
+    }
+    kinds_priced_singly = _covered([item for item in items if item.unit in DEVICE_UNITS], items)
+    kinds_priced_by_capacity = _covered([item for item in items if item.unit == "GB"], items)
     for node in after.cluster.workers:
         for device in node.type.devices:
             if device.name not in after.layout.devices():
                 continue
-            kind, described = str(device.kind), known.get((node.type.name, device.name))
-            if described is None and not singly & {kind, "devices"}:
+            kind, device_before = str(device.kind), devices_before.get((node.type.name, device.name))
+            if device_before is None and not kinds_priced_singly & {kind, "devices"}:
                 reason = f"has no price for one more {kind} device: {_BY_PART}"
                 added = _device_count(after, kind) - _device_count(before, kind)
                 return MissingPrice(f"{kind} device", added, _added(added), reason)
-            if described is None or described == device:
+            if device_before is None or device_before == device:
                 continue
-            if _without_capacity(described) != _without_capacity(device) or not by_capacity & {kind, "devices"}:
+            if _without_capacity(device_before) != _without_capacity(device) or not kinds_priced_by_capacity & {
+                kind,
+                "devices",
+            }:
                 reason = f"prices the described {kind} devices, not devices with other figures"
                 count = _device_count(after, kind)
                 return MissingPrice(f"upgrade of an {kind} device", count, plural(count, "device"), reason)
@@ -190,13 +195,13 @@ def _other_devices(items: list[LineItem], before: PricedCluster, after: PricedCl
 
 def _device_count(state: PricedCluster, kind: str) -> int:
     """Return the number of devices of a kind that the layout uses, on all workers."""
-    used = state.layout.devices()
-    devices = [device for node in state.cluster.workers for device in node.type.devices if device.name in used]
+    used_names = state.layout.devices()
+    devices = [device for node in state.cluster.workers for device in node.type.devices if device.name in used_names]
     return sum(str(device.kind) == kind for device in devices)
 
 
-def _covered(items: list[LineItem], applying: list[LineItem]) -> set[str]:
-    return set().union(*(covered_parts(item, applying) for item in items))
+def _covered(items: list[LineItem], applicable_items: list[LineItem]) -> set[str]:
+    return set().union(*(covered_parts(item, applicable_items) for item in items))
 
 
 def _without_capacity(device: Device) -> Device:

@@ -77,11 +77,11 @@ def on_front(times_s: Floats, costs: Floats) -> Mask:
         by_cost, np.argsort(np.take_along_axis(times_s, by_cost, 1), axis=1, kind="stable"), axis=1
     )
     time, cost = np.take_along_axis(times_s, order, 1), np.take_along_axis(costs, order, 1)
-    before = np.full_like(cost, np.inf)
-    before[:, 1:] = np.minimum.accumulate(cost, axis=1)[:, :-1]
-    better = cost < before
-    last = np.maximum.accumulate(np.where(better, np.arange(cost.shape[1]), 0), axis=1)
-    equal = (time == np.take_along_axis(time, last, 1)) & (cost == np.take_along_axis(cost, last, 1))
+    cheapest_before = np.full_like(cost, np.inf)
+    cheapest_before[:, 1:] = np.minimum.accumulate(cost, axis=1)[:, :-1]
+    is_better = cost < cheapest_before
+    last_better = np.maximum.accumulate(np.where(is_better, np.arange(cost.shape[1]), 0), axis=1)
+    equal = (time == np.take_along_axis(time, last_better, 1)) & (cost == np.take_along_axis(cost, last_better, 1))
     front = np.empty(cost.shape, dtype=np.bool_)
     np.put_along_axis(front, order, equal, axis=1)
     return front
@@ -90,19 +90,19 @@ def on_front(times_s: Floats, costs: Floats) -> Mask:
 def drawn_times_s(times: Times, errors: MeanErrors, draws: int, generator: np.random.Generator) -> Floats:
     """Return draws × configurations of the geometric mean time."""
     shape = draws, len(times.n)
-    away = generator.standard_t(np.maximum(errors.degrees, 1), shape) * errors.error
-    away += generator.uniform(-1.0, 1.0, shape) * times.rounding
-    return np.asarray(times.mean_s * np.exp(np.clip(away, -_LOG_MAX, _LOG_MAX)), dtype=np.float64)
+    log_deviation = generator.standard_t(np.maximum(errors.degrees, 1), shape) * errors.error
+    log_deviation += generator.uniform(-1.0, 1.0, shape) * times.rounding
+    return np.asarray(times.mean_s * np.exp(np.clip(log_deviation, -_LOG_MAX, _LOG_MAX)), dtype=np.float64)
 
 
 def drawn_rates_per_h(book: Priced, draws: int, generator: np.random.Generator) -> Floats:
     """Return draws × configurations of the rate."""
-    drawn = np.tile(book.amounts, (draws, 1))
+    amounts = np.tile(book.amounts, (draws, 1))
     for column, price in enumerate(book.prices):
         if price.low < price.high:
             low, middle, high = float(price.low), float(price.amount), float(price.high)
-            drawn[:, column] = generator.triangular(low, middle, high, draws)
-    rates: Floats = drawn @ book.factors.T
+            amounts[:, column] = generator.triangular(low, middle, high, draws)
+    rates: Floats = amounts @ book.factors.T
     return rates
 
 
@@ -148,26 +148,26 @@ def estimate_time_and_cost(
     count = len(times.n)
     if count == 0 or not bool(np.all(times.n > 0)):
         raise ValueError("every configuration needs a run")
-    sure = mean_errors(times, *pooled_spread(times)) if errors is None else errors
+    errors_of_means = mean_errors(times, *pooled_spread(times)) if errors is None else errors
     draws = min(draws, max(200, _CELLS_MAX // count))
     generator = np.random.default_rng(seed)
-    time = drawn_times_s(times, sure, draws, generator)
+    time = drawn_times_s(times, errors_of_means, draws, generator)
     cost = time * drawn_rates_per_h(book, draws, generator) / HOUR_S
     costs = times.mean_s * book.rates_per_h / HOUR_S
-    time_low, time_high = mean_intervals(times, sure)
+    time_low, time_high = mean_intervals(times, errors_of_means)
     with np.errstate(invalid="ignore"):
         drawn_low, drawn_high = np.quantile(cost, (0.025, 0.975), axis=0)
-    ranged = book.ranged
-    known = bool(np.all(np.isfinite(sure.error)))
+    has_range = book.ranged
+    has_errors = bool(np.all(np.isfinite(errors_of_means.error)))
     return CostAndTime(
         times_s=times.mean_s,
         costs=costs,
         time_low_s=time_low,
         time_high_s=time_high,
-        cost_low=np.where(ranged, drawn_low, time_low * book.rates_per_h / HOUR_S),
-        cost_high=np.where(ranged, drawn_high, time_high * book.rates_per_h / HOUR_S),
-        borrowed=sure.borrowed,
-        draws=draws if known else 0,
+        cost_low=np.where(has_range, drawn_low, time_low * book.rates_per_h / HOUR_S),
+        cost_high=np.where(has_range, drawn_high, time_high * book.rates_per_h / HOUR_S),
+        borrowed=errors_of_means.borrowed,
+        draws=draws if has_errors else 0,
         drawn_times_s=time,
         drawn_costs=cost,
     )

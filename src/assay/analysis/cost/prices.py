@@ -17,7 +17,8 @@ from assay.model import YEAR_H, LineItem, PriceBook
 from assay.model.clusters import price_book
 from assay.text import column_title, level_text
 
-_BY_DEVICE = ("device", "device-set", "GB")
+DEVICE_UNITS = ("device", "device-set", "GB")
+"""Units of items that price devices."""
 _GB = 10**9
 
 
@@ -71,9 +72,9 @@ def _is_named(item: LineItem, device: str) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class _Count:
-    """Counts a book's applicable items for one configuration."""
+    """The counts of a book's applicable items in one configuration."""
 
-    applying: Sequence[LineItem]
+    applicable_items: Sequence[LineItem]
     counts: Counts
     layout: str
 
@@ -103,18 +104,18 @@ class _Count:
                 return counts.nodes if counts.ports is None else counts.ports
             case "GB":
                 return self._gigabytes(item)
-        in_each = self._devices(item)
-        if in_each is None or item.unit == "device-set":
-            return in_each
-        return None if counts.workers is None else counts.workers * in_each
+        per_worker = self._devices(item)
+        if per_worker is None or item.unit == "device-set":
+            return per_worker
+        return None if counts.workers is None else counts.workers * per_worker
 
     def _nodes(self, item: LineItem) -> int | None:
-        named = {other.node_type for other in self.applying if other.unit == "node" and other.node_type}
+        named_types = {other.node_type for other in self.applicable_items if other.unit == "node" and other.node_type}
         if item.node_type is not None:
             return self.counts.node_types.get(item.node_type, 0) if self.counts.node_types else None
-        if not named or self.counts.nodes is None:
+        if not named_types or self.counts.nodes is None:
             return self.counts.nodes
-        return self.counts.nodes - sum(self.counts.node_types.get(name, 0) for name in named)
+        return self.counts.nodes - sum(self.counts.node_types.get(name, 0) for name in named_types)
 
     def _devices(self, item: LineItem) -> int | None:
         """Return the number of the item's devices that the layout uses on each worker."""
@@ -123,12 +124,14 @@ class _Count:
             return None
         if item.device_name is not None:
             return sum(_is_named(item, name) for name in counts.device_names) if counts.device_names else None
-        named = [other for other in self.applying if other.unit == item.unit and other.device_name is not None]
-        elsewhere = sum(
-            kind == item.device and any(_is_named(other, name) for other in named)
+        named_items = [
+            other for other in self.applicable_items if other.unit == item.unit and other.device_name is not None
+        ]
+        separately_priced = sum(
+            kind == item.device and any(_is_named(other, name) for other in named_items)
             for name, kind in counts.device_names.items()
         )
-        return counts.layout_devices.get(item.device or "", 0) - elsewhere
+        return counts.layout_devices.get(item.device or "", 0) - separately_priced
 
     def _gigabytes(self, item: LineItem) -> Decimal | None:
         counts = self.counts
@@ -140,20 +143,20 @@ class _Count:
         return Decimal(counts.workers * counts.capacity_bytes) / _GB
 
 
-def covered_parts(item: LineItem, applying: Sequence[LineItem]) -> set[str]:
+def covered_parts(item: LineItem, applicable_items: Sequence[LineItem]) -> set[str]:
     """Return the parts that ``item`` pays for: masters, workers, network, devices, or one kind of device.
 
-    ``applying``: all items of the same bill. A price of the whole cluster covers all parts without a more specific
-    item, and all parts if it belongs to a layout.
+    ``applicable_items``: all items of the same bill. A price of the whole cluster covers all parts without a more
+    specific item, and all parts if it belongs to a layout.
     """
     if item.covers is not None:
         parts = set(item.covers)
         return parts | ({"masters", "workers"} if "nodes" in parts else set())
     match item.unit:
         case "cluster":
-            finer = set() if item.layouts else {other.unit for other in applying}
+            finer_units = set() if item.layouts else {other.unit for other in applicable_items}
             parts = {"masters", "workers", "network"}
-            return parts if finer & set(_BY_DEVICE) else {*parts, "devices"}
+            return parts if finer_units & set(DEVICE_UNITS) else {*parts, "devices"}
         case "node":
             return {"masters", "workers", "network"}
         case "master" | "worker":
@@ -163,14 +166,17 @@ def covered_parts(item: LineItem, applying: Sequence[LineItem]) -> set[str]:
     return {item.device or "devices"}
 
 
-def _refuse_gaps(book: PriceBook, applying: Sequence[LineItem], counts: Counts, layout: str) -> None:
+def _refuse_gaps(book: PriceBook, applicable_items: Sequence[LineItem], counts: Counts, layout: str) -> None:
     """Reject a bill without a price for machines, network, or a kind of device that the layout uses."""
-    covered = set().union(*(covered_parts(item, applying) for item in applying))
-    if "devices" not in covered:
-        missing = sorted(kind for kind, number in counts.layout_devices.items() if number and kind not in covered)
-        if missing:
+    priced_parts = set().union(*(covered_parts(item, applicable_items) for item in applicable_items))
+    if "devices" not in priced_parts:
+        missing_kinds = sorted(
+            kind for kind, number in counts.layout_devices.items() if number and kind not in priced_parts
+        )
+        if missing_kinds:
             raise SpecificationError(
-                f"price book {book.name!r} has no price for the {' and '.join(missing)} devices of layout {layout}",
+                f"price book {book.name!r} has no price for the {' and '.join(missing_kinds)} devices of layout "
+                f"{layout}",
                 hint="add a line item with per: device for each kind; price 0 if they cost nothing more",
             )
         if not counts.layout_devices:
@@ -179,27 +185,27 @@ def _refuse_gaps(book: PriceBook, applying: Sequence[LineItem], counts: Counts, 
                 hint="price the whole cluster for that layout instead: per: cluster, layouts: [...]",
             )
     # A separate master must be priced; a master on a worker is paid for with the worker. Unknown counts as separate.
-    known = counts.nodes is not None and counts.workers is not None
-    separate_masters = counts.masters != 0 and not (known and (counts.nodes or 0) <= (counts.workers or 0))
-    needed = {"network", "workers"} | ({"masters"} if separate_masters else set())
-    lacking = sorted(needed - covered)
-    if lacking:
-        key = "network" if lacking == ["network"] else "nodes"
+    knows_nodes = counts.nodes is not None and counts.workers is not None
+    separate_masters = counts.masters != 0 and not (knows_nodes and (counts.nodes or 0) <= (counts.workers or 0))
+    needed_parts = {"network", "workers"} | ({"masters"} if separate_masters else set())
+    missing_parts = sorted(needed_parts - priced_parts)
+    if missing_parts:
+        key = "network" if missing_parts == ["network"] else "nodes"
         raise SpecificationError(
-            f"price book {book.name!r} has no price for the {' and '.join(lacking)} of layout {layout}",
+            f"price book {book.name!r} has no price for the {' and '.join(missing_parts)} of layout {layout}",
             hint=f"add a line item for them (price 0 if they cost nothing more), or add 'covers: [{key}]' to the item"
             " that includes them",
         )
 
 
 def _refuse_unnamed_levels(
-    book: PriceBook, applying: Sequence[LineItem], counts: Counts, layout: str, day: str
+    book: PriceBook, applicable_items: Sequence[LineItem], counts: Counts, layout: str, day: str
 ) -> None:
     """Reject a level without a price, of a factor that the book's prices depend on."""
     valid_items = [item for item in book.items if _is_valid(item.valid_from, item.valid_to, day)]
-    depends = dict.fromkeys(factor for item in valid_items for factor in item.when)
-    for factor in depends:
-        if any(factor in item.when for item in applying):
+    factors = dict.fromkeys(factor for item in valid_items for factor in item.when)
+    for factor in factors:
+        if any(factor in item.when for item in applicable_items):
             continue
         level = counts.levels.get(factor)
         if level is None:
@@ -224,23 +230,25 @@ def bill_of_materials(book: PriceBook, counts: Counts, layout: str, on: str | No
         until = f"until {book.valid_to}" if book.valid_to else ""
         since = f"since {book.valid_from} " if book.valid_from else ""
         raise SpecificationError(f"price book {book.name!r} is valid {since}{until}".rstrip() + f", not on {day}")
-    applying = [
+    applicable_items = [
         item
         for item in book.items
         if (not item.layouts or layout in item.layouts)
         and _is_valid(item.valid_from, item.valid_to, day)
         and all(counts.levels.get(factor, price_book.UNKNOWN) in levels for factor, levels in item.when.items())
     ]
-    _refuse_unnamed_levels(book, applying, counts, layout, day)
-    counting = _Count(applying, counts, layout)
-    lines = [Counted(item, counting.of(item)) for item in applying]
+    _refuse_unnamed_levels(book, applicable_items, counts, layout, day)
+    item_counts = _Count(applicable_items, counts, layout)
+    lines = [Counted(item, item_counts.of(item)) for item in applicable_items]
     lines = [line for line in lines if line.count]
     if not lines:
         raise SpecificationError(
             f"price book {book.name!r} does not price layout {layout}",
             hint="add a line item for it, or one that applies to all layouts",
         )
-    _refuse_gaps(book, [line.item for line in lines] + [i for i in applying if i.unit in _BY_DEVICE], counts, layout)
+    _refuse_gaps(
+        book, [line.item for line in lines] + [i for i in applicable_items if i.unit in DEVICE_UNITS], counts, layout
+    )
     return tuple(lines)
 
 
@@ -254,9 +262,9 @@ def _bill(book: PriceBook, counted: Counted, price_name: str, years: Decimal) ->
         lines = [PricedItem(title, price_name, number, rent, item.source)]
     else:
         lines = [PricedItem(item.name, price_name, number, item.amount, item.source)]
-        written_off = item.amortisation or book.amortisation
-        if written_off and written_off.residual:
-            residual = -item.amount * written_off.residual
+        amortisation = item.amortisation or book.amortisation
+        if amortisation and amortisation.residual:
+            residual = -item.amount * amortisation.residual
             lines.append(PricedItem(f"{item.name}: residual value", price_name, number, residual, None))
         share = book.maintenance if item.maintenance is None else item.maintenance
         if share:
@@ -274,8 +282,8 @@ def run_price(book: PriceBook, counts: Counts, layout: str, *, years: float = 3,
 
     Raises SpecificationError if no item applies to the layout, a part has no price, or a count is unknown.
     """
-    span = Decimal(str(years))
+    period_years = Decimal(str(years))
     names = {id(item): name for item, name in zip(book.items, price_names(book), strict=True)}
     materials = bill_of_materials(book, counts, layout, on)
-    lines = [line for counted in materials for line in _bill(book, counted, names[id(counted.item)], span)]
+    lines = [line for counted in materials for line in _bill(book, counted, names[id(counted.item)], period_years)]
     return LayoutPrice(layout, book.currency, tuple(lines))

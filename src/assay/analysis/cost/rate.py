@@ -122,9 +122,9 @@ def in_currency(amount: Decimal, book: PriceBook, currency: str) -> Decimal:
     if currency == book.currency:
         return amount
     if currency not in book.exchange:
-        known = ", ".join([book.currency, *book.exchange])
+        currencies = ", ".join([book.currency, *book.exchange])
         raise SpecificationError(
-            f"price book {book.name!r} has no exchange rate for {currency}; it has {known}",
+            f"price book {book.name!r} has no exchange rate for {currency}; it has {currencies}",
             hint=f"add exchange: {{{currency}: {{rate: …, date: …, source: …}}}} to the book",
         )
     return amount / book.exchange[currency].rate

@@ -1,7 +1,7 @@
 """Change prices of a price book for what-if questions, without changing files.
 
-In: a book, and new amounts by the names of prices in costs (:func:`price_names`). Out: another book. A changed price is
-exact: it has no range.
+In: a book, and new amounts by the name of the price (:func:`price_names`). Out: another book. A changed price is exact:
+it has no range.
 """
 
 from collections import Counter
@@ -15,7 +15,8 @@ from assay.text import column_title, level_text
 
 ENERGY = "energy (kWh)"
 """Name of the electricity price among the items."""
-_SHOWN = 3
+_LEVELS_MAX = 3
+"""Maximum number of levels in the name of a price."""
 
 
 def _distinguished_name(item: LineItem, items: Sequence[LineItem]) -> str:
@@ -28,13 +29,13 @@ def _distinguished_name(item: LineItem, items: Sequence[LineItem]) -> str:
     for factor, levels in item.when.items():
         if len({other.when.get(factor) for other in items}) > 1:
             properties.append(_levels_text(column_title(factor), [level_text(factor, level) for level in levels]))
-    shown = "; ".join(filter(None, properties))
-    return f"{item.name} ({shown})" if shown else item.name
+    properties_text = "; ".join(filter(None, properties))
+    return f"{item.name} ({properties_text})" if properties_text else item.name
 
 
 def _levels_text(factor: str, levels: Sequence[str]) -> str:
-    shown = ", ".join(levels[:_SHOWN]) + (", …" if len(levels) > _SHOWN else "")
-    return f"{factor[0].lower()}{factor[1:]} {shown}" if shown else ""
+    text = ", ".join(levels[:_LEVELS_MAX]) + (", …" if len(levels) > _LEVELS_MAX else "")
+    return f"{factor[0].lower()}{factor[1:]} {text}" if text else ""
 
 
 def price_names(book: PriceBook) -> tuple[str, ...]:
@@ -42,12 +43,12 @@ def price_names(book: PriceBook) -> tuple[str, ...]:
     same_name: dict[str, list[LineItem]] = {}
     for item in book.items:
         same_name.setdefault(item.name, []).append(item)
-    wanted = [_distinguished_name(item, same_name[item.name]) for item in book.items]
-    seen: Counter[str] = Counter()
+    distinguished_names = [_distinguished_name(item, same_name[item.name]) for item in book.items]
+    name_counts: Counter[str] = Counter()
     names = []
-    for name in wanted:
-        seen[name] += 1
-        names.append(name if seen[name] == 1 else f"{name} #{seen[name]}")
+    for name in distinguished_names:
+        name_counts[name] += 1
+        names.append(name if name_counts[name] == 1 else f"{name} #{name_counts[name]}")
     return tuple(names)
 
 
@@ -59,11 +60,11 @@ def amounts_of(book: PriceBook) -> dict[str, Decimal]:
 
 def repriced(book: PriceBook, changes: Mapping[str, Decimal]) -> PriceBook:
     """Return the book with these prices. Raises SpecificationError for unknown names and negative prices."""
-    known = amounts_of(book)
+    amounts = amounts_of(book)
     for name, amount in changes.items():
-        if name not in known:
-            shown = ", ".join(list(known)[:8]) + (", …" if len(known) > 8 else "")
-            raise SpecificationError(f"price book {book.name!r} has no price {name!r}", hint=f"it has {shown}")
+        if name not in amounts:
+            names_text = ", ".join(list(amounts)[:8]) + (", …" if len(amounts) > 8 else "")
+            raise SpecificationError(f"price book {book.name!r} has no price {name!r}", hint=f"it has {names_text}")
         if not amount.is_finite() or amount < 0:
             raise SpecificationError(f"a price can't be {amount}", where=name, hint="give 0 or more")
     if not changes:

@@ -62,17 +62,17 @@ def pooled_spread(times: Times) -> tuple[float, float]:
     return (squares / degrees, degrees) if degrees else (math.nan, 0.0)
 
 
-def spread_by(times: Times, kinds: Ints | Codes, wanted: Ints | Codes) -> tuple[Floats, Floats]:
+def spread_by(times: Times, kinds: Ints | Codes, requested_kinds: Ints | Codes) -> tuple[Floats, Floats]:
     """Return :func:`pooled_spread` by kind, or of all configurations for a kind without repetitions.
 
     ``kinds``: the kind of each configuration, for example its cluster; spreads differ between clusters.
     """
-    whole, by_kind = pooled_spread(times), {}
-    for kind in np.unique(wanted).tolist():
-        of_kind = kinds == kind
-        spread = pooled_spread(replace(times, n=times.n[of_kind], log_deviation=times.log_deviation[of_kind]))
-        by_kind[kind] = spread if spread[1] else whole
-    pooled = np.array([by_kind[kind] for kind in wanted.tolist()], dtype=np.float64).reshape(-1, 2)
+    overall_spread, by_kind = pooled_spread(times), {}
+    for kind in np.unique(requested_kinds).tolist():
+        is_kind = kinds == kind
+        spread = pooled_spread(replace(times, n=times.n[is_kind], log_deviation=times.log_deviation[is_kind]))
+        by_kind[kind] = spread if spread[1] else overall_spread
+    pooled = np.array([by_kind[kind] for kind in requested_kinds.tolist()], dtype=np.float64).reshape(-1, 2)
     return pooled[:, 0], pooled[:, 1]
 
 
@@ -83,8 +83,10 @@ def mean_errors(times: Times, variance: float | Floats, degrees: float | Floats)
     """
     degrees_of_runs = times.n - 1.0
     borrowed = (times.n < SPREAD_RUNS_MIN) & (degrees > degrees_of_runs)
-    scatter = np.where(borrowed, np.sqrt(variance), times.log_deviation)
-    return MeanErrors(scatter / np.sqrt(np.maximum(times.n, 1)), np.where(borrowed, degrees, degrees_of_runs), borrowed)
+    deviation = np.where(borrowed, np.sqrt(variance), times.log_deviation)
+    return MeanErrors(
+        deviation / np.sqrt(np.maximum(times.n, 1)), np.where(borrowed, degrees, degrees_of_runs), borrowed
+    )
 
 
 def mean_intervals(times: Times, errors: MeanErrors) -> tuple[Floats, Floats]:
@@ -95,26 +97,28 @@ def mean_intervals(times: Times, errors: MeanErrors) -> tuple[Floats, Floats]:
     from scipy.special import stdtrit  # imported here because the import takes 0.1 s
 
     with np.errstate(over="ignore"):
-        half = np.maximum(stdtrit(np.maximum(errors.degrees, 1), 0.5 + LEVEL / 2) * errors.error, times.rounding)
-        return times.mean_s * np.exp(-half), times.mean_s * np.exp(half)
+        half_width = np.maximum(stdtrit(np.maximum(errors.degrees, 1), 0.5 + LEVEL / 2) * errors.error, times.rounding)
+        return times.mean_s * np.exp(-half_width), times.mean_s * np.exp(half_width)
 
 
-def times_of(durations_s: Floats, codes: Codes | Ints, configurations: int, off: Floats | None = None) -> Times:
+def times_of(
+    durations_s: Floats, codes: Codes | Ints, configurations: int, rounding_max: Floats | None = None
+) -> Times:
     """Return the run times of each configuration; ``codes`` has the number of each run's configuration.
 
-    ``off``: bound on the error of each log time (``analysis/statistics/certainty.py``); by default the rounding. Raises
-    ValueError for times that are not positive and finite: exclude these runs first, with their reason.
+    ``rounding_max``: bound on the error of each log time (``analysis/statistics/certainty.py``); by default the
+    rounding. Raises ValueError for times that are not positive and finite: exclude these runs first, with their reason.
     """
     if not bool(np.all((durations_s > 0) & (durations_s < np.inf))):
         raise ValueError("a run time must be positive and finite")
     n = np.bincount(codes, minlength=configurations)
-    off = rounding_of(durations_s) if off is None else off
+    rounding_max = rounding_of(durations_s) if rounding_max is None else rounding_max
     logs = np.log(durations_s)
     with np.errstate(invalid="ignore", divide="ignore"):
         mean_log = np.bincount(codes, weights=logs, minlength=configurations) / n
         squares = np.bincount(codes, weights=(logs - mean_log[codes]) ** 2, minlength=configurations)
         deviation = np.where(n > 1, np.sqrt(squares / (n - 1)), np.nan)
-        rounding = np.bincount(codes, weights=off, minlength=configurations) / n
+        rounding = np.bincount(codes, weights=rounding_max, minlength=configurations) / n
     fastest = np.full(configurations, np.inf)
     np.minimum.at(fastest, codes, durations_s)
     # exp(log(348)) is not exactly 348: the mean of equal times is the time itself.
@@ -131,7 +135,7 @@ def cost_per_run(rate_per_h: Decimal, duration_s: float) -> Decimal:
 
 def ranks(costs: Sequence[Decimal]) -> list[int]:
     """Return the rank of each cost: 1 is the cheapest, and equal costs share a rank."""
-    by_cost: dict[Decimal, int] = {}
+    rank_of_cost: dict[Decimal, int] = {}
     for rank, cost in enumerate(sorted(costs), start=1):
-        by_cost.setdefault(cost, rank)
-    return [by_cost[cost] for cost in costs]
+        rank_of_cost.setdefault(cost, rank)
+    return [rank_of_cost[cost] for cost in costs]

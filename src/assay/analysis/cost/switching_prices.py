@@ -47,17 +47,17 @@ def compute_switching_prices(times_s: Floats, book: Priced) -> list[SwitchingPri
     """Return a :class:`SwitchingPrice` for each price that a configuration pays. Prices can't fall below 0."""
     costs = times_s * book.rates_per_h / HOUR_S
     winner = int(np.argmin(costs))
-    nearest = []
+    switching_prices = []
     for column, price in enumerate(book.prices):
-        now = book.amounts[column]
+        amount = book.amounts[column]
         slopes = times_s * book.factors[:, column] / HOUR_S
         # The others' advantage over the winner grows by `gain` for each unit that the price rises.
         gain = slopes[winner] - slopes
-        behind = costs - costs[winner]
+        cost_differences = costs - costs[winner]
         with np.errstate(divide="ignore", invalid="ignore"):
-            crossings = now + behind / gain
+            crossings = amount + cost_differences / gain
         above, above_winner = _nearest(crossings, gain > 0, above=True)
         below, below_winner = _nearest(crossings, (gain < 0) & (crossings >= 0), above=False)
         if bool(np.any(slopes > 0)):
-            nearest.append(SwitchingPrice(price, below, below_winner, above, above_winner))
-    return nearest
+            switching_prices.append(SwitchingPrice(price, below, below_winner, above, above_winner))
+    return switching_prices

@@ -7,6 +7,7 @@ a network volume if its name is that of a volume type, with or without a number:
 import re
 from collections.abc import Iterable
 
+from assay.analysis.cost.prices import DEVICE_UNITS
 from assay.foundation.errors import SpecificationError
 from assay.foundation.units import format_bytes
 from assay.model import Device, PriceBook
@@ -14,7 +15,6 @@ from assay.model.clusters.volume_type import VOLUME_TYPES
 
 _CAPACITY_TOLERANCE = 0.01
 """Maximum difference of two capacities that count as equal, as a share: files have three digits."""
-_BY_DEVICE = ("device", "device-set", "GB")
 
 
 def volume_type_of(device: str) -> str | None:
@@ -23,7 +23,7 @@ def volume_type_of(device: str) -> str | None:
 
 
 def unpriced_volumes(book: PriceBook, devices: Iterable[Device]) -> tuple[str, ...]:
-    """Return, for each type of network volume without a price per device or GB, that the cost may be too low.
+    """Return a note for each type of network volume without a price per device or GB: the cost may be too low.
 
     Raises SpecificationError if the price is that of a volume with another capacity or with fewer IOPS.
     """
@@ -32,9 +32,9 @@ def unpriced_volumes(book: PriceBook, devices: Iterable[Device]) -> tuple[str, .
         name = volume_type_of(device.name)
         if name is None:
             continue
-        items = [item for item in book.items if item.unit in _BY_DEVICE and item.device in (None, str(device.kind))]
-        named = [item for item in items if item.device_name == name]
-        for item in named:
+        items = [item for item in book.items if item.unit in DEVICE_UNITS and item.device in (None, str(device.kind))]
+        named_items = [item for item in items if item.device_name == name]
+        for item in named_items:
             capacity = item.capacity_bytes
             if capacity and abs(capacity - device.capacity_bytes) > _CAPACITY_TOLERANCE * capacity:
                 raise SpecificationError(
@@ -48,7 +48,7 @@ def unpriced_volumes(book: PriceBook, devices: Iterable[Device]) -> tuple[str, .
                     f"{name} volumes have {device.read_iops:,}",
                     hint="add the price of a volume with these IOPS",
                 )
-        if not named and not any(item.device_name is None for item in items):
+        if not named_items and not any(item.device_name is None for item in items):
             texts[
                 f"the price book {book.name} has no separate price of {name} volumes: if the price of an instance does "
                 "not include them, the cost is too low"

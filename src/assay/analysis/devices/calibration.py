@@ -43,6 +43,8 @@ BANDWIDTH_BOUND_SHARE = 0.9
 LATENCY_S_MIN = 1e-6
 """Minimum latency of a flash device, in seconds."""
 USUAL = "usual for the kind; not in the report"
+_CAPACITY_BYTES: Final = 10**12
+"""Capacity of a device if it is unknown."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -151,9 +153,6 @@ def calibrate(
     return Calibration(kind, tuple(numbers), _checks(figures, kind, numbers))
 
 
-_CAPACITY_BYTES: Final = 10**12
-
-
 def _sequential(figures: Sequence[DeviceMeasurement], *, writes: bool) -> DeviceMeasurement | None:
     """Return the fastest single stream near the start of the device."""
     values = [
@@ -168,8 +167,8 @@ def _random(
     figures: Sequence[DeviceMeasurement], *, writes: bool, is_wanted_depth: Callable[[int], bool]
 ) -> DeviceMeasurement | None:
     """Return the random measurement with the smallest requests, then the largest depth."""
-    chosen = [f for f in figures if f.random and f.writes == writes and is_wanted_depth(f.depth)]
-    return min(chosen, key=lambda figure: (figure.request_bytes, -figure.depth), default=None)
+    candidates = [f for f in figures if f.random and f.writes == writes and is_wanted_depth(f.depth)]
+    return min(candidates, key=lambda figure: (figure.request_bytes, -figure.depth), default=None)
 
 
 def _random_at_depth_1(figures: Sequence[DeviceMeasurement], *, writes: bool) -> DeviceMeasurement | None:
@@ -191,10 +190,10 @@ def _kind(figures: Sequence[DeviceMeasurement], read: DeviceMeasurement) -> Devi
 def _hdd(
     figures: Sequence[DeviceMeasurement], read: DeviceMeasurement, capacity_bytes: int | None, rpm: float | None
 ) -> list[CalibratedValue]:
-    usual = default_hdd() if rpm is None else replace(default_hdd(), rpm=rpm)
+    default_model = default_hdd() if rpm is None else replace(default_hdd(), rpm=rpm)
     at_depth_1 = _random_at_depth_1(figures, writes=False)
-    inner = _inner_share(figures, read, usual, capacity_bytes)
-    model = replace(usual, inner_share=inner.value)
+    inner = _inner_share(figures, read, default_model, capacity_bytes)
+    model = replace(default_model, inner_share=inner.value)
     seek = _seek_full(at_depth_1, read, model, capacity_bytes)
     model = replace(model, seek_full_s=seek.value)
     disk = HddAtScale(model, read.bytes_per_s, capacity_bytes or _CAPACITY_BYTES)
@@ -204,9 +203,9 @@ def _hdd(
             "iops", round(iops), "4 KiB at random over the whole disk, by the numbers below", measured=False
         ),
         inner,
-        CalibratedValue("seek_track", usual.seek_track_s, USUAL, measured=False),
+        CalibratedValue("seek_track", default_model.seek_track_s, USUAL, measured=False),
         seek,
-        CalibratedValue("rpm", usual.rpm, USUAL if rpm is None else "as given", measured=rpm is not None),
+        CalibratedValue("rpm", default_model.rpm, USUAL if rpm is None else "as given", measured=rpm is not None),
         _write_cache(figures, at_depth_1),
     ]
 
@@ -219,8 +218,8 @@ def _seek_full(
     The mean seek is a random read's time without half a rotation and the transfer; it is linear in the longest seek.
     """
 
-    def usual(why: str) -> CalibratedValue:
-        return CalibratedValue("seek_full", model.seek_full_s, f"usual for the kind: {why}", measured=False)
+    def usual(reason: str) -> CalibratedValue:
+        return CalibratedValue("seek_full", model.seek_full_s, f"usual for the kind: {reason}", measured=False)
 
     if at_depth_1 is None:
         return usual("no job reads at random with one request at a time")
@@ -249,24 +248,24 @@ def _used_bytes(figure: DeviceMeasurement, size_bytes: float) -> float:
 
 
 def _inner_share(
-    figures: Sequence[DeviceMeasurement], read: DeviceMeasurement, usual: HddModel, capacity_bytes: int | None
+    figures: Sequence[DeviceMeasurement], read: DeviceMeasurement, default_model: HddModel, capacity_bytes: int | None
 ) -> CalibratedValue:
     """Return the innermost rate as a share of the outermost, from the rate at a measured position.
 
     The square of the rate falls linearly with the position as a share of the capacity (docs/reference/devices.md).
     """
-    inner = [
+    inner_reads = [
         f for f in figures if not f.writes and not f.random and f.streams == 1 and f.offset_share >= INNER_POSITION_MIN
     ]
-    if not inner:
-        return CalibratedValue("inner_share", usual.inner_share, USUAL, measured=False)
-    last = max(inner, key=lambda figure: figure.offset_share)
+    if not inner_reads:
+        return CalibratedValue("inner_share", default_model.inner_share, USUAL, measured=False)
+    innermost = max(inner_reads, key=lambda figure: figure.offset_share)
     size_bytes = capacity_bytes or _CAPACITY_BYTES
-    swept_bytes = min(last.moved_bytes, _used_bytes(last, size_bytes))
-    offset = min(1.0, last.offset_share + swept_bytes / size_bytes / 2)
-    relative_rate = min(1.0, last.bytes_per_s / read.bytes_per_s)
+    swept_bytes = min(innermost.moved_bytes, _used_bytes(innermost, size_bytes))
+    offset = min(1.0, innermost.offset_share + swept_bytes / size_bytes / 2)
+    relative_rate = min(1.0, innermost.bytes_per_s / read.bytes_per_s)
     share = max(INNER_SHARE_MIN, 1 - (1 - relative_rate**2) / offset) ** 0.5
-    message = f"job {last.job} at {format_percent(offset)} of the disk against job {read.job}"
+    message = f"job {innermost.job} at {format_percent(offset)} of the disk against job {read.job}"
     return CalibratedValue("inner_share", share, message, measured=True)
 
 
@@ -286,21 +285,23 @@ def _write_cache(figures: Sequence[DeviceMeasurement], at_depth_1: DeviceMeasure
 def _flash(
     figures: Sequence[DeviceMeasurement], kind: DeviceKind, read: DeviceMeasurement, write_bytes_per_s: float
 ) -> list[CalibratedValue]:
-    usual = default_flash(nvme=kind is DeviceKind.NVME)
+    default_model = default_flash(nvme=kind is DeviceKind.NVME)
     rates = {"read": read.bytes_per_s, "write": write_bytes_per_s}
     numbers = []
     for key, bytes_per_s in rates.items():
-        deep = _random(figures, writes=key == "write", is_wanted_depth=lambda depth: depth >= QUEUE_DEPTH_MIN)
-        if deep is not None and deep.bytes_per_s < BANDWIDTH_BOUND_SHARE * bytes_per_s:
-            numbers.append(CalibratedValue(f"{key}_iops", round(deep.iops), f"job {deep.job}", measured=True))
-    numbers.append(CalibratedValue("channels", usual.channels, USUAL, measured=False))
-    usual_s = {"read": usual.read_latency_s, "write": usual.write_latency_s}
+        deep_queue = _random(figures, writes=key == "write", is_wanted_depth=lambda depth: depth >= QUEUE_DEPTH_MIN)
+        if deep_queue is not None and deep_queue.bytes_per_s < BANDWIDTH_BOUND_SHARE * bytes_per_s:
+            numbers.append(
+                CalibratedValue(f"{key}_iops", round(deep_queue.iops), f"job {deep_queue.job}", measured=True)
+            )
+    numbers.append(CalibratedValue("channels", default_model.channels, USUAL, measured=False))
+    default_latencies_s = {"read": default_model.read_latency_s, "write": default_model.write_latency_s}
     for key, bytes_per_s in rates.items():
         at_depth_1 = _random_at_depth_1(figures, writes=key == "write")
         if at_depth_1 is None:
-            numbers.append(CalibratedValue(f"{key}_latency", usual_s[key], USUAL, measured=False))
+            numbers.append(CalibratedValue(f"{key}_latency", default_latencies_s[key], USUAL, measured=False))
             continue
-        transfer_s = flash_transfer_s(usual, bytes_per_s, read.bytes_per_s, at_depth_1.request_bytes)
+        transfer_s = flash_transfer_s(default_model, bytes_per_s, read.bytes_per_s, at_depth_1.request_bytes)
         message = f"job {at_depth_1.job}: {at_depth_1.service_s * 1e6:.0f} us a request, less the transfer"
         latency_s = max(LATENCY_S_MIN, at_depth_1.service_s - transfer_s)
         numbers.append(CalibratedValue(f"{key}_latency", latency_s, message, measured=True))
@@ -312,10 +313,12 @@ def _checks(
 ) -> tuple[ModelCheck, ...]:
     """Return the reads by several streams with the rates of the model."""
     values = {number.key: number.value for number in numbers}
-    several = [f for f in figures if not f.writes and not f.random and f.streams > 1 and f.depth == f.streams]
+    multi_stream_reads = [
+        f for f in figures if not f.writes and not f.random and f.streams > 1 and f.depth == f.streams
+    ]
     checks = []
-    for figure in several:
-        modelled = values["read"]
+    for figure in multi_stream_reads:
+        modelled_bytes_per_s = values["read"]
         if kind is DeviceKind.HDD:
             model = replace(
                 default_hdd(),
@@ -326,6 +329,8 @@ def _checks(
             )
             disk = HddAtScale(model, values["read"], values["capacity"])
             span_bytes = _used_bytes(figure, disk.capacity_bytes) or disk.capacity_bytes
-            modelled = hdd_streams_bytes_per_s(disk, span_bytes, figure.streams, figure.request_bytes)
-        checks.append(ModelCheck(f"job {figure.job}: {figure.streams} streams", figure.bytes_per_s, modelled))
+            modelled_bytes_per_s = hdd_streams_bytes_per_s(disk, span_bytes, figure.streams, figure.request_bytes)
+        checks.append(
+            ModelCheck(f"job {figure.job}: {figure.streams} streams", figure.bytes_per_s, modelled_bytes_per_s)
+        )
     return tuple(checks)

@@ -83,18 +83,18 @@ def split(rates: Mapping[str, float], *, error: float, directories_max: int) -> 
         {rate / count for rate in rates.values() for count in range(1, directories_max + 1)}, reverse=True
     )
     best: DirectorySplit | None = None
-    for smallest in candidates:
-        # The most directories whose bandwidth is at least ``smallest``.
-        counts = {name: min(directories_max, max(1, int(rate / smallest * (1 + 1e-9)))) for name, rate in rates.items()}
-        fewer = {name: max(1, _ceil_tolerant(rate / smallest / (1 + error))) for name, rate in rates.items()}
-        for tried in (fewer, counts):
-            if max(tried.values()) > directories_max:
+    for lowest in candidates:
+        # The most directories whose bandwidth is at least ``lowest``.
+        most = {name: min(directories_max, max(1, int(rate / lowest * (1 + 1e-9)))) for name, rate in rates.items()}
+        fewest = {name: max(1, _ceil_tolerant(rate / lowest / (1 + error))) for name, rate in rates.items()}
+        for counts in (fewest, most):
+            if max(counts.values()) > directories_max:
                 continue
-            spread = bandwidth_imbalance(rates, tried)
+            spread = bandwidth_imbalance(rates, counts)
             if spread <= error * (1 + 1e-9) + 1e-12:
-                return DirectorySplit(tried, spread)
+                return DirectorySplit(counts, spread)
             if best is None or spread < best.spread:
-                best = DirectorySplit(tried, spread)
+                best = DirectorySplit(counts, spread)
     assert best is not None
     return best
 
@@ -129,25 +129,25 @@ class DeviceFill:
         self, data_bytes: float, capacities: Mapping[str, float], uses: Sequence[DirectoryUse]
     ) -> dict[str, float]:
         """Return the bytes on each device when a worker has ``data_bytes``, or as much as there is room for."""
-        used = dict.fromkeys(self.shares, 0.0)
-        stops = sorted({0.0, *self.full_after.values(), self.ends_at})
-        full: set[str] = set()
-        for start, stop in pairwise([*stops, float("inf")]):
-            full |= {name for name, at in self.full_after.items() if at <= start}
-            reached = min(stop, data_bytes, self.ends_at)
-            if reached > start:
-                for name, rate in _rates(uses, capacities, full).items():
-                    used[name] += rate * (reached - start)
-        return used
+        bytes_by_device = dict.fromkeys(self.shares, 0.0)
+        boundaries = sorted({0.0, *self.full_after.values(), self.ends_at})
+        full_devices: set[str] = set()
+        for start, stop in pairwise([*boundaries, float("inf")]):
+            full_devices |= {name for name, full_at in self.full_after.items() if full_at <= start}
+            end = min(stop, data_bytes, self.ends_at)
+            if end > start:
+                for name, rate in _rates(uses, capacities, full_devices).items():
+                    bytes_by_device[name] += rate * (end - start)
+        return bytes_by_device
 
 
 def _rates(uses: Sequence[DirectoryUse], capacities: Mapping[str, float], full: set[str]) -> dict[str, float]:
     """Return the bytes on each device for each byte of data; devices in ``full`` get none."""
     rates = dict.fromkeys(capacities, 0.0)
     for use in uses:
-        with_room = {name: count for name, count in use.directories.items() if name not in full}
-        for name, count in with_room.items():
-            rates[name] += use.bytes_per_byte * count / sum(with_room.values())
+        devices_with_room = {name: count for name, count in use.directories.items() if name not in full}
+        for name, count in devices_with_room.items():
+            rates[name] += use.bytes_per_byte * count / sum(devices_with_room.values())
     return rates
 
 
@@ -156,21 +156,21 @@ def fill(capacities: Mapping[str, float], uses: Sequence[DirectoryUse]) -> Devic
 
     Intermediate data count as if all of them existed at once, as at the end of a TeraSort's shuffle.
     """
-    wanted = [use for use in uses if use.bytes_per_byte > 0]
-    left = dict(capacities)
-    full: dict[str, float] = {}
-    data = 0.0
-    first = _rates(wanted, capacities, set())
-    while wanted and all(set(use.directories) - set(full) for use in wanted):
-        rates = _rates(wanted, capacities, set(full))
-        taking = [name for name, rate in rates.items() if rate > 0 and name not in full]
-        step = min(left[name] / rates[name] for name in taking)
-        data += step
-        left = {name: left[name] - step * rates[name] for name in left}
-        for name in taking:
-            if left[name] <= capacities[name] * 1e-9:
-                full[name] = data
-    return DeviceFill(first, full, data if wanted else float("inf"))
+    active_uses = [use for use in uses if use.bytes_per_byte > 0]
+    free_bytes = dict(capacities)
+    full_after: dict[str, float] = {}
+    data_bytes = 0.0
+    initial_rates = _rates(active_uses, capacities, set())
+    while active_uses and all(set(use.directories) - set(full_after) for use in active_uses):
+        rates = _rates(active_uses, capacities, set(full_after))
+        filling_devices = [name for name, rate in rates.items() if rate > 0 and name not in full_after]
+        step = min(free_bytes[name] / rates[name] for name in filling_devices)
+        data_bytes += step
+        free_bytes = {name: free_bytes[name] - step * rates[name] for name in free_bytes}
+        for name in filling_devices:
+            if free_bytes[name] <= capacities[name] * 1e-9:
+                full_after[name] = data_bytes
+    return DeviceFill(initial_rates, full_after, data_bytes if active_uses else float("inf"))
 
 
 @dataclass(frozen=True, slots=True)
@@ -188,16 +188,21 @@ def available_space(devices: Sequence[Device], directories: Mapping[str, int], s
     Every directory reports the free space of the whole device. Directories that exceed the smallest free space by more
     than the threshold are preferred: if they were half of all directories, they would get 75 % of the blocks.
     """
-    free = {device.name: device.capacity_bytes * scale for device in devices if device.name in directories}
+    free_bytes = {device.name: device.capacity_bytes * scale for device in devices if device.name in directories}
     total = sum(directories.values())
-    least = min(free.values())
-    high = {name for name, room in free.items() if room > least + BALANCED_THRESHOLD_BYTES}
-    if not high:
+    free_bytes_min = min(free_bytes.values())
+    preferred = {name for name, room in free_bytes.items() if room > free_bytes_min + BALANCED_THRESHOLD_BYTES}
+    if not preferred:
         return AvailableSpace((), {name: count / total for name, count in directories.items()})
-    many, few = sum(directories[n] for n in high), sum(c for n, c in directories.items() if n not in high)
-    to_high = many * PREFERENCE / (many * PREFERENCE + few * (1 - PREFERENCE))
+    preferred_count, other_count = (
+        sum(directories[n] for n in preferred),
+        sum(c for n, c in directories.items() if n not in preferred),
+    )
+    preferred_share = preferred_count * PREFERENCE / (preferred_count * PREFERENCE + other_count * (1 - PREFERENCE))
     shares = {
-        name: to_high * count / many if name in high else (1 - to_high) * count / few
+        name: preferred_share * count / preferred_count
+        if name in preferred
+        else (1 - preferred_share) * count / other_count
         for name, count in directories.items()
     }
-    return AvailableSpace(tuple(name for name in directories if name in high), shares)
+    return AvailableSpace(tuple(name for name in directories if name in preferred), shares)

@@ -26,6 +26,7 @@ STRIPE_S = 50e-6
 REPLAYED_REQUESTS = 600
 """Number of requests in one replay of a drive's scheduling."""
 REPLAY_SHIFTS = (0.0, 0.17, 0.31, 0.47)
+"""Angle between the streams' parts on the platter in each replay, in rotations."""
 RESUBMIT_S = 0.2e-3
 """Time from a completion to the reader's next request."""
 MEAN_STEPS = 64
@@ -45,8 +46,8 @@ class HddAtScale:
         fall = 1 - self.model.inner_share**2
         if fall < 1e-9:
             return offset_bytes / self.read_bytes_per_s
-        rest = math.sqrt(max(0.0, 1 - fall * offset_bytes / self.capacity_bytes))
-        return 2 * self.capacity_bytes / (self.read_bytes_per_s * fall) * (1 - rest)
+        relative_rate = math.sqrt(max(0.0, 1 - fall * offset_bytes / self.capacity_bytes))
+        return 2 * self.capacity_bytes / (self.read_bytes_per_s * fall) * (1 - relative_rate)
 
     def seek_s(self, from_bytes: float, to_bytes: float) -> float:
         """Return the time of the arm from one position to another; 0 within a track."""
@@ -111,40 +112,40 @@ def _replay_s(
     """
     turn_s = 2 * disk.model.half_turn_s
     turn_bytes = disk.read_bytes_per_s * turn_s
-    following = [span_bytes * stream / streams + turn_bytes * shift * stream**2 for stream in range(streams)]
+    next_offsets = [span_bytes * stream / streams + turn_bytes * shift * stream**2 for stream in range(streams)]
     now_s = head = 0.0
     queue: list[tuple[float, float, int]] = []  # offset, time of arrival, stream
-    coming = [(0.0, stream) for stream in range(streams) for _ in range(at_once)]
+    arrivals = [(0.0, stream) for stream in range(streams) for _ in range(at_once)]
     for _ in range(REPLAYED_REQUESTS):
-        while coming and (coming[0][0] <= now_s or not queue):
-            arrived_s, stream = coming.pop(0)
+        while arrivals and (arrivals[0][0] <= now_s or not queue):
+            arrived_s, stream = arrivals.pop(0)
             now_s = max(now_s, arrived_s)
-            queue.append((following[stream], arrived_s, stream))
-            following[stream] += request_bytes
+            queue.append((next_offsets[stream], arrived_s, stream))
+            next_offsets[stream] += request_bytes
         best: tuple[float, float, tuple[float, float, int]] | None = None
-        for waiting in queue:
-            offset, arrived_s, _ = waiting
+        for request in queue:
+            offset, arrived_s, _ = request
             positioning_s = 0.0
             if offset != head:
                 arm_s = disk.seek_s(head, offset)
                 positioning_s = arm_s + (disk.sweep_s(offset) - now_s - arm_s) % turn_s
             cost_s = positioning_s - AGE_WEIGHT * (now_s - arrived_s)
             if best is None or cost_s < best[0]:
-                best = (cost_s, positioning_s, waiting)
+                best = (cost_s, positioning_s, request)
         assert best is not None
-        _, positioning_s, served = best
-        queue.remove(served)
-        now_s += positioning_s + disk.transfer_s(served[0], request_bytes)
-        head = served[0] + request_bytes
-        coming.append((now_s + RESUBMIT_S, served[2]))  # the reader sends its next request
+        _, positioning_s, served_request = best
+        queue.remove(served_request)
+        now_s += positioning_s + disk.transfer_s(served_request[0], request_bytes)
+        head = served_request[0] + request_bytes
+        arrivals.append((now_s + RESUBMIT_S, served_request[2]))
     return now_s
 
 
 def flash_transfer_s(model: FlashModel, bytes_per_s: float, read_bytes_per_s: float, request_bytes: float) -> float:
     """Return the transfer time of a single request: a small request does not use all channels."""
     stripe_bytes = max(1.0, read_bytes_per_s / model.channels * STRIPE_S)
-    used = min(model.channels, max(1, math.ceil(request_bytes / stripe_bytes)))
-    return request_bytes / bytes_per_s * model.channels / used
+    used_channels = min(model.channels, max(1, math.ceil(request_bytes / stripe_bytes)))
+    return request_bytes / bytes_per_s * model.channels / used_channels
 
 
 def flash_random_iops(
@@ -191,7 +192,7 @@ def described_rates(device: Device, scale: float) -> ExpectedRates:
     return ExpectedRates(device.read_bytes_per_s * scale, device.write_bytes_per_s * scale, None, device.read_iops)
 
 
-def on_host(device: Device, how: BaselineSettings) -> ExpectedRates:
+def on_host(device: Device, settings: BaselineSettings) -> ExpectedRates:
     """Return the rates that a real device should reach: the stated rates, except for seeks of an HDD.
 
     An HDD's stated requests per second are over the whole disk; seeks within a small test file are shorter.
@@ -199,28 +200,37 @@ def on_host(device: Device, how: BaselineSettings) -> ExpectedRates:
     device_rates = described_rates(device, 1.0)
     if device.kind is not DeviceKind.HDD:
         return device_rates
-    arm = modelled(device, 1.0, how)
+    modelled_rates = modelled(device, 1.0, settings)
     return replace(
         device_rates,
-        streams_bytes_per_s=arm.streams_bytes_per_s,
-        random_read_iops=arm.random_read_iops,
+        streams_bytes_per_s=modelled_rates.streams_bytes_per_s,
+        random_read_iops=modelled_rates.random_read_iops,
         places_modelled=True,
     )
 
 
-def modelled(device: Device, scale: float, how: BaselineSettings) -> ExpectedRates:
+def modelled(device: Device, scale: float, settings: BaselineSettings) -> ExpectedRates:
     """Return the rates that the device's model should reach in a lab at ``scale``, in a file at the outer edge."""
     read, write = device.read_bytes_per_s * scale, device.write_bytes_per_s * scale
     if device.kind is DeviceKind.HDD:
         disk = HddAtScale(device.hdd_model, read, device.capacity_bytes * scale)
-        outer = hdd_sequential_bytes_per_s(disk, how.span_bytes)
-        streams = hdd_streams_bytes_per_s(disk, how.span_bytes, how.streams, how.stream_request_bytes, at_once=2)
-        iops = hdd_random_iops(disk, how.span_bytes, how.random_request_bytes)
-        return ExpectedRates(outer, write * outer / read, streams, iops, rates_modelled=True, places_modelled=True)
+        outer_bytes_per_s = hdd_sequential_bytes_per_s(disk, settings.span_bytes)
+        streams = hdd_streams_bytes_per_s(
+            disk, settings.span_bytes, settings.streams, settings.stream_request_bytes, at_once=2
+        )
+        iops = hdd_random_iops(disk, settings.span_bytes, settings.random_request_bytes)
+        return ExpectedRates(
+            outer_bytes_per_s,
+            write * outer_bytes_per_s / read,
+            streams,
+            iops,
+            rates_modelled=True,
+            places_modelled=True,
+        )
     flash = device.flash_model
-    iops = flash_random_iops(flash, read, how.random_request_bytes, how.random_depth, device.read_iops)
-    written = flash_written_bytes_per_s(flash, write, scale, how.span_bytes)
-    return ExpectedRates(read, written, read, iops, rates_modelled=True, places_modelled=True)
+    iops = flash_random_iops(flash, read, settings.random_request_bytes, settings.random_depth, device.read_iops)
+    written_bytes_per_s = flash_written_bytes_per_s(flash, write, scale, settings.span_bytes)
+    return ExpectedRates(read, written_bytes_per_s, read, iops, rates_modelled=True, places_modelled=True)
 
 
 def flash_written_bytes_per_s(

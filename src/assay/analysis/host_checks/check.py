@@ -1,4 +1,4 @@
-"""Define what a host check is: a row with a criterion, a probe that reads a survey, and a rule that grades the value.
+"""Define a host check: a row with a criterion, a probe that reads a survey, and a rule that grades the value.
 
 In: the survey of a host and its description in the cluster file. Out: findings with a grade. Pure. The classes
 ``Criterion`` and ``Grade`` are in ``model/clusters/host_checks.py``.
@@ -76,7 +76,7 @@ class HostCheck(Generic[T]):
 
 @dataclass(frozen=True, slots=True)
 class CrossHostCheck:
-    """A check that compares all hosts, which should be equal."""
+    """A check for differences between hosts that should be equal."""
 
     criterion: Criterion
     findings: Callable[[Mapping[str, Survey]], Iterable[CheckFinding]]

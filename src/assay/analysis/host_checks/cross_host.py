@@ -20,23 +20,23 @@ BetweenProbe = Callable[[Mapping[str, Survey]], Iterable[CheckFinding]]
 
 
 def compare_values(values: Mapping[str, str | None], otherwise: Grade, subject: str = "") -> CheckFinding:
-    """Return whether all hosts share one value; else the most common value, and the other values with their hosts."""
-    known = {host: value for host, value in values.items() if value is not None}
-    if not known:
+    """Return whether all hosts have the same value; if not, name the values with their hosts."""
+    known_values = {host: value for host, value in values.items() if value is not None}
+    if not known_values:
         return CheckFinding(Grade.UNKNOWN, "no host reports it", subject)
-    counts = Counter(known.values())
-    common, most = counts.most_common(1)[0]
+    counts = Counter(known_values.values())
+    common_value, common_count = counts.most_common(1)[0]
     if len(counts) == 1:
-        return CheckFinding(Grade.FIT, f"{common} on all {len(known)}", subject)
-    others: dict[str, list[str]] = defaultdict(list)
-    for host, value in known.items():
-        if value != common:
-            others[value].append(host)
+        return CheckFinding(Grade.FIT, f"{common_value} on all {len(known_values)}", subject)
+    hosts_by_value: dict[str, list[str]] = defaultdict(list)
+    for host, value in known_values.items():
+        if value != common_value:
+            hosts_by_value[value].append(host)
     texts = []
-    for value, hosts in sorted(others.items()):
+    for value, hosts in sorted(hosts_by_value.items()):
         more = f" and {len(hosts) - _NAMED_MAX} more" if len(hosts) > _NAMED_MAX else ""
         texts.append(f"{value} on {', '.join(hosts[:_NAMED_MAX])}{more}")
-    return CheckFinding(otherwise, f"{common} on {most}, but {'; '.join(texts)}", subject)
+    return CheckFinding(otherwise, f"{common_value} on {common_count}, but {'; '.join(texts)}", subject)
 
 
 def _probe_values(value: Callable[[Survey], str | None], otherwise: Grade) -> BetweenProbe:
@@ -62,7 +62,7 @@ def _mount_options(host: Survey) -> str:
 
 def _sysctls(hosts: Mapping[str, Survey]) -> Iterator[CheckFinding]:
     names = sorted({name for host in hosts.values() for name in host.basics.sysctls})
-    differing = 0
+    difference_count = 0
     for name in names:
         # The kernel computes these from the memory of the host.
         if name in ("fs.file-max", "vm.min_free_kbytes"):
@@ -71,20 +71,20 @@ def _sysctls(hosts: Mapping[str, Survey]) -> Iterator[CheckFinding]:
             {host: survey.basics.sysctls.get(name) for host, survey in hosts.items()}, Grade.WARNING, name
         )
         if finding.grade is not Grade.FIT:
-            differing += 1
+            difference_count += 1
             yield finding
-    if not differing:
+    if not difference_count:
         yield CheckFinding(Grade.FIT, f"{len(names)} settings are equal")
 
 
 def _clocks(hosts: Mapping[str, Survey]) -> Iterator[CheckFinding]:
     offsets = {name: host.clock.offset_s for name, host in hosts.items()}
     uncertain_s = max((host.clock.uncertain_s for host in hosts.values()), default=0.0)
-    apart_s = max(offsets.values()) - min(offsets.values())
-    last, first = max(offsets, key=offsets.__getitem__), min(offsets, key=offsets.__getitem__)
-    text = f"{apart_s:.3f} s apart at most, ± {2 * uncertain_s:.3f} s"
-    if apart_s > CLOCKS_MAX_S + 2 * uncertain_s:
-        yield CheckFinding(Grade.ERROR, f"{text}: {last} is ahead of {first}")
+    difference_s = max(offsets.values()) - min(offsets.values())
+    latest, earliest = max(offsets, key=offsets.__getitem__), min(offsets, key=offsets.__getitem__)
+    text = f"{difference_s:.3f} s apart at most, ± {2 * uncertain_s:.3f} s"
+    if difference_s > CLOCKS_MAX_S + 2 * uncertain_s:
+        yield CheckFinding(Grade.ERROR, f"{text}: {latest} is ahead of {earliest}")
     else:
         yield CheckFinding(Grade.FIT, text)
 
@@ -98,19 +98,19 @@ def _pairs(hosts: Mapping[str, Survey]) -> Iterator[CheckFinding]:
     if not rates:
         yield CheckFinding(Grade.UNKNOWN, "measured on demand: assay check --bandwidth")
         return
-    middle, slow = statistics.median(rates.values()), 0
+    median_rate, slow_pairs = statistics.median(rates.values()), 0
     for (name, to), rate in sorted(rates.items(), key=lambda item: item[1]):
         speeds = [nic.speed_mbit_per_s for end in (name, to) if end in hosts and (nic := hosts[end].nic)]
-        able = min((speed * 1e6 for speed in speeds if speed), default=None)
-        if rate < PAIR_SHARE_MIN * middle:
-            limit = f"where the median pair has {format_bit_rate(middle)}"
-        elif able and rate < PAIR_SHARE_MIN * able:
-            limit = f"over NICs of {format_bit_rate(able)}"
+        nic_bits_per_s = min((speed * 1e6 for speed in speeds if speed), default=None)
+        if rate < PAIR_SHARE_MIN * median_rate:
+            limit = f"where the median pair has {format_bit_rate(median_rate)}"
+        elif nic_bits_per_s and rate < PAIR_SHARE_MIN * nic_bits_per_s:
+            limit = f"over NICs of {format_bit_rate(nic_bits_per_s)}"
         else:
             continue
-        slow += 1
+        slow_pairs += 1
         yield CheckFinding(Grade.WARNING, f"{format_bit_rate(rate)}, {limit}", f"{name} → {to}")
-    if not slow:
+    if not slow_pairs:
         slowest, fastest = format_bit_rate(min(rates.values())), format_bit_rate(max(rates.values()))
         yield CheckFinding(Grade.FIT, f"{len(rates)} pairs: {slowest} to {fastest}")
 

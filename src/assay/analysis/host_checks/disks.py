@@ -42,7 +42,7 @@ SIBLINGS_MIN = 3
 """Minimum number of disks of one kind for a comparison with their median."""
 BUSY_BYTES_PER_S = 5e6
 """Maximum traffic of an idle disk, in bytes/s."""
-_QUEUED = ("mq-deadline", "deadline", "bfq")
+_SORTING_SCHEDULERS = ("mq-deadline", "deadline", "bfq")
 _SLOW_OPTIONS = ("sync", "dirsync", "nobarrier", "barrier=0", "data=journal")
 
 
@@ -131,11 +131,11 @@ def _noexec(host: Survey, described: DescribedHost) -> Iterator[ProbedValue[bool
 
 
 def _alignment(host: Survey, described: DescribedHost) -> Iterator[ProbedValue[int]]:
-    for name in (part for top in data_blocks(host, described) for part, _ in host.below(top)):
+    for name in (part for data_block in data_blocks(host, described) for part, _ in host.below(data_block)):
         block = host.blocks[name]
         if block.kind == "part":
-            off_bytes = block.start_bytes % ALIGNMENT_BYTES or (block.alignment_offset_bytes or 0)
-            yield ProbedValue(off_bytes, f"begins at {format_bytes(block.start_bytes)}", name)
+            misaligned_bytes = block.start_bytes % ALIGNMENT_BYTES or (block.alignment_offset_bytes or 0)
+            yield ProbedValue(misaligned_bytes, f"begins at {format_bytes(block.start_bytes)}", name)
 
 
 def _scheduler(block: Block) -> tuple[Block | None, str]:
@@ -144,7 +144,7 @@ def _scheduler(block: Block) -> tuple[Block | None, str]:
 
 def _scheduler_grade(block: Block) -> Grade:
     """Grade a scheduler: hard disks need a scheduler that sorts requests, flash does not, loop devices may have any."""
-    if block.kind == "loop" or block.rotational is None or block.scheduler in _QUEUED:
+    if block.kind == "loop" or block.rotational is None or block.scheduler in _SORTING_SCHEDULERS:
         return Grade.FIT
     return Grade.FIT if not block.rotational and block.scheduler in ("none", "noop") else Grade.NOTE
 
@@ -163,19 +163,19 @@ def _readahead(host: Survey, described: DescribedHost) -> Iterator[ProbedValue[b
 def _request(block: Block) -> tuple[float | None, str]:
     if block.max_request_kib is None:
         return None, NOT_REPORTED
-    able = block.max_hardware_request_kib
-    text = f"{block.max_request_kib} KiB" + (f", the device allows {able}" if able else "")
-    return block.max_request_kib / min(REQUEST_MIN_KIB, able or REQUEST_MIN_KIB), text
+    hardware_max_kib = block.max_hardware_request_kib
+    text = f"{block.max_request_kib} KiB" + (f", the device allows {hardware_max_kib}" if hardware_max_kib else "")
+    return block.max_request_kib / min(REQUEST_MIN_KIB, hardware_max_kib or REQUEST_MIN_KIB), text
 
 
 def _write_cache(host: Survey, described: DescribedHost) -> Iterator[ProbedValue[bool]]:
     caches = {name: host.blocks[name].write_cache for name in data_disks(host, described)}
-    alike = len({cache for cache in caches.values() if cache}) == 1
+    are_equal = len({cache for cache in caches.values() if cache}) == 1
     for name, cache in caches.items():
         if cache is None:
             yield ProbedValue(None, NOT_REPORTED, name)
         else:
-            yield ProbedValue(alike, cache if alike else f"{cache}; the disks of this host differ", name)
+            yield ProbedValue(are_equal, cache if are_equal else f"{cache}; the disks of this host differ", name)
 
 
 def _smart(host: Survey, described: DescribedHost) -> Iterator[ProbedValue[str]]:
@@ -192,7 +192,9 @@ def _errors(host: Survey, described: DescribedHost) -> Iterator[ProbedValue[int]
 
 
 def _raid(host: Survey, described: DescribedHost) -> Iterator[ProbedValue[str]]:
-    arrays = [n for top in data_blocks(host, described) for n, block in host.below(top) if block.kind == "raid"]
+    arrays = [
+        n for data_block in data_blocks(host, described) for n, block in host.below(data_block) if block.kind == "raid"
+    ]
     for name in dict.fromkeys(arrays):
         block = host.blocks[name]
         if block.raid_missing:
@@ -231,10 +233,10 @@ def _slow(host: Survey, described: DescribedHost) -> Iterator[ProbedValue[float]
             for name in data_disks(host, described)
             if name in host.read_bytes_per_s and bool(host.blocks[name].rotational) is rotational
         }
-        middle = statistics.median(rates.values()) if rates else 0.0
+        median_rate = statistics.median(rates.values()) if rates else 0.0
         for name, rate in rates.items():
-            text = f"{format_byte_rate(rate)}, the median of {len(rates)} is {format_byte_rate(middle)}"
-            yield ProbedValue(rate / middle if len(rates) >= SIBLINGS_MIN and middle else 1.0, text, name)
+            text = f"{format_byte_rate(rate)}, the median of {len(rates)} is {format_byte_rate(median_rate)}"
+            yield ProbedValue(rate / median_rate if len(rates) >= SIBLINGS_MIN and median_rate else 1.0, text, name)
     for name in data_disks(host, described):
         if name not in host.read_bytes_per_s:
             yield ProbedValue(None, "not read: give --deep, and root or the group disk is needed", name)

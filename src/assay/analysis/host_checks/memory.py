@@ -58,8 +58,10 @@ def _dirty(host: Survey, _: DescribedHost) -> Iterator[ProbedValue[bool]]:
 
 def _as_described(host: Survey, described: DescribedHost) -> Iterator[ProbedValue[float]]:
     if described.type is not None:
-        has, wanted = host.usable_memory_bytes, described.type.memory_bytes
-        yield ProbedValue(has / wanted, f"{format_bytes(has)}, described: {format_bytes(wanted)}")
+        usable_bytes, described_bytes = host.usable_memory_bytes, described.type.memory_bytes
+        yield ProbedValue(
+            usable_bytes / described_bytes, f"{format_bytes(usable_bytes)}, described: {format_bytes(described_bytes)}"
+        )
 
 
 def _control_group(host: Survey, _: DescribedHost) -> Iterator[ProbedValue[list[str]]]:

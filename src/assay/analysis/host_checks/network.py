@@ -27,7 +27,9 @@ from assay.model import Grade, Interface, Survey
 CARRIER_CHANGES_MAX = 10
 """Maximum number of link changes since the host started."""
 CONNECTIONS_MIN = 1024
+"""Minimum ``net.core.somaxconn``."""
 _NAMES_MAX = 5
+"""Maximum number of hosts named in a message."""
 
 
 def _name(host: Survey) -> str:
@@ -54,8 +56,10 @@ def _rate(host: Survey, described: DescribedHost) -> Iterator[ProbedValue[float]
     elif described.type is None:
         yield ProbedValue(1.0, format_bit_rate(rate), _name(host))
     else:
-        wanted = described.type.nic.rate_bits_per_s
-        yield ProbedValue(rate / wanted, f"{format_bit_rate(rate)}, described: {format_bit_rate(wanted)}", _name(host))
+        described_rate = described.type.nic.rate_bits_per_s
+        yield ProbedValue(
+            rate / described_rate, f"{format_bit_rate(rate)}, described: {format_bit_rate(described_rate)}", _name(host)
+        )
 
 
 def _negotiated(nic: Interface) -> tuple[bool | None, str]:
@@ -108,9 +112,12 @@ def _host_name_address(host: Survey, _: DescribedHost) -> Iterator[ProbedValue[s
 
 
 def _peers(host: Survey, _: DescribedHost) -> Iterator[ProbedValue[list[str]]]:
-    unknown = sorted(name for name, addresses in host.peers.items() if not addresses)
-    text = f"{len(host.peers) - len(unknown)} of {len(host.peers)} have an address"
-    yield ProbedValue(unknown, f"{text}; not {', '.join(unknown[:_NAMES_MAX])}" if unknown else text)
+    names_without_address = sorted(name for name, addresses in host.peers.items() if not addresses)
+    text = f"{len(host.peers) - len(names_without_address)} of {len(host.peers)} have an address"
+    yield ProbedValue(
+        names_without_address,
+        f"{text}; not {', '.join(names_without_address[:_NAMES_MAX])}" if names_without_address else text,
+    )
 
 
 def _reverse(host: Survey, _: DescribedHost) -> Iterator[ProbedValue[str]]:
@@ -119,9 +126,9 @@ def _reverse(host: Survey, _: DescribedHost) -> Iterator[ProbedValue[str]]:
     elif host.login_address_name is None:
         yield ProbedValue("missing", f"{host.login_address} has no name")
     else:
-        same = host.login_address_name.split(".")[0] == host.hostname.split(".")[0]
+        is_same = host.login_address_name.split(".")[0] == host.hostname.split(".")[0]
         text = f"{host.login_address} is {host.login_address_name}, and the host's name is {host.hostname}"
-        yield ProbedValue("same" if same else "different", text)
+        yield ProbedValue("same" if is_same else "different", text)
 
 
 CHECKS: tuple[HostCheck[Any], ...] = (

@@ -23,6 +23,7 @@ from assay.foundation.units import format_percent
 from assay.model import Grade, Survey
 
 BUSY_FIT, BUSY_MAX = 0.05, 0.25
+"""Maximum share of the CPU that other programs use: without a remark, and without a warning."""
 DRIFT_MAX = 0.15
 """Maximum difference between the clock rates of the cores, as a share."""
 STEADY_CLOCKS = ("tsc", "arch_sys_counter", "kvm-clock", "hyperv_clocksource_tsc_page", "xen", "timebase")
@@ -30,12 +31,14 @@ FIT_PROFILES = ("throughput-performance", "latency-performance", "network-throug
 
 
 def _frequency(host: Survey, _: DescribedHost) -> Iterator[ProbedValue[float]]:
-    slow, fast = host.cpu.slowest_mhz, host.cpu.fastest_mhz
-    if not slow or not fast:
+    slowest_mhz, fastest_mhz = host.cpu.slowest_mhz, host.cpu.fastest_mhz
+    if not slowest_mhz or not fastest_mhz:
         yield ProbedValue(None, NOT_REPORTED)
     else:
-        idle = (host.background_load.cpu_share or 0) < BUSY_FIT
-        yield ProbedValue(slow / fast, f"{slow:.0f} to {fast:.0f} MHz{' while idle' if idle else ''}")
+        is_idle = (host.background_load.cpu_share or 0) < BUSY_FIT
+        yield ProbedValue(
+            slowest_mhz / fastest_mhz, f"{slowest_mhz:.0f} to {fastest_mhz:.0f} MHz{' while idle' if is_idle else ''}"
+        )
 
 
 def _numa(host: Survey, _: DescribedHost) -> Iterator[ProbedValue[bool]]:

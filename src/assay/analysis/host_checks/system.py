@@ -23,12 +23,15 @@ from assay.analysis.host_checks.check import (
 from assay.model import Clock, Grade, Survey
 
 OPEN_FILES_FIT, OPEN_FILES_MIN = 32768, 16384
+"""Minimum limit on open files: without a remark, and without an error."""
 PROCESSES_FIT = 16384
 """Minimum limit on processes per user."""
 CLOCK_FIT_S, CLOCK_MAX_S = 0.1, 0.5
+"""Maximum offset of a clock, in seconds: without a remark, and without an error."""
 JAVA_FIT = range(11, 24)
-_NEEDED = ("tar", "flock", "setsid")
-_WANTED = ("fio", "iperf3")
+"""Major versions of Java on which assay's Hadoop runs."""
+_REQUIRED_TOOLS = ("tar", "flock", "setsid")
+_OPTIONAL_TOOLS = ("fio", "iperf3")
 _RIGHTS = {
     "root": "logs in as root",
     "free": "sudo without a password",
@@ -53,10 +56,10 @@ def _daemons_open_files(host: Survey, _: DescribedHost) -> Iterator[ProbedValue[
 
 def _offset_grade(clock: Clock) -> Grade:
     """Grade the offset of a clock, which is known to within its uncertainty."""
-    off_s = abs(clock.offset_s)
-    if off_s <= max(CLOCK_FIT_S, clock.uncertain_s):
+    offset_s = abs(clock.offset_s)
+    if offset_s <= max(CLOCK_FIT_S, clock.uncertain_s):
         return Grade.FIT
-    return Grade.NOTE if off_s - clock.uncertain_s <= CLOCK_MAX_S else Grade.ERROR
+    return Grade.NOTE if offset_s - clock.uncertain_s <= CLOCK_MAX_S else Grade.ERROR
 
 
 def _synchronised(host: Survey, _: DescribedHost) -> Iterator[ProbedValue[bool]]:
@@ -70,9 +73,9 @@ def _synchronised(host: Survey, _: DescribedHost) -> Iterator[ProbedValue[bool]]
 def _java(host: Survey, described: DescribedHost) -> Iterator[ProbedValue[str]]:
     version = host.java.version
     if version is None:
-        others = ", ".join(host.java.installed.values())
-        state = "installed" if described.attached or others else "missing"
-        yield ProbedValue(state, f"none on the PATH{f'; installed: {others}' if others else ''}")
+        versions = ", ".join(host.java.installed.values())
+        state = "installed" if described.attached or versions else "missing"
+        yield ProbedValue(state, f"none on the PATH; installed: {versions}" if versions else "none on the PATH")
         return
     major = version.removeprefix("1.").split(".")[0].split("-")[0].split("+")[0]
     supported = major.isdecimal() and (described.attached or int(major) in JAVA_FIT)
@@ -80,10 +83,17 @@ def _java(host: Survey, described: DescribedHost) -> Iterator[ProbedValue[str]]:
 
 
 def _tools(host: Survey, described: DescribedHost) -> Iterator[ProbedValue[str]]:
-    needed = [name for name in _NEEDED if not host.tools.get(name)]
-    wanted = [] if described.attached else [name for name in _WANTED if not host.tools.get(name)]
-    state = "needed" if needed else "wanted" if wanted else "complete"
-    yield ProbedValue(state, f"missing: {', '.join([*needed, *wanted])}" if needed or wanted else "complete")
+    missing_tools = [name for name in _REQUIRED_TOOLS if not host.tools.get(name)]
+    missing_optional_tools = (
+        [] if described.attached else [name for name in _OPTIONAL_TOOLS if not host.tools.get(name)]
+    )
+    state = "tools missing" if missing_tools else "optional tools missing" if missing_optional_tools else "complete"
+    yield ProbedValue(
+        state,
+        f"missing: {', '.join([*missing_tools, *missing_optional_tools])}"
+        if missing_tools or missing_optional_tools
+        else "complete",
+    )
 
 
 def _firewall(host: Survey, _: DescribedHost) -> Iterator[ProbedValue[list[str]]]:
@@ -96,8 +106,8 @@ def _interrupts(host: Survey, _: DescribedHost) -> Iterator[ProbedValue[bool]]:
     if (host.cpu.sockets or 1) < 2 and host.basics.cores <= 2:
         yield ProbedValue(True, "not needed with two cores")
     else:
-        runs = "irqbalance" in host.services
-        yield ProbedValue(runs or host.basics.virtual, "irqbalance runs" if runs else "no irqbalance")
+        is_running = "irqbalance" in host.services
+        yield ProbedValue(is_running or host.basics.virtual, "irqbalance runs" if is_running else "no irqbalance")
 
 
 def _other_daemons(host: Survey, described: DescribedHost) -> Iterator[ProbedValue[list[str]]]:
@@ -196,7 +206,7 @@ CHECKS: tuple[HostCheck[Any], ...] = (
         "tar, flock and setsid are always needed; fio and iperf3 for `assay baseline`.",
         "apt-get install fio iperf3, or dnf",
         _tools,
-        by_state({"complete": Grade.FIT, "wanted": Grade.NOTE, "needed": Grade.ERROR}),
+        by_state({"complete": Grade.FIT, "optional tools missing": Grade.NOTE, "tools missing": Grade.ERROR}),
         ("all of them", ASSAY),
     ),
     check(

@@ -1,9 +1,10 @@
-"""Find runs that differ from what their configuration predicts: flagged with the reason, never excluded.
+"""Find runs that differ from the expectation for their configuration. They are flagged with the reason, never excluded.
 
 In: runs as a table (durations in s, metrics by name). Out: anomalies, ordered by the ratio of observed and expected
 value, of these kinds:
 
-- *did not do its work*: faster than its workload's learned floor: a failed run that was recorded as a success;
+- *did not do its work*: faster than the minimum time that was learned for its workload, like a failed run that was
+  recorded as a success;
 - *too fast*, *too slow*: far from the median of its repetitions, or with fewer than three repetitions, from a
   log-linear model;
 - *too few bytes*: a byte metric far below that of its repetitions, or of runs of the same work, by at least 1 % of the
@@ -119,8 +120,8 @@ class Anomalies:
 
     def of_kind(self, *kinds: Kind) -> Ints:
         """Return the positions of runs with an anomaly of one of these kinds."""
-        wanted = [index for index, kind in enumerate(self.kinds) if kind in kinds]
-        return np.unique(self.positions[np.isin(self.kind, wanted)])
+        kind_indices = [index for index, kind in enumerate(self.kinds) if kind in kinds]
+        return np.unique(self.positions[np.isin(self.kind, kind_indices)])
 
     def listed(self, at_most: int = 50) -> list[Anomaly]:
         """Return the first anomalies, with a sentence each."""
@@ -152,20 +153,20 @@ def _reason(kind: Kind, observed: float, expected: float, quantity: str, repetit
     if kind is Kind.NOT_DONE:
         return f"{observed:,.0f} s; the shortest plausible time for this work is {expected:,.0f} s"
     if kind is Kind.FEW_BYTES:
-        where = "runs of the same work" if modelled else f"its {repetitions} repetitions"
-        (title, value), (_, usual) = metric_text(quantity, observed), metric_text(quantity, expected)
-        return f"{title}: {value} against {usual}, the median of {where}"
+        basis = "runs of the same work" if modelled else f"its {repetitions} repetitions"
+        (title, value), (_, usual_value) = metric_text(quantity, observed), metric_text(quantity, expected)
+        return f"{title}: {value} against {usual_value}, the median of {basis}"
     if kind is Kind.IMBALANCE:
-        where = "runs of the same work" if modelled else f"its {repetitions} repetitions"
+        basis = "runs of the same work" if modelled else f"its {repetitions} repetitions"
         busiest = f"the busiest node did {observed:.2f}× the mean of the nodes"
-        return f"{metric_text(quantity, observed)[0]}: {busiest}; the median of {where} is {expected:.2f}×"
-    by = "a model of all factors" if modelled else f"the median of {repetitions} repetitions"
+        return f"{metric_text(quantity, observed)[0]}: {busiest}; the median of {basis} is {expected:.2f}×"
+    time_basis = "a model of all factors" if modelled else f"the median of {repetitions} repetitions"
     times = (
         f"{expected / observed:.2f} times as fast"
         if observed < expected
         else f"{observed / expected:.2f} times as long"
     )
-    return f"{observed:,.0f} s: {times} as {by} says ({expected:,.0f} s)"
+    return f"{observed:,.0f} s: {times} as {time_basis} says ({expected:,.0f} s)"
 
 
 @dataclass(frozen=True, slots=True)
@@ -238,9 +239,9 @@ def _traffic(table: RunTable, names: Sequence[str]) -> Floats:
 
 
 def _few_bytes(
-    table: RunTable, configurations: Groups, alike: Groups, name: str, traffic: Floats, learn: Mask
+    table: RunTable, configurations: Groups, same_work: Groups, name: str, traffic: Floats, learn: Mask
 ) -> _Flags:
-    """Return the runs whose bytes are far below those of their repetitions, or else of runs ``alike``.
+    """Return the runs whose bytes are far below those of their repetitions, or else of runs with the ``same_work``.
 
     ``traffic``: bytes of each run over all byte metrics. The missing bytes must be a relevant share of the traffic.
     """
@@ -248,77 +249,79 @@ def _few_bytes(
     values = table.values[name][rows]
     logs = np.log(np.maximum(values, _NO_BYTES))
     medians = _medians(logs, Groups(configurations.of_row[rows], configurations.count), REPETITIONS_MIN)
-    work = _medians(logs, Groups(alike.of_row[rows], alike.count), RUNS_OF_WORK_MIN)
-    repeated = np.isfinite(medians)
+    medians_of_work = _medians(logs, Groups(same_work.of_row[rows], same_work.count), RUNS_OF_WORK_MIN)
+    is_repeated = np.isfinite(medians)
     with np.errstate(invalid="ignore"):
-        least = np.where(repeated, FEW_BYTES_OF_REPETITIONS * medians, FEW_BYTES_WORK * work)
-        usual = np.where(repeated, medians, work)
+        bytes_min = np.where(is_repeated, FEW_BYTES_OF_REPETITIONS * medians, FEW_BYTES_WORK * medians_of_work)
+        usual_bytes = np.where(is_repeated, medians, medians_of_work)
         total = np.log(np.maximum(traffic[rows], _NO_BYTES))
         usual_traffic = np.where(
-            repeated,
+            is_repeated,
             _medians(total, Groups(configurations.of_row[rows], configurations.count), REPETITIONS_MIN),
-            _medians(total, Groups(alike.of_row[rows], alike.count), RUNS_OF_WORK_MIN),
+            _medians(total, Groups(same_work.of_row[rows], same_work.count), RUNS_OF_WORK_MIN),
         )
-        is_relevant = usual - values >= FEW_BYTES_TRAFFIC_SHARE * usual_traffic
-        few = np.flatnonzero((values < least) & (least > _NO_BYTES) & is_relevant)  # no run has fewer than 0 bytes
-    expected = usual[few]
-    no_z = np.full(len(few), np.nan)
-    return _Flags(Kind.FEW_BYTES, name, rows[few], values[few], expected, no_z, ~repeated[few])
+        is_relevant = usual_bytes - values >= FEW_BYTES_TRAFFIC_SHARE * usual_traffic
+        few_rows = np.flatnonzero(
+            (values < bytes_min) & (bytes_min > _NO_BYTES) & is_relevant
+        )  # no run has fewer than 0 bytes
+    expected = usual_bytes[few_rows]
+    no_z = np.full(len(few_rows), np.nan)
+    return _Flags(Kind.FEW_BYTES, name, rows[few_rows], values[few_rows], expected, no_z, ~is_repeated[few_rows])
 
 
-def _imbalanced(table: RunTable, configurations: Groups, alike: Groups, name: str, learn: Mask) -> _Flags:
-    """Return the runs with a large imbalance between nodes, larger than in repetitions or else in runs ``alike``."""
+def _imbalanced(table: RunTable, configurations: Groups, same_work: Groups, name: str, learn: Mask) -> _Flags:
+    """Return the runs with a large imbalance between nodes, larger than in repetitions or else in the ``same_work``."""
     rows = np.flatnonzero(learn & np.isfinite(table.values[name]) & (table.values[name] > 0))
     values = table.values[name][rows]
     medians = _medians(np.log(values), Groups(configurations.of_row[rows], configurations.count), REPETITIONS_MIN)
-    work = _medians(np.log(values), Groups(alike.of_row[rows], alike.count), RUNS_OF_WORK_MIN)
-    usual = np.where(np.isfinite(medians), medians, work)
+    medians_of_work = _medians(np.log(values), Groups(same_work.of_row[rows], same_work.count), RUNS_OF_WORK_MIN)
+    usual_values = np.where(np.isfinite(medians), medians, medians_of_work)
     with np.errstate(invalid="ignore"):
-        imbalanced = np.flatnonzero((values >= IMBALANCE_MIN) & (values >= IMBALANCE_BEYOND * usual))
-    no_z = np.full(len(imbalanced), np.nan)
+        flagged_rows = np.flatnonzero((values >= IMBALANCE_MIN) & (values >= IMBALANCE_BEYOND * usual_values))
+    no_z = np.full(len(flagged_rows), np.nan)
     return _Flags(
         Kind.IMBALANCE,
         name,
-        rows[imbalanced],
-        values[imbalanced],
-        usual[imbalanced],
+        rows[flagged_rows],
+        values[flagged_rows],
+        usual_values[flagged_rows],
         no_z,
-        ~np.isfinite(medians[imbalanced]),
+        ~np.isfinite(medians[flagged_rows]),
     )
 
 
 def _floor_by_workload(table: RunTable, floors: MinimumTimes) -> dict[str, float]:
-    known = np.isfinite(floors.floor_s)[floors.work.of_row]
+    has_floor = np.isfinite(floors.floor_s)[floors.work.of_row]
     column = table.columns.get("workload")
-    if column is None or not known.any():
+    if column is None or not has_floor.any():
         return {}
-    lowest = np.full(len(column.levels), np.inf)
-    rows = np.flatnonzero(known & (column.codes >= 0))
-    np.minimum.at(lowest, column.codes[rows], floors.floor_s[floors.work.of_row[rows]])
-    return {name: float(floor) for name, floor in zip(column.levels, lowest, strict=True) if np.isfinite(floor)}
+    lowest_s = np.full(len(column.levels), np.inf)
+    rows = np.flatnonzero(has_floor & (column.codes >= 0))
+    np.minimum.at(lowest_s, column.codes[rows], floors.floor_s[floors.work.of_row[rows]])
+    return {name: float(floor) for name, floor in zip(column.levels, lowest_s, strict=True) if np.isfinite(floor)}
 
 
 def find_anomalies(table: RunTable, look_at: Mask | None = None) -> Anomalies:
     """Return the anomalies among the runs of ``look_at`` (by default valid runs with a duration)."""
     with np.errstate(invalid="ignore"):
-        timed = np.isfinite(table.values["duration_s"]) & (table.values["duration_s"] > 0)
-    learn = usable(table) if look_at is None else look_at & timed
+        has_duration = np.isfinite(table.values["duration_s"]) & (table.values["duration_s"] > 0)
+    learn = usable(table) if look_at is None else look_at & has_duration
     configurations = configurations_of(table)
     first = first_rows(configurations)
     works = work_of(table, configurations, first)
     floors = learn_floors(table, works, learn)
-    done = learn & ~floors.below
-    expected = expectations(table, configurations, works, done)
+    did_work = learn & ~floors.below
+    expected = expectations(table, configurations, works, did_work)
     byte_metrics = [name for name in table.values if name.endswith("_bytes")]
     imbalances = [name for name in table.values if name.endswith(IMBALANCE_SUFFIX)]
-    same = [name for name in _WORK_FACTORS if name in table.columns]
-    alike = merged_groups(table, configurations, same, first) if byte_metrics or imbalances else works
+    same_work_factors = [name for name in _WORK_FACTORS if name in table.columns]
+    same_work = merged_groups(table, configurations, same_work_factors, first) if byte_metrics or imbalances else works
     traffic = _traffic(table, byte_metrics)
     all_flags = (
         _not_done(table, floors),
         *_time_flags(table, expected),
-        *(_few_bytes(table, configurations, alike, name, traffic, done) for name in byte_metrics),
-        *(_imbalanced(table, configurations, alike, name, done) for name in imbalances),
+        *(_few_bytes(table, configurations, same_work, name, traffic, did_work) for name in byte_metrics),
+        *(_imbalanced(table, configurations, same_work, name, did_work) for name in imbalances),
     )
     parts = [part for part in all_flags if len(part.positions)]
     kinds, quantities = tuple(Kind), tuple(dict.fromkeys(part.quantity for part in parts))

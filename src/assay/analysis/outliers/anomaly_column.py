@@ -29,6 +29,6 @@ def time_outliers(table: RunTable) -> Mask:
     column = table.columns.get(ANOMALY)
     if column is None:
         return np.zeros(len(table), dtype=np.bool_)
-    odd = [column.code(kind.value) for kind in TIME_KINDS]
-    outliers: Mask = np.isin(column.codes, [code for code in odd if code != ABSENT])
+    time_codes = [column.code(kind.value) for kind in TIME_KINDS]
+    outliers: Mask = np.isin(column.codes, [code for code in time_codes if code != ABSENT])
     return outliers

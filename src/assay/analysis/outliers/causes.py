@@ -43,20 +43,20 @@ def causes_of(runs: Sequence[Run]) -> list[Cause]:
     runs_by_cause: dict[tuple[str, str | None, str, tuple[str, ...]], list[Run]] = {}
     for run in runs:
         if run.status is not RunStatus.VALID:
-            failed = tuple(dict.fromkeys(check.name for check in run.checks if not check.passed))
+            failed_checks = tuple(dict.fromkeys(check.name for check in run.checks if not check.passed))
             wording = _VARIABLE.sub("#", run.cause or "")
-            runs_by_cause.setdefault((run.status, run.failure_class, wording, failed), []).append(run)
+            runs_by_cause.setdefault((run.status, run.failure_class, wording, failed_checks), []).append(run)
     causes = [
         Cause(
             status=RunStatus(status),
             failure_class=failure_class,
             text=(members[-1].cause or "")[:_EXAMPLE_CHARACTERS_MAX],
-            checks=failed,
+            checks=failed_checks,
             runs=len(members),
             workloads=tuple(sorted({run.workload for run in members})),
             layouts=tuple(sorted({run.layout for run in members})),
             examples=tuple(run.run_id for run in members[::-1][:EXAMPLES_MAX]),
         )
-        for (status, failure_class, _, failed), members in runs_by_cause.items()
+        for (status, failure_class, _, failed_checks), members in runs_by_cause.items()
     ]
     return sorted(causes, key=lambda cause: -cause.runs)

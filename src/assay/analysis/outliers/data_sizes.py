@@ -47,9 +47,9 @@ class ImplausibleSizes:
     rows: Mask
     times_faster: Floats
 
-    def reason(self, among: Ints) -> str:
-        """Return the reason why the implausible rows ``among`` are excluded."""
-        ratio = float(np.median(self.times_faster[among]))
+    def reason(self, positions: Ints) -> str:
+        """Return the reason why the implausible rows at ``positions`` are excluded."""
+        ratio = float(np.median(self.times_faster[positions]))
         return (
             f"{ratio:.0f} times as fast per worker as the same work on other clusters: "
             "the recorded data size is implausible"
@@ -76,40 +76,42 @@ def implausible_sizes(table: RunTable, counted: Mask, workers: Floats) -> Implau
     works, cluster = groups_by(table, same_work(table)), table.columns["cluster"].codes.astype(np.int64)
     configurations = groups_by(table, table.factors)
     logs = np.log(table.values["duration_s"])
-    known = np.isfinite(workers[rows]).all()
-    logs = logs + (np.log(workers) if known else 0.0)
+    all_known = np.isfinite(workers[rows]).all()
+    logs = logs + (np.log(workers) if all_known else 0.0)
     centre = median_by(logs[rows], Groups(configurations.of_row[rows], configurations.count))
-    example = np.unique(configurations.of_row[rows], return_index=True)[1]
-    rows_of = rows[example]  # one row of each counted configuration
-    values = centre[configurations.of_row[rows_of]]
-    work, cluster_of = works.of_row[rows_of], cluster[rows_of]
-    short = _below_others(values, work, cluster_of)
+    first_positions = np.unique(configurations.of_row[rows], return_index=True)[1]
+    example_rows = rows[first_positions]  # one row of each counted configuration
+    values = centre[configurations.of_row[example_rows]]
+    work, cluster_of = works.of_row[example_rows], cluster[example_rows]
+    log_ratios = _below_others(values, work, cluster_of)
     growth = _growth(table, works, work, cluster_of, values)
-    short = np.fmax(short, _below_others(growth, work, cluster_of))
+    log_ratios = np.fmax(log_ratios, _below_others(growth, work, cluster_of))
     by_configuration = np.full(configurations.count, np.nan)
-    by_configuration[configurations.of_row[rows_of]] = short
-    usual = np.where(counted, by_configuration[configurations.of_row], np.nan)
-    return ImplausibleSizes(np.isfinite(usual), np.exp(usual))
+    by_configuration[configurations.of_row[example_rows]] = log_ratios
+    log_ratio = np.where(counted, by_configuration[configurations.of_row], np.nan)
+    return ImplausibleSizes(np.isfinite(log_ratio), np.exp(log_ratio))
 
 
 def _below_others(values: Floats, work: Ints, cluster_of: Ints) -> Floats:
     """Return the log ratio of the other clusters' median to each implausibly low value; NaN for other values."""
-    short = np.full(len(values), np.nan)
+    log_ratios = np.full(len(values), np.nan)
     for number in np.unique(work):
-        of_work = np.flatnonzero((work == number) & np.isfinite(values))
-        clusters = np.unique(cluster_of[of_work])
+        rows_of_work = np.flatnonzero((work == number) & np.isfinite(values))
+        clusters = np.unique(cluster_of[rows_of_work])
         if len(clusters) <= CLUSTERS_MIN:
             continue
-        medians = np.array([np.median(values[of_work[cluster_of[of_work] == cluster]]) for cluster in clusters])
-        for at, cluster in enumerate(clusters):
-            others = np.delete(medians, at)
-            centre = float(np.median(others))
-            spread = NORMAL * float(np.median(np.abs(others - centre)))
-            least = max(np.log(FACTOR_MIN), Z_MIN * spread)
-            in_cluster = of_work[cluster_of[of_work] == cluster]
-            below = centre - values[in_cluster]
-            short[in_cluster[below >= least]] = below[below >= least]
-    return short
+        medians = np.array(
+            [np.median(values[rows_of_work[cluster_of[rows_of_work] == cluster]]) for cluster in clusters]
+        )
+        for index, cluster in enumerate(clusters):
+            other_medians = np.delete(medians, index)
+            centre = float(np.median(other_medians))
+            spread = NORMAL * float(np.median(np.abs(other_medians - centre)))
+            log_ratio_min = max(np.log(FACTOR_MIN), Z_MIN * spread)
+            in_cluster = rows_of_work[cluster_of[rows_of_work] == cluster]
+            log_ratio = centre - values[in_cluster]
+            log_ratios[in_cluster[log_ratio >= log_ratio_min]] = log_ratio[log_ratio >= log_ratio_min]
+    return log_ratios
 
 
 def _growth(table: RunTable, works: Groups, work: Ints, cluster_of: Ints, values: Floats) -> Floats:
@@ -122,17 +124,17 @@ def _growth(table: RunTable, works: Groups, work: Ints, cluster_of: Ints, values
         texts = (table.columns[name].text(int(row)) for row in first)
         known_sizes = np.array([size_bytes(text) if text else np.nan for text in texts])
         sizes = np.where(np.isfinite(sizes), sizes, known_sizes)
-    alike = groups_by(table, [name for name in same_work(table) if name not in names]).of_row[first]
+    other_options = groups_by(table, [name for name in same_work(table) if name not in names]).of_row[first]
     growth = np.full(len(values), np.nan)
     for number in np.unique(work):
-        smaller = np.flatnonzero((alike == alike[number]) & (sizes < sizes[number]))
+        smaller = np.flatnonzero((other_options == other_options[number]) & (sizes < sizes[number]))
         if not len(smaller):
             continue
-        below = smaller[np.argmax(sizes[smaller])]
-        of_work = np.flatnonzero(work == number)
-        for cluster in np.unique(cluster_of[of_work]):
-            before = values[(work == below) & (cluster_of == cluster)]
-            if len(before):
-                in_cluster = of_work[cluster_of[of_work] == cluster]
-                growth[in_cluster] = values[in_cluster] - np.median(before)
+        next_smaller = smaller[np.argmax(sizes[smaller])]
+        rows_of_work = np.flatnonzero(work == number)
+        for cluster in np.unique(cluster_of[rows_of_work]):
+            values_before = values[(work == next_smaller) & (cluster_of == cluster)]
+            if len(values_before):
+                in_cluster = rows_of_work[cluster_of[rows_of_work] == cluster]
+                growth[in_cluster] = values[in_cluster] - np.median(values_before)
     return growth

@@ -57,80 +57,83 @@ class MissingRepetitions:
     """Configurations with the most repetitions first, because users continue with these."""
 
 
-def _needed(scatter: Floats, wanted: float) -> Ints:
+def _runs_needed(spread: Floats, half_width_max: float) -> Ints:
     """Return the total number of runs for each spread; 0: more than :data:`NEEDED_MAX`, or unknown."""
     from scipy.special import stdtrit  # imported here because the import takes 0.1 s
 
     n = np.arange(2, NEEDED_MAX + 1)
-    reach = stdtrit(n - 1, 0.5 + LEVEL / 2) / np.sqrt(n)  # falls with n
+    half_width_per_spread = stdtrit(n - 1, 0.5 + LEVEL / 2) / np.sqrt(n)  # falls with n
     with np.errstate(divide="ignore", invalid="ignore"):
-        bound = np.log1p(wanted) / scatter
-    position = np.searchsorted(-reach, -bound, side="left")
-    needed: Ints = np.where((position < len(n)) & np.isfinite(scatter), n[np.minimum(position, len(n) - 1)], 0)
+        half_width_per_spread_max = np.log1p(half_width_max) / spread
+    positions = np.searchsorted(-half_width_per_spread, -half_width_per_spread_max, side="left")
+    needed: Ints = np.where((positions < len(n)) & np.isfinite(spread), n[np.minimum(positions, len(n) - 1)], 0)
     return needed
 
 
-def _pooled(table: RunTable, first: Ints, squares: Floats, runs: Ints) -> Floats:
-    """Return the scatter of each configuration's workload; NaN if no configuration was repeated."""
+def _pooled_spread(table: RunTable, first: Ints, squares: Floats, runs: Ints) -> Floats:
+    """Return the spread of each configuration's workload; NaN if no configuration was repeated."""
     names = [name for name in _STRATA if name in table.columns]
     strata = groups_by(table.subset(first), names)
     total = np.bincount(strata.of_row, weights=squares, minlength=strata.count)
     degrees = np.bincount(strata.of_row, weights=runs - 1, minlength=strata.count)
     with np.errstate(divide="ignore", invalid="ignore"):
-        scatter = np.sqrt(total / degrees)
-    pooled: Floats = scatter[strata.of_row]
+        spread = np.sqrt(total / degrees)
+    pooled: Floats = spread[strata.of_row]
     return pooled
 
 
 def missing_repetitions(
-    table: RunTable, wanted: float, *, run_ids: Callable[[Sequence[int]], Sequence[str]]
+    table: RunTable, half_width_max: float, *, run_ids: Callable[[Sequence[int]], Sequence[str]]
 ) -> MissingRepetitions:
-    """Return the repetitions that configurations still need for the half-width ``wanted``, a share of the mean.
+    """Return the repetitions that configurations still need for a half-width of at most ``half_width_max``.
 
-    ``run_ids`` returns the ids of the runs in rows of the table. Raises ValueError unless ``wanted`` is positive.
+    ``half_width_max``: a share of the mean. ``run_ids`` returns the ids of the runs in rows of the table. Raises
+    ValueError unless ``half_width_max`` is positive.
     """
-    if not wanted > 0:
+    if not half_width_max > 0:
         raise ValueError("the wanted half-width must be positive")
     groups = groups_by(table, list(table.factors))
     counted = usable(table)
     counted &= ~warm_among_cold(table, groups, counted)
     rows = np.flatnonzero(counted)
     if not len(rows):
-        return MissingRepetitions(wanted, configurations=0, enough=0, single=0, more_runs=0, unknown=0, needs=())
+        return MissingRepetitions(
+            half_width_max, configurations=0, enough=0, single=0, more_runs=0, unknown=0, needs=()
+        )
     _, first, code = np.unique(groups.of_row[rows], return_index=True, return_inverse=True)
     logs = np.log(table.values["duration_s"][rows])
     runs = np.bincount(code)
     mean = np.bincount(code, weights=logs) / runs
     squares = np.bincount(code, weights=(logs - mean[code]) ** 2)
-    repeated = runs > 1
-    scatter = np.sqrt(squares / np.maximum(runs - 1, 1))
-    scatter = np.where(repeated, scatter, _pooled(table, rows[first], squares.astype(np.float64), runs))
+    is_repeated = runs > 1
+    spread = np.sqrt(squares / np.maximum(runs - 1, 1))
+    spread = np.where(is_repeated, spread, _pooled_spread(table, rows[first], squares.astype(np.float64), runs))
     from scipy.special import stdtrit
 
-    half = np.expm1(stdtrit(np.maximum(runs - 1, 1), 0.5 + LEVEL / 2) * scatter / np.sqrt(runs))
-    needed = _needed(scatter, wanted)
-    enough = repeated & (half <= wanted)
-    known = ~enough & (needed > 0)
-    short = np.flatnonzero(~enough)
-    listed = short[np.lexsort((needed[short], -runs[short]))][:LISTED_MAX]
-    examples = [int(row) for row in rows[first[listed]]]
+    half_widths = np.expm1(stdtrit(np.maximum(runs - 1, 1), 0.5 + LEVEL / 2) * spread / np.sqrt(runs))
+    needed = _runs_needed(spread, half_width_max)
+    is_precise = is_repeated & (half_widths <= half_width_max)
+    has_known_need = ~is_precise & (needed > 0)
+    imprecise = np.flatnonzero(~is_precise)
+    listed_numbers = imprecise[np.lexsort((needed[imprecise], -runs[imprecise]))][:LISTED_MAX]
+    examples = [int(row) for row in rows[first[listed_numbers]]]
     needs = tuple(
         ImpreciseConfiguration(
             run_id=run_id,
             configuration=table.distinguishing_levels(row),
-            runs=int(runs[at]),
-            half_width=float(half[at]) if repeated[at] else None,
-            needed=max(int(needed[at]), int(runs[at]) + 1) if needed[at] else None,
-            assumed=not bool(repeated[at]),
+            runs=int(runs[number]),
+            half_width=float(half_widths[number]) if is_repeated[number] else None,
+            needed=max(int(needed[number]), int(runs[number]) + 1) if needed[number] else None,
+            assumed=not bool(is_repeated[number]),
         )
-        for at, row, run_id in zip(listed, examples, run_ids(examples) if examples else [], strict=True)
+        for number, row, run_id in zip(listed_numbers, examples, run_ids(examples) if examples else [], strict=True)
     )
     return MissingRepetitions(
-        wanted,
+        half_width_max,
         configurations=len(runs),
-        enough=int(enough.sum()),
-        single=int((~repeated).sum()),
-        more_runs=int(np.maximum(needed[known] - runs[known], 1).sum()),
-        unknown=int((~enough & (needed == 0)).sum()),
+        enough=int(is_precise.sum()),
+        single=int((~is_repeated).sum()),
+        more_runs=int(np.maximum(needed[has_known_need] - runs[has_known_need], 1).sum()),
+        unknown=int((~is_precise & (needed == 0)).sum()),
         needs=needs,
     )

@@ -35,20 +35,24 @@ SPREAD_RUNS_MIN = 8
 SPREAD_ALONE_RUNS_MIN = 20
 """Minimum number of repetitions for a spread below that of the workload: otherwise, a ninth run
 would be an outlier if eight runs are close by chance."""
-SCATTER_MIN = 0.02
+SPREAD_MIN = 0.02
 """Minimum spread of log run times, so that small differences never have a large z score."""
 NORMAL = 1.4826
 """Standard deviation of a normal distribution / its median absolute deviation."""
 GAP_MIN = 4.0
 """Minimum ratio of the times at the ends of an empty gap, which separates runs that did nothing from the others."""
 SHARE_ABOVE_GAP_MIN = 0.2
+"""Minimum share of the runs above a gap."""
 RUNS_ABOVE_GAP_MIN = 5
-"""Minimum number of runs above a gap, in addition to a minimum share; fewer runs are slow runs, not normal runs."""
+"""Minimum number of runs above a gap; fewer runs are slow runs, not normal runs."""
 FIT_CONFIGURATIONS_MAX = 20_000
 """Maximum number of configurations, evenly sampled, to which the log-linear model is fitted."""
-FREE_MIN = 10
+DEGREES_MIN = 10
 """Minimum degrees of freedom of the log-linear model, against overfitting."""
-_SWEEPS, _ROUNDS, _HUBER = 5, 3, 1.345
+_SWEEPS, _ROUNDS = 5, 3
+"""Number of sweeps over all factors in a round, and of rounds with new weights."""
+_HUBER = 1.345
+"""Maximum residual with full weight, in robust standard deviations."""
 _ENGINE_PARAMETERS = ("dfs.", "hadoop.", "io.", "mapred.", "mapreduce.", "spark.", "yarn.")
 _SAME_WORK = ("workload", "data_bytes", "engine", "origin", "lab_scale")
 
@@ -69,7 +73,7 @@ class Expectation:
     """Expectations for each row of the table; NaN without an expectation."""
 
     expected_s: Floats
-    scatter: Floats
+    spread: Floats
     """Robust standard deviation of the log time."""
     z: Floats
     repetitions: Ints
@@ -93,10 +97,10 @@ def _gap_middles(logs: Floats, work: Ints, count: int) -> tuple[Floats, Floats]:
     logs, work = sorted_within(logs, Groups(work, count))
     sizes = np.bincount(work, minlength=count)
     ends = np.cumsum(sizes)
-    wide = np.flatnonzero(np.diff(logs) >= np.log(GAP_MIN))
-    wide = wide[work[wide + 1] == work[wide]]
-    above = ends[work[wide]] - wide - 1
-    rows = wide[above >= np.maximum(RUNS_ABOVE_GAP_MIN, SHARE_ABOVE_GAP_MIN * sizes[work[wide]])]
+    gap_rows = np.flatnonzero(np.diff(logs) >= np.log(GAP_MIN))
+    gap_rows = gap_rows[work[gap_rows + 1] == work[gap_rows]]
+    runs_above = ends[work[gap_rows]] - gap_rows - 1
+    rows = gap_rows[runs_above >= np.maximum(RUNS_ABOVE_GAP_MIN, SHARE_ABOVE_GAP_MIN * sizes[work[gap_rows]])]
     middle, upper = np.full(count, -np.inf), np.full(count, np.nan)
     middle[work[rows]] = (logs[rows] + logs[rows + 1]) / 2  # a later assignment, to the highest gap, wins
     upper[work[rows]] = logs[rows + 1]
@@ -115,20 +119,20 @@ def learn_floors(table: RunTable, work: Groups, learn: Mask) -> MinimumTimes:
     rows = np.flatnonzero(learn)
     logs, ids = np.log(table.values["duration_s"][rows]), work.of_row[rows]
     middle, upper = _gap_middles(logs, ids, work.count)
-    below = logs < middle[ids]
+    is_below = logs < middle[ids]
     flagged = np.zeros(len(table), dtype=np.bool_)
-    if below.any():
-        excused = _excused(table, rows, logs, Groups(ids, work.count), below)
-        flagged[rows[below & ~excused]] = True
+    if is_below.any():
+        is_excused = _excused_runs(table, rows, logs, Groups(ids, work.count), is_below)
+        flagged[rows[is_below & ~is_excused]] = True
     return MinimumTimes(work, np.exp(upper).round(6), flagged)
 
 
-def _excused(table: RunTable, rows: Ints, logs: Floats, work: Groups, below: Mask) -> Mask:
+def _excused_runs(table: RunTable, rows: Ints, logs: Floats, work: Groups, is_below: Mask) -> Mask:
     """Return the runs below the gap whose short time a level of a factor explains."""
-    good, low = np.flatnonzero(~below), np.flatnonzero(below)
-    pace = logs - median_by(logs[good], Groups(work.of_row[good], work.count))[work.of_row]
-    pace[low] = 0.0
-    excused = np.zeros(len(rows), dtype=np.bool_)
+    above_rows, below_rows = np.flatnonzero(~is_below), np.flatnonzero(is_below)
+    log_pace = logs - median_by(logs[above_rows], Groups(work.of_row[above_rows], work.count))[work.of_row]
+    log_pace[below_rows] = 0.0
+    is_excused = np.zeros(len(rows), dtype=np.bool_)
     for name in table.factors:
         column = table.columns[name]
         if name in _SAME_WORK or name.startswith(_ENGINE_PARAMETERS):
@@ -136,15 +140,15 @@ def _excused(table: RunTable, rows: Ints, logs: Floats, work: Groups, below: Mas
         levels = len(column.levels) + 1
         code = column.codes[rows] + 1
         key = work.of_row * levels + code
-        runs_low = np.bincount(key[low], minlength=work.count * levels)
-        runs_high = np.bincount(key, minlength=work.count * levels) - runs_low
-        elsewhere = runs_high.reshape(work.count, levels).sum(axis=0)
+        runs_below = np.bincount(key[below_rows], minlength=work.count * levels)
+        runs_above = np.bincount(key, minlength=work.count * levels) - runs_below
+        runs_of_level = runs_above.reshape(work.count, levels).sum(axis=0)
         with np.errstate(invalid="ignore", divide="ignore"):
-            usual = np.bincount(code, weights=pace, minlength=levels) / elsewhere
-        refuted = (elsewhere >= RUNS_ABOVE_GAP_MIN) & (usual > -np.log(GAP_MIN) / 2)
-        excuse = (runs_low >= RUNS_ABOVE_GAP_MIN) & (runs_high == 0) & ~np.tile(refuted, work.count)
-        excused[low] |= excuse[key[low]]
-    return excused
+            mean_pace = np.bincount(code, weights=log_pace, minlength=levels) / runs_of_level
+        is_refuted = (runs_of_level >= RUNS_ABOVE_GAP_MIN) & (mean_pace > -np.log(GAP_MIN) / 2)
+        is_excuse = (runs_below >= RUNS_ABOVE_GAP_MIN) & (runs_above == 0) & ~np.tile(is_refuted, work.count)
+        is_excused[below_rows] |= is_excuse[key[below_rows]]
+    return is_excused
 
 
 def _fit(response: Floats, codes: Sequence[Ints], size: int) -> Floats:
@@ -160,7 +164,7 @@ def _fit(response: Floats, codes: Sequence[Ints], size: int) -> Floats:
                 change = np.divide(change, weight, out=np.zeros(size), where=weight > 0)
                 effects += change
                 residual -= change[level]
-        scale = max(NORMAL * float(np.median(np.abs(residual))), SCATTER_MIN)
+        scale = max(NORMAL * float(np.median(np.abs(residual))), SPREAD_MIN)
         weights = np.minimum(1.0, _HUBER * scale / np.maximum(np.abs(residual), 1e-12))
     return effects
 
@@ -172,7 +176,7 @@ def _model(table: RunTable, rows: Ints, work: Ints, works: int, medians: Floats)
     the spread to the residuals. NaN with too few degrees of freedom.
     """
     configurations = np.bincount(work, minlength=works)
-    spent = np.minimum(configurations, 1)
+    used_degrees = np.minimum(configurations, 1)
     levels, size = [work], works
     for name in table.factors:
         column = table.columns[name]
@@ -180,15 +184,15 @@ def _model(table: RunTable, rows: Ints, work: Ints, works: int, medians: Floats)
             continue
         width = len(column.levels) + 1
         level = work * width + column.codes[rows] + 1
-        present = np.bincount(level, minlength=works * width).reshape(works, width) > 0
-        spent = spent + np.maximum(np.count_nonzero(present, axis=1) - 1, 0)
+        has_level = np.bincount(level, minlength=works * width).reshape(works, width) > 0
+        used_degrees = used_degrees + np.maximum(np.count_nonzero(has_level, axis=1) - 1, 0)
         levels.append(size + level)
         size += works * width
     step = max(1, -(-len(rows) // FIT_CONFIGURATIONS_MAX))
     effects = _fit(medians[::step], [level[::step].copy() for level in levels], size)
-    free = configurations - spent
-    shrunk = np.where(free >= FREE_MIN, configurations / np.maximum(free, 1), np.nan)
-    return _sum_of(effects, levels), shrunk
+    degrees = configurations - used_degrees
+    variance_factor = np.where(degrees >= DEGREES_MIN, configurations / np.maximum(degrees, 1), np.nan)
+    return _sum_of(effects, levels), variance_factor
 
 
 def _sum_of(effects: Floats, levels: Sequence[Ints]) -> Floats:
@@ -198,19 +202,19 @@ def _sum_of(effects: Floats, levels: Sequence[Ints]) -> Floats:
     return total
 
 
-def _scale_by_work(apart: Floats, work: Ints, count: int) -> Floats:
+def _scale_by_work(deviations: Floats, work: Ints, count: int) -> Floats:
     """Return a robust standard deviation by work; the largest of all for work without repetitions."""
-    scale = NORMAL * median_by(np.abs(apart), Groups(work, count))
-    known = scale[np.isfinite(scale)]
-    scale[~np.isfinite(scale)] = known.max() if len(known) else np.nan
-    return np.maximum(scale, SCATTER_MIN)
+    scale = NORMAL * median_by(np.abs(deviations), Groups(work, count))
+    known_scales = scale[np.isfinite(scale)]
+    scale[~np.isfinite(scale)] = known_scales.max() if len(known_scales) else np.nan
+    return np.maximum(scale, SPREAD_MIN)
 
 
 def _differences_within(logs: Floats, configuration: Ints, work: Ints) -> tuple[Floats, Ints]:
     """Return the difference of each run to the next one of its configuration, and the work of each."""
     order = np.argsort(configuration, kind="stable")
-    alike = configuration[order][1:] == configuration[order][:-1]
-    return np.diff(logs[order])[alike], work[order][1:][alike]
+    is_same = configuration[order][1:] == configuration[order][:-1]
+    return np.diff(logs[order])[is_same], work[order][1:][is_same]
 
 
 def expectations(table: RunTable, configurations: Groups, works: Groups, learn: Mask) -> Expectation:
@@ -221,35 +225,48 @@ def expectations(table: RunTable, configurations: Groups, works: Groups, learn: 
     if len(rows) == 0:
         return result
     logs = np.log(table.values["duration_s"][rows])
-    same = Groups(configurations.of_row[rows], configurations.count)
+    repetition_groups = Groups(configurations.of_row[rows], configurations.count)
     work = works.of_row[rows]
-    sizes = np.bincount(same.of_row, minlength=same.count)
-    n = sizes[same.of_row]
-    medians = median_by(logs, same)
-    expected = medians[same.of_row]
-    apart = logs - expected
-    repeated = n >= REPETITIONS_MIN
-    repeated_rows = np.flatnonzero(repeated)
+    sizes = np.bincount(repetition_groups.of_row, minlength=repetition_groups.count)
+    n = sizes[repetition_groups.of_row]
+    medians = median_by(logs, repetition_groups)
+    expected = medians[repetition_groups.of_row]
+    deviations = logs - expected
+    is_repeated = n >= REPETITIONS_MIN
+    repeated_rows = np.flatnonzero(is_repeated)
     # The median of three runs is one of them, so deviations from it are too small. Differences between runs are not.
-    steps, of_step = _differences_within(logs[repeated_rows], same.of_row[repeated_rows], work[repeated_rows])
-    scatter = _scale_by_work(steps / np.sqrt(2), of_step, works.count)[work]
-    often = np.flatnonzero(n >= SPREAD_RUNS_MIN)
-    if len(often):
-        groups = Groups(same.of_row[often], same.count)
-        spread = np.maximum(NORMAL * median_by(np.abs(apart[often]), groups)[groups.of_row], SCATTER_MIN)
-        few = n[often] < SPREAD_ALONE_RUNS_MIN
-        scatter[often] = np.where(few, np.fmax(spread, scatter[often]), spread)
-    if not repeated.all():
-        present, model = np.flatnonzero(sizes), np.full(same.count, np.nan)
-        example = first_rows(same)[present]
-        model[present], shrunk = _model(table, rows[example], work[example], works.count, medians[present])
-        rare = np.flatnonzero(~repeated)
-        misfit = logs[rare] - model[same.of_row[rare]]
-        scatter[rare] = _scale_by_work(misfit, work[rare], works.count)[work[rare]] * np.sqrt(shrunk)[work[rare]]
-        expected[rare] = np.where(np.isfinite(scatter[rare]), model[same.of_row[rare]], np.nan)
+    steps, of_step = _differences_within(
+        logs[repeated_rows], repetition_groups.of_row[repeated_rows], work[repeated_rows]
+    )
+    spread = _scale_by_work(steps / np.sqrt(2), of_step, works.count)[work]
+    frequent_rows = np.flatnonzero(n >= SPREAD_RUNS_MIN)
+    if len(frequent_rows):
+        groups = Groups(repetition_groups.of_row[frequent_rows], repetition_groups.count)
+        spread_of_frequent = np.maximum(
+            NORMAL * median_by(np.abs(deviations[frequent_rows]), groups)[groups.of_row], SPREAD_MIN
+        )
+        has_few_runs = n[frequent_rows] < SPREAD_ALONE_RUNS_MIN
+        spread[frequent_rows] = np.where(
+            has_few_runs, np.fmax(spread_of_frequent, spread[frequent_rows]), spread_of_frequent
+        )
+    if not is_repeated.all():
+        configuration_numbers, model = np.flatnonzero(sizes), np.full(repetition_groups.count, np.nan)
+        example_rows = first_rows(repetition_groups)[configuration_numbers]
+        model[configuration_numbers], variance_factor = _model(
+            table, rows[example_rows], work[example_rows], works.count, medians[configuration_numbers]
+        )
+        rare_rows = np.flatnonzero(~is_repeated)
+        residuals = logs[rare_rows] - model[repetition_groups.of_row[rare_rows]]
+        spread[rare_rows] = (
+            _scale_by_work(residuals, work[rare_rows], works.count)[work[rare_rows]]
+            * np.sqrt(variance_factor)[work[rare_rows]]
+        )
+        expected[rare_rows] = np.where(
+            np.isfinite(spread[rare_rows]), model[repetition_groups.of_row[rare_rows]], np.nan
+        )
     result.expected_s[rows] = np.round(np.exp(expected), 6)
-    result.scatter[rows] = scatter
-    result.z[rows] = (logs - expected) / scatter
+    result.spread[rows] = spread
+    result.z[rows] = (logs - expected) / spread
     result.repetitions[rows] = n
-    result.modelled[rows] = ~repeated
+    result.modelled[rows] = ~is_repeated
     return result

@@ -52,10 +52,10 @@ class TaskFlags:
 def robust_spread(values: Floats) -> float:
     """Return the robust standard deviation of values: the shortest interval with half of them, at least a minimum."""
     ordered = np.sort(values)
-    half = len(ordered) // 2 + 1
-    if len(ordered) < half:
+    half_count = len(ordered) // 2 + 1
+    if len(ordered) < half_count:
         return SPREAD_MIN
-    shortest = float((ordered[half - 1 :] - ordered[: len(ordered) - half + 1]).min())
+    shortest = float((ordered[half_count - 1 :] - ordered[: len(ordered) - half_count + 1]).min())
     return max(SPREAD_MIN, shortest / _HALF)
 
 
@@ -64,11 +64,11 @@ def scaled(quantities: Floats, offsets: Floats) -> Floats:
     logarithms = np.log(np.maximum(quantities, 0.0) + offsets)
     columns = []
     for column in logarithms.T:
-        known = column[np.isfinite(column)]
-        if len(known) == 0:
+        known_values = column[np.isfinite(column)]
+        if len(known_values) == 0:
             columns.append(np.zeros(len(column)))
             continue
-        columns.append(np.nan_to_num((column - np.median(known)) / robust_spread(known)))
+        columns.append(np.nan_to_num((column - np.median(known_values)) / robust_spread(known_values)))
     return np.array(columns).T.reshape(quantities.shape)
 
 
@@ -83,15 +83,15 @@ def task_flags(quantities: Floats, offsets: Floats) -> TaskFlags | None:
     from scipy.spatial import cKDTree  # imported here because few commands need it
 
     points = scaled(quantities, offsets)
-    needed = max(NEIGHBOURS_MIN, int(np.ceil(NEIGHBOURS_SHARE * len(points))))
+    neighbours_min = max(NEIGHBOURS_MIN, int(np.ceil(NEIGHBOURS_SHARE * len(points))))
     radius = EPS + EPS_SMALL * int(points.any(axis=0).sum()) / len(points)
-    near = cKDTree(points).query_ball_point(points, radius, p=np.inf, return_length=True)
-    core = points[near >= needed]
-    if len(core) == 0:  # no attempt is near enough others, so none is normal
+    neighbour_counts = cKDTree(points).query_ball_point(points, radius, p=np.inf, return_length=True)
+    core_points = points[neighbour_counts >= neighbours_min]
+    if len(core_points) == 0:  # no attempt is near enough others, so none is normal
         outliers = np.zeros(len(points), dtype=np.bool_)
     else:
-        outliers = np.asarray(cKDTree(core).query(points, p=np.inf)[0] > radius, dtype=np.bool_)
-    known = np.isfinite(quantities).any(axis=0)
+        outliers = np.asarray(cKDTree(core_points).query(points, p=np.inf)[0] > radius, dtype=np.bool_)
+    is_known = np.isfinite(quantities).any(axis=0)
     medians = np.full(quantities.shape[1], np.nan)
-    medians[known] = np.nanmedian(quantities[:, known], axis=0)
+    medians[is_known] = np.nanmedian(quantities[:, is_known], axis=0)
     return TaskFlags(outliers, points, medians)

@@ -131,11 +131,11 @@ def quotient(amount: float | None, divisor: float | None) -> float | None:
 
 def total_of_known(parts: Iterable[float | None]) -> float | None:
     """Return the sum of the values that are known; None if none is."""
-    known = [part for part in parts if part is not None]
-    return sum(known) if known else None
+    known_parts = [part for part in parts if part is not None]
+    return sum(known_parts) if known_parts else None
 
 
-def together(parts: Sequence[Transfers]) -> Transfers:
+def sum_of_transfers(parts: Sequence[Transfers]) -> Transfers:
     """Return the sums of the figures of several disks."""
     return Transfers(
         **{field.name: total_of_known(getattr(part, field.name) for part in parts) for field in fields(Transfers)}
@@ -178,7 +178,7 @@ def as_observed(run: Run, tasks: Sequence[TaskAttempt]) -> Sequence[TaskAttempt]
 class Observation:
     """The increases of a run's counters over its duration."""
 
-    grown: Mapping[tuple[str, str, str], float]
+    increases: Mapping[tuple[str, str, str], float]
     duration_s: float
     workers: frozenset[str]
     purposes: Mapping[str, Purpose] | None
@@ -188,16 +188,18 @@ class Observation:
     @classmethod
     def of(cls, run: Run, tasks: Sequence[TaskAttempt], trace: Trace) -> Observation:
         """Return the increases of a trace's counters from the run's start to its end."""
-        grown, groups = counter_increases(trace, 0.0, run.duration_s), run.recorded.node_groups
-        return cls(grown, run.duration_s, workers(run, tasks, trace), purposes(run), run.lab_scale is not None, groups)
+        increases, groups = counter_increases(trace, 0.0, run.duration_s), run.recorded.node_groups
+        return cls(
+            increases, run.duration_s, workers(run, tasks, trace), purposes(run), run.lab_scale is not None, groups
+        )
 
     def _disks(self) -> dict[str, dict[str, Transfers]]:
         """Return the workers' figures by device and node."""
-        known = {field.name for field in fields(Transfers)}
+        metrics = {field.name for field in fields(Transfers)}
         values_by_disk: dict[str, dict[str, dict[str, float]]] = {}
-        for (node, subject, metric), value in self.grown.items():
+        for (node, subject, metric), value in self.increases.items():
             kind, _, name = subject.partition(":")
-            if kind == "disk" and metric in known and node in self.workers:
+            if kind == "disk" and metric in metrics and node in self.workers:
                 values_by_disk.setdefault(name, {}).setdefault(node, {})[metric] = value
         return {
             name: {node: Transfers(**values) for node, values in nodes.items()}
@@ -211,7 +213,7 @@ class Observation:
         """
         uses = []
         for name, by_node in sorted(self._disks().items()):
-            sums = together(list(by_node.values()))
+            sums = sum_of_transfers(list(by_node.values()))
             nodes = sum(self._size(node) for node in by_node)
             times_s = nodes * self.duration_s
             # The busy time of nodes that were observed together is their mean.
@@ -236,41 +238,44 @@ class Observation:
         """Return the use of the layout's devices for each purpose."""
         uses = [use for use in self.devices() if use.purpose is not Purpose.NONE]
         return tuple(
-            PurposeUse(purpose, tuple(use.device for use in matching), together([use.transfers for use in matching]))
+            PurposeUse(
+                purpose,
+                tuple(use.device for use in purpose_uses),
+                sum_of_transfers([use.transfers for use in purpose_uses]),
+            )
             for purpose in dict.fromkeys(use.purpose for use in uses)
-            if (matching := [use for use in uses if use.purpose is purpose])
+            if (purpose_uses := [use for use in uses if use.purpose is purpose])
         )
 
     def nodes(self, tasks: Sequence[TaskAttempt]) -> tuple[NodeUse, ...]:
         """Return every observed node, workers first."""
         sums: dict[str, dict[tuple[str, str], float]] = {}
-        for (node, subject, metric), value in self.grown.items():
-            moved, kind = sums.setdefault(node, {}), (subject.partition(":")[0], metric)
-            moved[kind] = moved.get(kind, 0.0) + value
+        for (node, subject, metric), value in self.increases.items():
+            totals, kind = sums.setdefault(node, {}), (subject.partition(":")[0], metric)
+            totals[kind] = totals.get(kind, 0.0) + value
         attempts = Counter(task.node for task in tasks)
         if self.groups:
-            together_on: Counter[str] = Counter()
+            attempts_of_groups: Counter[str] = Counter()
             for node, count in attempts.items():
-                together_on[self.groups.of_node.get(node, node)] += count
-            attempts = together_on
+                attempts_of_groups[self.groups.of_node.get(node, node)] += count
+            attempts = attempts_of_groups
         names = sorted(sums, key=lambda name: (name not in self.workers, name))
         return tuple(self._node(name, sums[name], attempts[name]) for name in names)
 
-    def _node(self, node: str, moved: Mapping[tuple[str, str], float], attempts: int) -> NodeUse:
-
-        busy_s = total_of_known(self.grown.get((node, "cpu", metric)) for metric in CPU_BUSY)
-        idle_s = total_of_known(self.grown.get((node, "cpu", metric)) for metric in CPU_FREE)
-        everything_s = (busy_s or 0.0) + (idle_s or 0.0)
-        cgroup_s = self.grown.get((node, "cgroup", "cpu_s"))
+    def _node(self, node: str, totals: Mapping[tuple[str, str], float], attempts: int) -> NodeUse:
+        busy_s = total_of_known(self.increases.get((node, "cpu", metric)) for metric in CPU_BUSY)
+        idle_s = total_of_known(self.increases.get((node, "cpu", metric)) for metric in CPU_FREE)
+        total_s = (busy_s or 0.0) + (idle_s or 0.0)
+        cgroup_s = self.increases.get((node, "cgroup", "cpu_s"))
         return NodeUse(
             node=node,
             worker=node in self.workers,
             cpu_s=cgroup_s if cgroup_s is not None or self.emulated else busy_s,
-            cpu_busy_share=quotient(busy_s, everything_s),
-            disk_read_bytes=moved.get(("disk", "read_bytes")),
-            disk_write_bytes=moved.get(("disk", "write_bytes")),
-            nic_receive_bytes=moved.get(("nic", "receive_bytes")),
-            nic_transmit_bytes=moved.get(("nic", "transmit_bytes")),
+            cpu_busy_share=quotient(busy_s, total_s),
+            disk_read_bytes=totals.get(("disk", "read_bytes")),
+            disk_write_bytes=totals.get(("disk", "write_bytes")),
+            nic_receive_bytes=totals.get(("nic", "receive_bytes")),
+            nic_transmit_bytes=totals.get(("nic", "transmit_bytes")),
             attempts=attempts,
             nodes=self._size(node),
         )
@@ -282,15 +287,17 @@ def imbalances(nodes: Sequence[NodeUse]) -> dict[str, float]:
     Workers that were observed together count with their mean. An amount is absent if fewer than two workers, or not all
     of them, recorded it, or if it is negligible.
     """
-    workers_seen = [node for node in nodes if node.worker]
+    observed_workers = [node for node in nodes if node.worker]
     amounts = {
-        "cpu": [node.cpu_s for node in workers_seen],
-        "disk": [total_of_known((node.disk_read_bytes, node.disk_write_bytes)) for node in workers_seen],
-        "nic": [total_of_known((node.nic_receive_bytes, node.nic_transmit_bytes)) for node in workers_seen],
+        "cpu": [node.cpu_s for node in observed_workers],
+        "disk": [total_of_known((node.disk_read_bytes, node.disk_write_bytes)) for node in observed_workers],
+        "nic": [total_of_known((node.nic_receive_bytes, node.nic_transmit_bytes)) for node in observed_workers],
     }
     ratios = {}
     for name, values in amounts.items():
-        known = [amount / node.nodes for node, amount in zip(workers_seen, values, strict=True) if amount is not None]
-        if len(known) == len(workers_seen) > 1 and fmean(known) >= IMBALANCE_MEAN_MIN[name]:
-            ratios[f"{name}_imbalance"] = max(known) / fmean(known)
+        amounts_per_node = [
+            amount / node.nodes for node, amount in zip(observed_workers, values, strict=True) if amount is not None
+        ]
+        if len(amounts_per_node) == len(observed_workers) > 1 and fmean(amounts_per_node) >= IMBALANCE_MEAN_MIN[name]:
+            ratios[f"{name}_imbalance"] = max(amounts_per_node) / fmean(amounts_per_node)
     return ratios

@@ -68,8 +68,8 @@ class GatedAggregate:
 
 def transfers(tasks: Iterable[TaskAttempt], bytes_of: Callable[[TaskAttempt], int]) -> list[Transfer]:
     """Return the transfers of the attempts that succeeded and moved something; ``bytes_of`` returns the counter."""
-    moved = ((task, bytes_of(task)) for task in tasks if task.status == "succeeded")
-    return [Transfer(task.start_s, task.end_s, count) for task, count in moved if count > 0]
+    tasks_and_bytes = ((task, bytes_of(task)) for task in tasks if task.status == "succeeded")
+    return [Transfer(task.start_s, task.end_s, count) for task, count in tasks_and_bytes if count > 0]
 
 
 def at_once_max(spans: Sequence[TaskAttempt | Transfer | CountedStream]) -> int:
@@ -79,14 +79,14 @@ def at_once_max(spans: Sequence[TaskAttempt | Transfer | CountedStream]) -> int:
     return max(accumulate((change for _, change in changes), initial=0))
 
 
-def gated_aggregate(moved: Sequence[Transfer] | Sequence[CountedStream]) -> GatedAggregate | None:
+def gated_aggregate(all_streams: Sequence[Transfer] | Sequence[CountedStream]) -> GatedAggregate | None:
     """Return the gated aggregate; None if nothing was moved.
 
     The first slot begins with the first start, and the last one ends with the last end. Slots have weights by length.
     Slots of measured streams are whole seconds of their clock, those of others begin at the first start. A stream
     without duration has no rate and is omitted.
     """
-    streams = [stream for stream in moved if stream.end_s > stream.start_s]
+    streams = [stream for stream in all_streams if stream.end_s > stream.start_s]
     if not streams:
         return None
     first, end = min(stream.start_s for stream in streams), max(stream.end_s for stream in streams)
@@ -96,18 +96,18 @@ def gated_aggregate(moved: Sequence[Transfer] | Sequence[CountedStream]) -> Gate
     for stream in streams:
         for index, overlap_s in _overlaps(stream, origin, count):
             active_s[index] += overlap_s
-        for index, part in _parts(stream, origin, count):
-            slot_bytes[index] += part
-    largest = at_once_max(streams)
+        for index, moved_bytes in _parts(stream, origin, count):
+            slot_bytes[index] += moved_bytes
+    concurrency_max = at_once_max(streams)
     curve = []
     for index in range(count):
         start = max(first, origin + index * SLOT_S)
         length = min(end, origin + (index + 1) * SLOT_S) - start
         if length > 0:
             concurrency = active_s[index] / length
-            counted = concurrency >= CONCURRENCY_MIN * largest - _ROUNDING
+            counted = concurrency >= CONCURRENCY_MIN * concurrency_max - _ROUNDING
             curve.append(Slot(start, length, concurrency, slot_bytes[index], counted))
-    return _mean(curve, largest)
+    return _mean(curve, concurrency_max)
 
 
 def _overlaps(stream: Transfer | CountedStream, origin: float, count: int) -> Iterator[tuple[int, float]]:
@@ -126,16 +126,18 @@ def _parts(stream: Transfer | CountedStream, origin: float, count: int) -> Itera
         for index, overlap_s in _overlaps(stream, origin, count):
             yield index, rate * overlap_s
         return
-    for offset, part in enumerate(stream.slot_bytes):
+    for offset, moved_bytes in enumerate(stream.slot_bytes):
         # Bytes just outside, because of a clock's error, count in the first or last slot.
-        yield min(max(stream.first_slot + offset - int(origin), 0), count - 1), float(part)
+        yield min(max(stream.first_slot + offset - int(origin), 0), count - 1), float(moved_bytes)
 
 
-def _mean(curve: Sequence[Slot], largest: int) -> GatedAggregate | None:
-    counted = [slot for slot in curve if slot.counted]
-    if not counted:
+def _mean(curve: Sequence[Slot], concurrency_max: int) -> GatedAggregate | None:
+    counted_slots = [slot for slot in curve if slot.counted]
+    if not counted_slots:
         return None
-    weight = sum(slot.length_s for slot in counted)
-    mean = sum(slot.moved_bytes for slot in counted) / weight
-    spread = sum(slot.length_s * (slot.bytes_per_s - mean) ** 2 for slot in counted) / weight
-    return GatedAggregate(mean / 1e6, math.sqrt(spread) / 1e6, len(counted), len(curve), largest, tuple(curve))
+    weight = sum(slot.length_s for slot in counted_slots)
+    mean = sum(slot.moved_bytes for slot in counted_slots) / weight
+    variance = sum(slot.length_s * (slot.bytes_per_s - mean) ** 2 for slot in counted_slots) / weight
+    return GatedAggregate(
+        mean / 1e6, math.sqrt(variance) / 1e6, len(counted_slots), len(curve), concurrency_max, tuple(curve)
+    )

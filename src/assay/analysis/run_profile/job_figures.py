@@ -49,8 +49,8 @@ class JobFigures:
     @property
     def node_local_share(self) -> float | None:
         """Share of node-local maps among those with a preferred location; None if no map had one."""
-        placed = sum(count or 0 for count in (self.maps_node_local, self.maps_rack_local, self.maps_off_rack))
-        return (self.maps_node_local or 0) / placed if placed else None
+        located_maps = sum(count or 0 for count in (self.maps_node_local, self.maps_rack_local, self.maps_off_rack))
+        return (self.maps_node_local or 0) / located_maps if located_maps else None
 
 
 def total(jobs: Sequence[Job], counter: str) -> int | None:

@@ -47,8 +47,8 @@ def memory_need(kind: str, peaks_bytes: Sequence[float], requested_bytes: float 
     """Return the need of ``processes`` processes of a run; ``peaks_bytes`` may come from several runs."""
     if not peaks_bytes:
         return MemoryNeed(kind, requested_bytes, 0)
-    middle, high = np.quantile(peaks_bytes, (0.5, 0.95))
-    need = MemoryNeed(kind, requested_bytes, len(peaks_bytes), float(middle), float(high), float(max(peaks_bytes)))
+    median, high = np.quantile(peaks_bytes, (0.5, 0.95))
+    need = MemoryNeed(kind, requested_bytes, len(peaks_bytes), float(median), float(high), float(max(peaks_bytes)))
     if len(peaks_bytes) < PROCESSES_MIN:
         return need
     from scipy.special import stdtr, stdtrit  # imported here because the import takes 0.1 s
@@ -58,22 +58,22 @@ def memory_need(kind: str, peaks_bytes: Sequence[float], requested_bytes: float 
     spread = max(SIGMA_MIN, float(logs.std(ddof=1))) * math.sqrt(1 + 1 / count)
 
     def risk(size_bytes: float) -> float:
-        exceeded = float(stdtr(count - 1, (float(logs.mean()) - math.log(size_bytes)) / spread))
-        return 1.0 - (1.0 - exceeded) ** max(1, processes)
+        probability = float(stdtr(count - 1, (float(logs.mean()) - math.log(size_bytes)) / spread))
+        return 1.0 - (1.0 - probability) ** max(1, processes)
 
     quantile = 1.0 - (1.0 - RISK_MAX) ** (1.0 / max(1, processes))
-    exponent = float(logs.mean()) - spread * float(stdtrit(count - 1, quantile))
-    largest = float(max(peaks_bytes))
+    log_size = float(logs.mean()) - spread * float(stdtrit(count - 1, quantile))
+    peak_bytes = float(max(peaks_bytes))
     sufficient = None
-    if exponent < math.log(largest * SIZE_FACTOR_MAX):
-        sufficient = math.ceil(max(math.exp(exponent), largest) / STEP_BYTES) * STEP_BYTES
+    if log_size < math.log(peak_bytes * SIZE_FACTOR_MAX):
+        sufficient = math.ceil(max(math.exp(log_size), peak_bytes) / STEP_BYTES) * STEP_BYTES
     return MemoryNeed(
         kind=kind,
         requested_bytes=requested_bytes,
         processes=count,
-        median_bytes=float(middle),
+        median_bytes=float(median),
         high_bytes=float(high),
-        peak_bytes=largest,
+        peak_bytes=peak_bytes,
         request_risk=risk(requested_bytes) if requested_bytes else None,
         sufficient_bytes=sufficient,
         sufficient_risk=risk(sufficient) if sufficient else None,

@@ -144,13 +144,13 @@ def _attempts(run: Run, tasks: Sequence[TaskAttempt]) -> list[Phase]:
 
 def _cut(phases: Sequence[Phase], start_s: float, end_s: float) -> list[Phase]:
     # Most phases need no cut. Copying each of a million attempts would take most of the time.
-    cut = (
+    cut_phases = (
         phase
         if start_s <= phase.start_s and phase.end_s <= end_s
         else Phase(phase.name, max(phase.start_s, start_s), min(phase.end_s, end_s))
         for phase in phases
     )
-    return [phase for phase in cut if phase.end_s > phase.start_s]
+    return [phase for phase in cut_phases if phase.end_s > phase.start_s]
 
 
 def _idle_phases(attempts: Sequence[Phase], jobs: Sequence[tuple[float, float]]) -> list[Phase]:
@@ -170,22 +170,22 @@ def divide(attempts: Sequence[Phase], jobs: Sequence[tuple[float, float]], start
     ``jobs``: submission and end of each. Time outside the interval is cut off.
     """
     active = _cut(attempts, start_s, end_s)
-    idle = _cut(_idle_phases(active, jobs), start_s, end_s)
+    idle_phases = _cut(_idle_phases(active, jobs), start_s, end_s)
     if end_s <= start_s:
         return Breakdown(start_s, end_s, (), ())
     import numpy as np  # imported here because few commands need it
 
     names = sorted({phase.name for phase in active} | set(WITHOUT_TASKS), key=rank)
-    ends = (time_s for phase in (*active, *idle) for time_s in (phase.start_s, phase.end_s))
+    ends = (time_s for phase in (*active, *idle_phases) for time_s in (phase.start_s, phase.end_s))
     times = np.unique(np.fromiter((start_s, end_s, *ends), dtype=np.float64))
     counts = np.zeros((len(names), len(times)), dtype=np.int64)
     _count(np, counts, times, names, active)
-    waiting = ~counts.any(axis=0)
+    without_attempt = ~counts.any(axis=0)
     idle_counts = np.zeros_like(counts)
-    _count(np, idle_counts, times, names, idle)
+    _count(np, idle_counts, times, names, idle_phases)
     rows = {name: names.index(name) for name in WITHOUT_TASKS}
-    counts[rows["setup"]] = waiting & (idle_counts[rows["setup"]] > 0)
-    counts[rows["cleanup"]] = waiting & (idle_counts[rows["cleanup"]] > 0) & (counts[rows["setup"]] == 0)
+    counts[rows["setup"]] = without_attempt & (idle_counts[rows["setup"]] > 0)
+    counts[rows["cleanup"]] = without_attempt & (idle_counts[rows["cleanup"]] > 0) & (counts[rows["setup"]] == 0)
     counts[rows["overhead"]] = ~counts.any(axis=0)
     return _breakdown(np, counts[:, :-1], times, names)
 
@@ -195,22 +195,22 @@ def _count(np: Any, counts: Any, times: Any, names: list[str], phases: Sequence[
     row = {name: number for number, name in enumerate(names)}
     phase_rows = np.fromiter((row[phase.name] for phase in phases), dtype=np.int64, count=len(phases))
     for ends, change in ((phase.start_s for phase in phases), 1), ((phase.end_s for phase in phases), -1):
-        at = np.searchsorted(times, np.fromiter(ends, dtype=np.float64, count=len(phases)))
-        np.add.at(counts, (phase_rows, at), change)
+        columns = np.searchsorted(times, np.fromiter(ends, dtype=np.float64, count=len(phases)))
+        np.add.at(counts, (phase_rows, columns), change)
     np.cumsum(counts, axis=1, out=counts)
 
 
 def _breakdown(np: Any, counts: Any, times: Any, names: list[str]) -> Breakdown:
-    lengths_s, present = np.diff(times), counts > 0
+    lengths_s, is_present = np.diff(times), counts > 0
     shares_s = (counts / counts.sum(axis=0) * lengths_s).sum(axis=1)
     # Boolean rows are encoded as numbers in the same order: a million rows would be sorted slowly.
-    numbers = (1 << np.arange(len(names))[::-1]) @ present
-    _, first, which = np.unique(numbers, return_index=True, return_inverse=True)
-    sets = present.T[first]
-    together_s = np.bincount(which.reshape(-1), weights=lengths_s)
+    numbers = (1 << np.arange(len(names))[::-1]) @ is_present
+    _, first, set_of_interval = np.unique(numbers, return_index=True, return_inverse=True)
+    sets = is_present.T[first]
+    durations_s = np.bincount(set_of_interval.reshape(-1), weights=lengths_s)
     alone_s = dict.fromkeys(names, 0.0)
     overlaps = []
-    for members, duration_s in zip(sets, together_s, strict=True):
+    for members, duration_s in zip(sets, durations_s, strict=True):
         group = tuple(name for name, member in zip(names, members, strict=True) if member)
         if len(group) == 1:
             alone_s[group[0]] = float(duration_s)
@@ -218,10 +218,10 @@ def _breakdown(np: Any, counts: Any, times: Any, names: list[str]) -> Breakdown:
             overlaps.append(Overlap(group, float(duration_s)))
     phases = []
     for number, name in enumerate(names):
-        at = np.flatnonzero(present[number])
-        if len(at):
-            span = float(times[at[0]]), float(times[at[-1] + 1])
-            active_s = float(lengths_s[at].sum())
+        intervals = np.flatnonzero(is_present[number])
+        if len(intervals):
+            span = float(times[intervals[0]]), float(times[intervals[-1] + 1])
+            active_s = float(lengths_s[intervals].sum())
             phases.append(PhaseTime(name, *span, active_s, alone_s[name], float(shares_s[number])))
     overlaps.sort(key=lambda overlap: -overlap.duration_s)
     return Breakdown(float(times[0]), float(times[-1]), tuple(phases), tuple(overlaps))

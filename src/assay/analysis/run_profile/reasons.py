@@ -10,11 +10,12 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from statistics import fmean
 
-from assay.analysis.run_profile.devices import Purpose, together
+from assay.analysis.run_profile.devices import Purpose, sum_of_transfers
 from assay.analysis.run_profile.run_detail import RunDetail, detail_metrics
 from assay.foundation.units import format_bytes
+from assay.text.language import joined
 
-ALIKE = 0.15
+SIMILAR_DIFFERENCE_MAX = 0.15
 """Maximum difference, as a share, between amounts of work that count as equal."""
 CHANCE_DIFFERENCE_MAX = 0.18
 """Maximum difference, as a share, of times that is not attributed to a phase. Two runs of one configuration, with a
@@ -64,19 +65,19 @@ class Reasons:
 
 def reasons(sides: Sequence[ObservedSide]) -> Reasons:
     """Compare each observed side with the first one."""
-    observed = [side for side in sides if side.detail.breakdown.phases or side.detail.devices]
-    if len(observed) < 2:
+    observed_sides = [side for side in sides if side.detail.breakdown.phases or side.detail.devices]
+    if len(observed_sides) < 2:
         return Reasons((), (), (), ())
-    names = dict.fromkeys(phase.name for side in observed for phase in side.detail.breakdown.phases)
-    phases = [Measure(name, tuple(_phase_s(side, name) for side in observed)) for name in names]
-    side_figures = [_figures(side.detail) for side in observed]
+    names = dict.fromkeys(phase.name for side in observed_sides for phase in side.detail.breakdown.phases)
+    phases = [Measure(name, tuple(_phase_s(side, name) for side in observed_sides)) for name in names]
+    side_figures = [_figures(side.detail) for side in observed_sides]
     figures = [Measure(name, tuple(measures.get(name) for measures in side_figures)) for name in FIGURES]
     sentences = []
-    for position, side in enumerate(observed[1:], 1):
-        sentences.append(_time(observed[0], side, phases, position))
+    for position, side in enumerate(observed_sides[1:], 1):
+        sentences.append(_time(observed_sides[0], side, phases, position))
         sentences += [_work(side_figures[0], side_figures[position]), _waiting(side_figures[0], side_figures[position])]
     return Reasons(
-        tuple(side.label for side in observed),
+        tuple(side.label for side in observed_sides),
         tuple(phases),
         tuple(measures for measures in figures if any(value is not None for value in measures.values)),
         tuple(filter(None, sentences)),
@@ -89,20 +90,20 @@ def _phase_s(side: ObservedSide, name: str) -> float | None:
 
 def _figures(detail: RunDetail) -> dict[str, float]:
     figures = dict(detail_metrics(detail))
-    used = [use for use in detail.devices if use.purpose is not Purpose.NONE]
-    if used:
-        figures["disk_moved_bytes"] = together([use.transfers for use in used]).moved_bytes
-    busy = [node.cpu_busy_share for node in detail.nodes if node.worker and node.cpu_busy_share is not None]
-    if busy:
-        figures["cpu_busy_share"] = fmean(busy)
+    used_devices = [use for use in detail.devices if use.purpose is not Purpose.NONE]
+    if used_devices:
+        figures["disk_moved_bytes"] = sum_of_transfers([use.transfers for use in used_devices]).moved_bytes
+    busy_shares = [node.cpu_busy_share for node in detail.nodes if node.worker and node.cpu_busy_share is not None]
+    if busy_shares:
+        figures["cpu_busy_share"] = fmean(busy_shares)
     return figures
 
 
-def _time(first: ObservedSide, other: ObservedSide, phases: Sequence[Measure], position: int) -> str:
-    saved_s = first.duration_s - other.duration_s
+def _time(first_side: ObservedSide, side: ObservedSide, phases: Sequence[Measure], position: int) -> str:
+    saved_s = first_side.duration_s - side.duration_s
     word = "less" if saved_s >= 0 else "more"
-    claim = f"{other.label} took {abs(saved_s):,.1f} s {word} than {first.label}"
-    if abs(saved_s) <= CHANCE_DIFFERENCE_MAX * max(first.duration_s, other.duration_s):
+    claim = f"{side.label} took {abs(saved_s):,.1f} s {word} than {first_side.label}"
+    if abs(saved_s) <= CHANCE_DIFFERENCE_MAX * max(first_side.duration_s, side.duration_s):
         return f"{claim}: with one run of each, this can be chance, so no phase is named."
     sign = 1 if saved_s >= 0 else -1
     parts = [
@@ -110,36 +111,32 @@ def _time(first: ObservedSide, other: ObservedSide, phases: Sequence[Measure], p
         for phase in phases
         if phase.values[0] is not None and (value := phase.values[position]) is not None
     ]
-    named, explained_s = [], 0.0
+    phase_texts, explained_s = [], 0.0
     for part_s, name in sorted(parts, reverse=True)[:_NAMED_MAX]:
         if part_s <= 0 or explained_s >= _EXPLAINED_SHARE_MIN * abs(saved_s):
             break
         explained_s += part_s
-        named.append(f"{part_s:,.1f} s in {name}")
-    return f"{claim}: {_joined(named)}." if named else f"{claim}."
-
-
-def _joined(texts: Sequence[str]) -> str:
-    return texts[0] if len(texts) == 1 else f"{', '.join(texts[:-1])} and {texts[-1]}"
+        phase_texts.append(f"{part_s:,.1f} s in {name}")
+    return f"{claim}: {joined(phase_texts)}." if phase_texts else f"{claim}."
 
 
 def _work(a: Mapping[str, float], b: Mapping[str, float]) -> str:
     """Return a sentence on the amounts of work: less work and faster work are different reasons."""
-    same: list[str] = []
-    apart: list[str] = []
+    similar_texts: list[str] = []
+    different_texts: list[str] = []
     for name, text in (("disk_moved_bytes", "to and from disks"), ("cpu_s", "of the tasks' CPU time")):
         if name in a and name in b and max(a[name], b[name]) > 0:
             new, old = (
                 format_bytes(round(v)) if name.endswith("_bytes") else f"{v:,.1f} s" for v in (b[name], a[name])
             )
-            alike = abs(a[name] - b[name]) <= ALIKE * max(a[name], b[name])
-            (same if alike else apart).append(f"{new} {text} instead of {old}")
-    if same and apart:
+            is_similar = abs(a[name] - b[name]) <= SIMILAR_DIFFERENCE_MAX * max(a[name], b[name])
+            (similar_texts if is_similar else different_texts).append(f"{new} {text} instead of {old}")
+    if similar_texts and different_texts:
         cause = "Caches or a different processor can explain that"
-        return f"Similar amounts: {_joined(same)}. Different amounts: {_joined(apart)}. {cause}."
-    if apart:
-        return f"The amounts of work differ: {_joined(apart)}."
-    return f"The amounts of work are similar: {_joined(same)}." if same else ""
+        return f"Similar amounts: {joined(similar_texts)}. Different amounts: {joined(different_texts)}. {cause}."
+    if different_texts:
+        return f"The amounts of work differ: {joined(different_texts)}."
+    return f"The amounts of work are similar: {joined(similar_texts)}." if similar_texts else ""
 
 
 def _waiting(a: Mapping[str, float], b: Mapping[str, float]) -> str:
@@ -153,6 +150,6 @@ def _waiting(a: Mapping[str, float], b: Mapping[str, float]) -> str:
     ):
         if name in a and name in b:
             values = [side[name] for side in (b, a)]
-            shown = [100 * v for v in values] if name.endswith("_share") else [f"{v:,.0f}" for v in values]
-            parts.append(text.format(*shown))
-    return f"There {_joined(parts)}." if parts else ""
+            numbers = [100 * v for v in values] if name.endswith("_share") else [f"{v:,.0f}" for v in values]
+            parts.append(text.format(*numbers))
+    return f"There {joined(parts)}." if parts else ""

@@ -14,7 +14,7 @@ from assay.analysis.run_profile.devices import (
     Purpose,
     PurposeUse,
     imbalances,
-    together,
+    sum_of_transfers,
 )
 from assay.analysis.run_profile.job_figures import JobFigures, job_figures
 from assay.analysis.run_profile.phases import Breakdown, jobs_of, phases_of_job, phases_of_run
@@ -79,13 +79,13 @@ def replication_of(run: Run) -> int | None:
 
 
 def _requested(figures: JobFigures, replication: int | None) -> tuple[Demand, ...]:
-    written = figures.hdfs_write_bytes
-    stored = written * replication if written is not None and replication is not None else None
-    local, fetched = figures.local_read_bytes, figures.shuffle_bytes
-    read = None if local is None else local + (fetched or 0)
+    written_bytes = figures.hdfs_write_bytes
+    stored_bytes = written_bytes * replication if written_bytes is not None and replication is not None else None
+    local_bytes, fetched_bytes = figures.local_read_bytes, figures.shuffle_bytes
+    read_bytes = None if local_bytes is None else local_bytes + (fetched_bytes or 0)
     rows = (
-        Demand(Purpose.HDFS, figures.hdfs_read_bytes, stored),
-        Demand(Purpose.INTERMEDIATE, read, figures.local_write_bytes),
+        Demand(Purpose.HDFS, figures.hdfs_read_bytes, stored_bytes),
+        Demand(Purpose.INTERMEDIATE, read_bytes, figures.local_write_bytes),
     )
     return tuple(row for row in rows if row.read_bytes is not None or row.write_bytes is not None)
 
@@ -99,7 +99,7 @@ def run_detail(run: Run, tasks: Sequence[TaskAttempt], trace: Trace) -> RunDetai
         details.append(JobDetail(job, phases_of_job(job, job_tasks), summarise_kinds(job_tasks), job_figures([job])))
     figures, observation = job_figures(jobs), Observation.of(run, tasks, trace)
     replication, nodes, devices = replication_of(run), observation.nodes(tasks), observation.devices()
-    used = {use.device for use in devices if use.purpose is not Purpose.NONE}
+    used_devices = {use.device for use in devices if use.purpose is not Purpose.NONE}
     return RunDetail(
         run_id=run.run_id,
         breakdown=phases_of_run(run, tasks),
@@ -111,7 +111,9 @@ def run_detail(run: Run, tasks: Sequence[TaskAttempt], trace: Trace) -> RunDetai
         by_purpose=observation.by_purpose(),
         nodes=nodes,
         imbalances=imbalances(nodes),
-        request_bytes_max={name: most for name, most in sorted(run.recorded.request_bytes.items()) if name in used},
+        request_bytes_max={
+            name: size_bytes for name, size_bytes in sorted(run.recorded.request_bytes.items()) if name in used_devices
+        },
     )
 
 
@@ -154,29 +156,29 @@ def _task_metrics(kinds: Sequence[KindSummary]) -> Mapping[str, float | None]:
     """Return counts over all jobs; waves are the maximum over jobs."""
     metrics: dict[str, float | None] = {}
     for name in dict.fromkeys(kind.kind for kind in kinds):
-        matching = [kind for kind in kinds if kind.kind == name]
-        metrics[f"{name}_tasks"] = sum(kind.tasks for kind in matching)
-        metrics[f"{name}_waves"] = max(kind.waves for kind in matching)
-        metrics[f"{name}_stragglers"] = sum(len(kind.stragglers) for kind in matching)
-        metrics[f"{name}_attempts_failed"] = sum(kind.failed for kind in matching)
-    collected = [kind for kind in kinds if kind.gc_s is not None and kind.gc_s >= 0]
-    busy_s = sum(kind.busy_s for kind in collected)
+        summaries = [kind for kind in kinds if kind.kind == name]
+        metrics[f"{name}_tasks"] = sum(kind.tasks for kind in summaries)
+        metrics[f"{name}_waves"] = max(kind.waves for kind in summaries)
+        metrics[f"{name}_stragglers"] = sum(len(kind.stragglers) for kind in summaries)
+        metrics[f"{name}_attempts_failed"] = sum(kind.failed for kind in summaries)
+    summaries_with_gc = [kind for kind in kinds if kind.gc_s is not None and kind.gc_s >= 0]
+    busy_s = sum(kind.busy_s for kind in summaries_with_gc)
     if busy_s > 0:
-        metrics["gc_share"] = sum(kind.gc_s or 0.0 for kind in collected) / busy_s
+        metrics["gc_share"] = sum(kind.gc_s or 0.0 for kind in summaries_with_gc) / busy_s
     return metrics
 
 
 def _device_metrics(detail: RunDetail) -> Mapping[str, float | None]:
-    used = [use for use in detail.devices if use.purpose is not Purpose.NONE]
+    used_devices = [use for use in detail.devices if use.purpose is not Purpose.NONE]
     metrics: dict[str, float | None] = {}
-    if used:
-        everything = together([use.transfers for use in used])
-        metrics["disk_read_bytes_per_request"] = everything.read_request_bytes
-        metrics["disk_write_bytes_per_request"] = everything.write_request_bytes
-        metrics["disk_read_await_ms"] = _ms(everything.read_await_s)
-        metrics["disk_write_await_ms"] = _ms(everything.write_await_s)
-        busiest = [use.busy_share for use in used if use.busy_share is not None]
-        metrics["disk_busy_max_share"] = max(busiest) if busiest else None
+    if used_devices:
+        totals = sum_of_transfers([use.transfers for use in used_devices])
+        metrics["disk_read_bytes_per_request"] = totals.read_request_bytes
+        metrics["disk_write_bytes_per_request"] = totals.write_request_bytes
+        metrics["disk_read_await_ms"] = _ms(totals.read_await_s)
+        metrics["disk_write_await_ms"] = _ms(totals.write_await_s)
+        busy_shares = [use.busy_share for use in used_devices if use.busy_share is not None]
+        metrics["disk_busy_max_share"] = max(busy_shares) if busy_shares else None
     for purpose_use in detail.by_purpose:
         if purpose_use.purpose in (Purpose.HDFS, Purpose.INTERMEDIATE, Purpose.SHARED):
             name = f"{purpose_use.purpose}_disk"

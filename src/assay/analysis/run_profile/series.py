@@ -75,10 +75,10 @@ def rates(t_s: Floats, values: Floats) -> tuple[Floats, Floats]:
         return t_s[:0], values[:0]
     order = np.argsort(t_s, kind="stable")
     t_s, values = t_s[order], values[order]
-    step, grown = np.diff(t_s), np.diff(values)
-    grown = np.where(grown < 0, values[1:], grown)
+    step, increases = np.diff(t_s), np.diff(values)
+    increases = np.where(increases < 0, values[1:], increases)
     advances = step > 0
-    return t_s[1:][advances], grown[advances] / step[advances]
+    return t_s[1:][advances], increases[advances] / step[advances]
 
 
 def unit_of(subject: str, metric: str, *, counter: bool) -> tuple[str, float]:
@@ -117,9 +117,9 @@ def series_of(
     node, subject = np.asarray(trace.node, dtype=object), np.asarray(trace.subject, dtype=object)
     metric = np.asarray(trace.metric, dtype=object)
     keep = np.ones(len(trace), dtype=np.bool_)
-    for column, wanted in ((node, nodes), (subject, subjects), (metric, metrics)):
-        if wanted:
-            keep &= np.isin(column.astype(str), list(wanted))
+    for column, requested_names in ((node, nodes), (subject, subjects), (metric, metrics)):
+        if requested_names:
+            keep &= np.isin(column.astype(str), list(requested_names))
     rows = np.flatnonzero(keep)
     by_name: dict[tuple[str, str, str], list[int]] = {}
     for row in rows:
@@ -129,16 +129,25 @@ def series_of(
     for name, positions in sorted(by_name.items()):
         counter = trace.counter[positions[0]]
         order = np.asarray(positions)[np.argsort(t_s[positions], kind="stable")]
-        at, drawn = (rates if counter else _unchanged)(t_s[order], values[order])
-        inside = np.ones(len(at), dtype=np.bool_)
+        times_s, plotted_values = (rates if counter else _unchanged)(t_s[order], values[order])
+        is_inside = np.ones(len(times_s), dtype=np.bool_)
         if start_s is not None:
-            inside &= at >= start_s
+            is_inside &= times_s >= start_s
         if end_s is not None:
-            inside &= at <= end_s
-        at, drawn = at[inside], drawn[inside]
-        few_t, few = thinned(at, drawn, min(windows, WINDOWS_MAX))
+            is_inside &= times_s <= end_s
+        times_s, plotted_values = times_s[is_inside], plotted_values[is_inside]
+        thinned_t_s, thinned_values = thinned(times_s, plotted_values, min(windows, WINDOWS_MAX))
         unit, scale = unit_of(name[1], name[2], counter=counter)
-        series.append(Series(*name, unit, counter, len(at), tuple(few_t.tolist()), tuple((few * scale).tolist())))
+        series.append(
+            Series(
+                *name,
+                unit,
+                counter,
+                len(times_s),
+                tuple(thinned_t_s.tolist()),
+                tuple((thinned_values * scale).tolist()),
+            )
+        )
     return series
 
 

@@ -28,6 +28,7 @@ OUTLIERS_MAX = 200
 DEVIATION_MIN = 3.0
 """Minimum deviation, in robust standard deviations, for a quantity to be named as the reason of an outlier."""
 _SECONDS, _BYTES, _RECORDS = 0.5, 2.0**20, 10_000.0
+"""Amounts below which differences between tasks do not count."""
 _COUNTED: Mapping[str, tuple[float, Callable[[TaskAttempt], float | None]]] = {
     "read_bytes": (_BYTES, lambda task: task.hdfs_read_bytes + task.local_read_bytes),
     "written_bytes": (_BYTES, lambda task: task.hdfs_write_bytes + task.local_write_bytes),
@@ -125,28 +126,28 @@ def task_durations(
     if job is not None and job not in jobs:
         raise SpecificationError(f"no task of this run is of job {job!r}", where="job", hint=f"jobs: {', '.join(jobs)}")
     tasks = [task for task in tasks if job in (None, task.job_id)]
-    counted = [task for task in tasks if task.status == "succeeded"]
-    names = tuple(sorted({task.node for task in counted if task.node}))
+    succeeded = [task for task in tasks if task.status == "succeeded"]
+    names = tuple(sorted({task.node for task in succeeded if task.node}))
     if node is not None and node not in names:
         raise SpecificationError(
             f"no task of this run succeeded on node {node!r}", where="node", hint=f"nodes: {', '.join(names) or 'none'}"
         )
-    durations = _phase_seconds(counted)
-    outliers, examined = _outliers(counted, durations)
+    durations = _phase_seconds(succeeded)
+    outliers, examined_count = _outliers(succeeded, durations)
     phases, nodes = [], []
-    for phase in sorted({name for of_task in durations for name in of_task}, key=rank):
-        members = [index for index, of_task in enumerate(durations) if phase in of_task]
+    for phase in sorted({name for seconds_by_phase in durations for name in seconds_by_phase}, key=rank):
+        members = [index for index, seconds_by_phase in enumerate(durations) if phase in seconds_by_phase]
         seconds = np.array([durations[index][phase] for index in members])
-        outlying = np.array([index in outliers for index in members])
-        where = np.array([counted[index].node for index in members])
+        is_outlier = np.array([index in outliers for index in members])
+        nodes_of_members = np.array([succeeded[index].node for index in members])
         edges = _edges(seconds)
-        shown = where == node if node is not None else np.ones(len(members), dtype=np.bool_)
-        if shown.any():
-            phases.append(_durations(phase, node, seconds[shown], outlying[shown], edges))
+        is_shown = nodes_of_members == node if node is not None else np.ones(len(members), dtype=np.bool_)
+        if is_shown.any():
+            phases.append(_durations(phase, node, seconds[is_shown], is_outlier[is_shown], edges))
         nodes += [
-            _durations(phase, name, seconds[here], outlying[here], None)
+            _durations(phase, name, seconds[is_on_node], is_outlier[is_on_node], None)
             for name in names
-            if (here := where == name).any()
+            if (is_on_node := nodes_of_members == name).any()
         ]
     slowest = sorted(outliers.values(), key=lambda outlier: -_slowness(outlier))
     return TaskDurations(
@@ -158,8 +159,8 @@ def task_durations(
         job,
         {name: next((item.name for item in run.jobs if item.job_id == name), name) for name in jobs},
         len(tasks),
-        len(counted),
-        len(counted) - examined,
+        len(succeeded),
+        len(succeeded) - examined_count,
         tuple(phases),
         tuple(nodes),
         len(slowest),
@@ -173,21 +174,16 @@ def _phase_seconds(tasks: Sequence[TaskAttempt]) -> list[dict[str, float]]:
     for task in tasks:
         if task.kind == "map":
             map_ends[task.job_id] = max(map_ends.get(task.job_id, -math.inf), task.end_s)
-    return [
-        {
-            phase.name: max(
-                0.0,
-                phase.end_s
-                - (
-                    max(phase.start_s, map_ends.get(task.job_id, -math.inf))
-                    if phase.name == "shuffle"
-                    else phase.start_s
-                ),
-            )
-            for phase in task_phases(task)
-        }
-        for task in tasks
-    ]
+    durations = []
+    for task in tasks:
+        seconds = {}
+        for phase in task_phases(task):
+            start_s = phase.start_s
+            if phase.name == "shuffle":
+                start_s = max(start_s, map_ends.get(task.job_id, -math.inf))
+            seconds[phase.name] = max(0.0, phase.end_s - start_s)
+        durations.append(seconds)
+    return durations
 
 
 def _population(task: TaskAttempt) -> tuple[str, str, str]:
@@ -202,7 +198,7 @@ def _outliers(
     populations: dict[tuple[str, str, str], list[int]] = {}
     for index, task in enumerate(tasks):
         populations.setdefault(_population(task), []).append(index)
-    outliers, examined = {}, 0
+    outliers, examined_count = {}, 0
     for members in populations.values():
         phases = list(durations[members[0]])
         names = [*(f"{phase}_s" for phase in phases), *_COUNTED]
@@ -216,12 +212,14 @@ def _outliers(
         flags = task_flags(quantities, offsets)
         if flags is None:
             continue
-        examined += len(members)
-        for at in np.flatnonzero(flags.outliers).tolist():
-            order = np.argsort(-np.abs(flags.deviations[at])).tolist()
-            reasons = [column for column in order if abs(flags.deviations[at, column]) >= DEVIATION_MIN] or order[:1]
-            task = tasks[members[at]]
-            outliers[members[at]] = OutlierTask(
+        examined_count += len(members)
+        for number in np.flatnonzero(flags.outliers).tolist():
+            order = np.argsort(-np.abs(flags.deviations[number])).tolist()
+            reasons = [column for column in order if abs(flags.deviations[number, column]) >= DEVIATION_MIN] or order[
+                :1
+            ]
+            task = tasks[members[number]]
+            outliers[members[number]] = OutlierTask(
                 task.attempt_id or task.task_id,
                 task.job_id,
                 task.kind,
@@ -231,14 +229,14 @@ def _outliers(
                 tuple(
                     TaskDeviation(
                         names[column],
-                        float(quantities[at, column]),
+                        float(quantities[number, column]),
                         float(flags.medians[column]),
-                        float(flags.deviations[at, column]),
+                        float(flags.deviations[number, column]),
                     )
                     for column in reasons
                 ),
             )
-    return outliers, examined
+    return outliers, examined_count
 
 
 def _number(value: float | None) -> float:
@@ -266,17 +264,20 @@ def _durations(
     phase: str,
     node: str | None,
     seconds: Floats,
-    outlying: np.ndarray[tuple[int], np.dtype[np.bool_]],
+    is_outlier: np.ndarray[tuple[int], np.dtype[np.bool_]],
     edges: Floats | None,
 ) -> PhaseDurations:
     bins: tuple[DurationBin, ...] = ()
     if edges is not None:
-        counts, marked = np.histogram(seconds, edges)[0].tolist(), np.histogram(seconds[outlying], edges)[0].tolist()
+        counts, outlier_counts = (
+            np.histogram(seconds, edges)[0].tolist(),
+            np.histogram(seconds[is_outlier], edges)[0].tolist(),
+        )
         ends = edges.tolist()
         bins = tuple(
             DurationBin(low, high, number, outliers)
-            for low, high, number, outliers in zip(ends[:-1], ends[1:], counts, marked, strict=True)
+            for low, high, number, outliers in zip(ends[:-1], ends[1:], counts, outlier_counts, strict=True)
         )
     return PhaseDurations(
-        phase, node, len(seconds), int(outlying.sum()), median(seconds.tolist()), float(seconds.max()), bins
+        phase, node, len(seconds), int(is_outlier.sum()), median(seconds.tolist()), float(seconds.max()), bins
     )

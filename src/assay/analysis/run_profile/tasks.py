@@ -123,8 +123,8 @@ def _summary(job_id: str, kind: str, attempts: Sequence[TaskAttempt], ready_s: f
 
 
 def _sum_of_known(values: Sequence[_Number | None]) -> _Number | None:
-    known = [value for value in values if value is not None]
-    return sum(known[1:], known[0]) if known else None
+    known_values = [value for value in values if value is not None]
+    return sum(known_values[1:], known_values[0]) if known_values else None
 
 
 def _stragglers(succeeded: Sequence[TaskAttempt], ready_s: float) -> tuple[Straggler, ...]:
@@ -132,28 +132,28 @@ def _stragglers(succeeded: Sequence[TaskAttempt], ready_s: float) -> tuple[Strag
         return ()
     durations = [max(0.0, task.end_s - max(task.start_s, ready_s)) for task in succeeded]
     median_s = median(durations)
-    slow = [
+    stragglers = [
         Straggler(task.attempt_id, task.node, duration_s, duration_s / median_s)
         for task, duration_s in zip(succeeded, durations, strict=True)
         if median_s > 0 and duration_s > STRAGGLER_RATIO * median_s
     ]
-    return tuple(sorted(slow, key=lambda straggler: -straggler.ratio))
+    return tuple(sorted(stragglers, key=lambda straggler: -straggler.ratio))
 
 
 def lanes(tasks: Sequence[TaskAttempt]) -> list[PlacedTask]:
     """Return every attempt that took time, in the first free lane of its node; nodes by name."""
-    placed: list[PlacedTask] = []
-    node, running, free, used = "", list[tuple[float, int]](), list[int](), 0
+    placed_tasks: list[PlacedTask] = []
+    node, running_attempts, free_lanes, lane_count = "", list[tuple[float, int]](), list[int](), 0
     for task in sorted((t for t in tasks if t.end_s > t.start_s), key=lambda t: (t.node, t.start_s, t.end_s)):
-        if task.node != node or not placed:
-            node, running, free, used = task.node, [], [], 0
-        while running and running[0][0] <= task.start_s:
-            heapq.heappush(free, heapq.heappop(running)[1])
-        lane = heapq.heappop(free) if free else used
-        used = max(used, lane + 1)
-        heapq.heappush(running, (task.end_s, lane))
-        placed.append(PlacedTask(node, lane, task))
-    return placed
+        if task.node != node or not placed_tasks:
+            node, running_attempts, free_lanes, lane_count = task.node, [], [], 0
+        while running_attempts and running_attempts[0][0] <= task.start_s:
+            heapq.heappush(free_lanes, heapq.heappop(running_attempts)[1])
+        lane = heapq.heappop(free_lanes) if free_lanes else lane_count
+        lane_count = max(lane_count, lane + 1)
+        heapq.heappush(running_attempts, (task.end_s, lane))
+        placed_tasks.append(PlacedTask(node, lane, task))
+    return placed_tasks
 
 
 @dataclass(frozen=True, slots=True)
@@ -167,15 +167,15 @@ class Timeline:
 
 def timeline(tasks: Sequence[TaskAttempt]) -> Timeline:
     """Return the lanes of as many nodes as fit one drawing, at least of one node."""
-    placed = lanes(tasks)
-    names = sorted({placed_task.node for placed_task in placed})
-    shown: list[PlacedTask] = []
+    placed_tasks = lanes(tasks)
+    names = sorted({placed_task.node for placed_task in placed_tasks})
+    shown_tasks: list[PlacedTask] = []
     lanes_shown = nodes_shown = 0
     for name in names:
-        on_node = [placed_task for placed_task in placed if placed_task.node == name][:ATTEMPTS_SHOWN_MAX]
-        lanes_shown += max(placed_task.lane for placed_task in on_node) + 1
-        if nodes_shown and (lanes_shown > LANES_SHOWN_MAX or len(shown) + len(on_node) > ATTEMPTS_SHOWN_MAX):
+        node_tasks = [placed_task for placed_task in placed_tasks if placed_task.node == name][:ATTEMPTS_SHOWN_MAX]
+        lanes_shown += max(placed_task.lane for placed_task in node_tasks) + 1
+        if nodes_shown and (lanes_shown > LANES_SHOWN_MAX or len(shown_tasks) + len(node_tasks) > ATTEMPTS_SHOWN_MAX):
             break
-        shown += on_node
+        shown_tasks += node_tasks
         nodes_shown += 1
-    return Timeline(tuple(shown), len(names), nodes_shown)
+    return Timeline(tuple(shown_tasks), len(names), nodes_shown)

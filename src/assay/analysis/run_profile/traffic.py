@@ -43,8 +43,8 @@ def counter_growth(samples: Sequence[tuple[float, float]], grid_s: Sequence[floa
     times = np.array([t for t, _ in samples])
     steps = np.diff(np.array([value for _, value in samples]))
     after_restart = np.array([value for _, value in samples[1:]])
-    grown = np.concatenate(([0.0], np.cumsum(np.where(steps < 0, after_restart, steps))))
-    return [float(step) for step in np.diff(np.interp(np.array(grid_s), times, grown))]
+    cumulative = np.concatenate(([0.0], np.cumsum(np.where(steps < 0, after_restart, steps))))
+    return [float(step) for step in np.diff(np.interp(np.array(grid_s), times, cumulative))]
 
 
 def _disk_samples(
@@ -80,6 +80,8 @@ def disk_traffic(
         totals = [sum(parts) for parts in zip(*growth, strict=True)]
         rates = tuple(total / step_s / 1e6 for total in totals)
         series.append(TrafficSeries(device, direction, tuple(grid[:-1]), rates, sum(totals)))
-    moved = {device: sum(s.total_bytes for s in series if s.device == device) for device in {s.device for s in series}}
-    everything = sum(moved.values())
-    return [s for s in series if everything > 0 and moved[s.device] >= SHARE_MIN * everything]
+    bytes_by_device = {
+        device: sum(s.total_bytes for s in series if s.device == device) for device in {s.device for s in series}
+    }
+    total_bytes = sum(bytes_by_device.values())
+    return [s for s in series if total_bytes > 0 and bytes_by_device[s.device] >= SHARE_MIN * total_bytes]

@@ -65,18 +65,18 @@ _Key = tuple[str, str, str, Origin, float | None, str]
 def _key(run: Run, programs: frozenset[str]) -> _Key:
     """Return the run's configuration, without options of ``programs``, which no other workload can have."""
     levels = ((name, level) for name, level in sorted(run.levels.items()) if name != LAYOUT_FACTOR)
-    others = ", ".join(f"{name}={level}" for name, level in levels if name.partition(".")[0] not in programs)
-    return run.cluster, run.engine, run.layout, run.origin, run.lab_scale, others
+    other_levels = ", ".join(f"{name}={level}" for name, level in levels if name.partition(".")[0] not in programs)
+    return run.cluster, run.engine, run.layout, run.origin, run.lab_scale, other_levels
 
 
-def _middle(values: Sequence[float | None]) -> float | None:
-    known = [value for value in values if value is not None]
-    return median(known) if known else None
+def _median_of_known(values: Sequence[float | None]) -> float | None:
+    known_values = [value for value in values if value is not None]
+    return median(known_values) if known_values else None
 
 
 def _stored(run: Run) -> float | None:
-    written, copies = run.metrics.get("hdfs_write_bytes"), replication_of(run)
-    return None if written is None or copies is None else written * copies
+    written_bytes, copies = run.metrics.get("hdfs_write_bytes"), replication_of(run)
+    return None if written_bytes is None or copies is None else written_bytes * copies
 
 
 def _cpu_rate(run: Run) -> float | None:
@@ -85,8 +85,8 @@ def _cpu_rate(run: Run) -> float | None:
 
 
 def _row(runs: Sequence[Run], context: str) -> WorkloadRatioRow:
-    def of(name: str) -> float | None:
-        return _middle([run.metrics.get(name) for run in runs])
+    def median_of(name: str) -> float | None:
+        return _median_of_known([run.metrics.get(name) for run in runs])
 
     return WorkloadRatioRow(
         workload=runs[0].workload,
@@ -95,12 +95,12 @@ def _row(runs: Sequence[Run], context: str) -> WorkloadRatioRow:
         origin=runs[0].origin,
         lab_scale=runs[0].lab_scale,
         n=len(runs),
-        input_bytes=of("hdfs_read_bytes"),
-        shuffle_bytes=of("shuffle_bytes"),
-        output_bytes=of("hdfs_write_bytes"),
-        stored_bytes=_middle([_stored(run) for run in runs]),
-        cpu_busy_share=of("cpu_busy_share"),
-        cpu_s_per_s=_middle([_cpu_rate(run) for run in runs]),
+        input_bytes=median_of("hdfs_read_bytes"),
+        shuffle_bytes=median_of("shuffle_bytes"),
+        output_bytes=median_of("hdfs_write_bytes"),
+        stored_bytes=_median_of_known([_stored(run) for run in runs]),
+        cpu_busy_share=median_of("cpu_busy_share"),
+        cpu_s_per_s=_median_of_known([_cpu_rate(run) for run in runs]),
     )
 
 
@@ -114,12 +114,12 @@ def _relative_to(row: WorkloadRatioRow, reference: WorkloadRatioRow | None) -> W
         (row.cpu_busy_share, reference.cpu_busy_share) if shares_recorded else (row.cpu_s_per_s, reference.cpu_s_per_s)
     )
     values = {name: getattr(row, name) for name in WorkloadRatioRow.__dataclass_fields__}
-    shuffled = 0.0 if row.shuffle_bytes is None and row.input_bytes is not None else row.shuffle_bytes
+    shuffle_bytes = 0.0 if row.shuffle_bytes is None and row.input_bytes is not None else row.shuffle_bytes
     return WorkloadRatioRow(
         **values
         | {
             "input_ratio": quotient(row.input_bytes, reference.input_bytes),
-            "shuffle_ratio": quotient(shuffled, reference.shuffle_bytes),
+            "shuffle_ratio": quotient(shuffle_bytes, reference.shuffle_bytes),
             "output_ratio": quotient(*output),
             "cpu_ratio": quotient(*cpu),
         }
@@ -133,11 +133,11 @@ def workload_ratios(runs: Sequence[Run], *, reference: str = REFERENCE) -> Workl
     for run in runs:
         if run.status is RunStatus.VALID:
             groups.setdefault(_key(run, programs), {}).setdefault(run.workload, []).append(run)
-    clusters = len({key[0] for key in groups}) > 1
+    has_several_clusters = len({key[0] for key in groups}) > 1
     rows = []
     for key, by_workload in groups.items():
-        context = ", ".join(part for part in (key[0] if clusters else "", key[5]) if part)
+        context = ", ".join(part for part in (key[0] if has_several_clusters else "", key[5]) if part)
         profile_rows = [_row(members, context) for members in by_workload.values()]
-        to = next((row for row in profile_rows if row.workload == reference), None)
-        rows += [_relative_to(row, to) for row in profile_rows]
+        reference_row = next((row for row in profile_rows if row.workload == reference), None)
+        rows += [_relative_to(row, reference_row) for row in profile_rows]
     return WorkloadRatios(reference, tuple(rows))

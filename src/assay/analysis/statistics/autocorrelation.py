@@ -38,10 +38,10 @@ def error_factor(logs: Floats, candidate: Mask, block: Ints) -> float:
     sides = np.where(candidate, -1.0, 1.0)
     lags = np.arange(1, min(_LAGS_MAX, len(logs) - 1) + 1)
     products = np.array([sides[lag:] @ sides[:-lag] for lag in lags])
-    of_sum = len(logs) + 2 * float(products @ correlation**lags)
+    variance_of_sum = len(logs) + 2 * float(products @ correlation**lags)
     distances = np.diff(np.argsort(block, kind="stable").reshape(-1, 2), axis=1)
-    of_pair = float((2 - 2 * correlation**distances).mean())
+    variance_of_pair = float((2 - 2 * correlation**distances).mean())
     pairs = len(distances)
     # The expectation of the sample variance that Student's t uses.
-    expected = (pairs * of_pair - of_sum / pairs) / (pairs - 1)
-    return max(1.0, float(np.sqrt(of_sum / pairs / expected))) if expected > 0 else 1.0
+    expected_variance = (pairs * variance_of_pair - variance_of_sum / pairs) / (pairs - 1)
+    return max(1.0, float(np.sqrt(variance_of_sum / pairs / expected_variance))) if expected_variance > 0 else 1.0

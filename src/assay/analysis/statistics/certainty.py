@@ -27,8 +27,8 @@ def offsets(duration_s: Floats, low_s: Floats, high_s: Floats, *, sides: int) ->
     simulator are scaled so that the sum is the 95 % interval of two independent errors.
     """
     with np.errstate(invalid="ignore", divide="ignore"):
-        half = np.log(high_s / low_s) / 2 * _FROM_90_TO_95 / math.sqrt(sides)
-    return np.fmax(rounding_of(duration_s), half)
+        half_width = np.log(high_s / low_s) / 2 * _FROM_90_TO_95 / math.sqrt(sides)
+    return np.fmax(rounding_of(duration_s), half_width)
 
 
 def offsets_in(table: RunTable, rows: Ints, *, sides: int) -> Floats:

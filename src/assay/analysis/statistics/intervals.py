@@ -26,14 +26,15 @@ from assay.analysis.statistics.arrays import Floats, Ints
 from assay.analysis.statistics.sessions import SideSessions
 
 LEVEL = 0.95
+"""Confidence level of all intervals."""
 COUNT_RATIO_MIN = 1.5
 """Minimum ratio of the sides' numbers of values at which the smaller side gets at least the larger side's variance."""
 BORROWING_MIN = 4
 """Minimum number of values of a side that gets the other side's degrees of freedom together with its variance."""
 _UNITS = (1.0, 0.1, 0.01, 0.001)
 """Units to which times can be rounded, in seconds. A time has the coarsest unit of which it is a multiple."""
-_NO_SCATTER = 1e-24
-"""Limit of a variance of logarithms below which it is floating-point noise of equal times."""
+_VARIANCE_MIN = 1e-24
+"""Minimum variance of logarithms. A smaller one is floating-point noise of equal times."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,21 +97,23 @@ def means_by(values: Floats, group: Ints, count: int, rounding: Floats | None = 
     n = np.bincount(group, minlength=count)
     with np.errstate(invalid="ignore", divide="ignore"):
         mean = np.bincount(group, weights=values, minlength=count) / n
-        apart = values - mean[group]
-        variance = np.bincount(group, weights=apart * apart, minlength=count) / (n - 1.0)
-        off = np.zeros(count) if rounding is None else np.bincount(group, weights=rounding, minlength=count) / n
+        deviations = values - mean[group]
+        variance = np.bincount(group, weights=deviations * deviations, minlength=count) / (n - 1.0)
+        rounding_mean = (
+            np.zeros(count) if rounding is None else np.bincount(group, weights=rounding, minlength=count) / n
+        )
     variance[n < 2] = np.nan
-    return Means(n, mean, variance, off)
+    return Means(n, mean, variance, rounding_mean)
 
 
-def _at_least(side: Means, other: Means) -> tuple[Floats, Floats]:
+def _at_least(side: Means, other_side: Means) -> tuple[Floats, Floats]:
     """Return the variance of each group of ``side`` and its degrees; with few values, at least the other side's
     variance."""
     with np.errstate(invalid="ignore"):
-        borrowed = (other.n >= COUNT_RATIO_MIN * side.n) & (other.variance > side.variance)
-    variance = np.where(borrowed, other.variance, side.variance)
+        is_borrowed = (other_side.n >= COUNT_RATIO_MIN * side.n) & (other_side.variance > side.variance)
+    variance = np.where(is_borrowed, other_side.variance, side.variance)
     # Two or three runs do not show that both sides have the same variance, so they keep their degrees of freedom.
-    n = np.where(borrowed & (side.n >= BORROWING_MIN), other.n, side.n)
+    n = np.where(is_borrowed & (side.n >= BORROWING_MIN), other_side.n, side.n)
     return variance, n - 1.0
 
 
@@ -120,11 +123,11 @@ def difference(a: Means, b: Means) -> Differences:
     A side with far fewer values than the other (:data:`COUNT_RATIO_MIN`) has at least the other's variance: three
     values of a bimodal distribution are often all of one mode, with far too small a variance.
     """
-    (variance_a, free_a), (variance_b, free_b) = _at_least(a, b), _at_least(b, a)
-    from_a, from_b = variance_a / a.n, variance_b / b.n
-    variance = from_a + from_b
+    (variance_a, degrees_a), (variance_b, degrees_b) = _at_least(a, b), _at_least(b, a)
+    part_a, part_b = variance_a / a.n, variance_b / b.n
+    variance = part_a + part_b
     with np.errstate(invalid="ignore", divide="ignore"):
-        degrees = variance**2 / (from_a**2 / free_a + from_b**2 / free_b)
+        degrees = variance**2 / (part_a**2 / degrees_a + part_b**2 / degrees_b)
     degrees = np.where(variance > 0, degrees, a.n + b.n - 2.0)
     return Differences(a.mean - b.mean, variance, degrees, a.rounding + b.rounding)
 
@@ -137,15 +140,15 @@ def estimate(mean: float, standard_error: float, degrees: float, rounding: float
     value = float(np.exp(mean))
     if not (np.isfinite(standard_error) and np.isfinite(degrees) and degrees > 0):
         return Estimate(value, None, None)
-    half = rounding
-    if standard_error * standard_error >= _NO_SCATTER:
+    half_width = rounding
+    if standard_error * standard_error >= _VARIANCE_MIN:
         from scipy.special import stdtrit  # imported here because the import takes 0.1 s
 
-        half = max(rounding, float(stdtrit(degrees, 0.5 + LEVEL / 2)) * standard_error)
-    if half == 0:
+        half_width = max(rounding, float(stdtrit(degrees, 0.5 + LEVEL / 2)) * standard_error)
+    if half_width == 0:
         return Estimate(value, value, value)
     with np.errstate(over="ignore"):
-        return Estimate(value, float(np.exp(mean - half)), float(np.exp(mean + half)))
+        return Estimate(value, float(np.exp(mean - half_width)), float(np.exp(mean + half_width)))
 
 
 def two_sided_p(mean: float, standard_error: float, degrees: float, rounding: float = 0.0) -> float | None:
@@ -154,7 +157,7 @@ def two_sided_p(mean: float, standard_error: float, degrees: float, rounding: fl
         return None
     if abs(mean) <= rounding:
         return 1.0
-    if standard_error * standard_error < _NO_SCATTER:
+    if standard_error * standard_error < _VARIANCE_MIN:
         return 0.0 if mean else 1.0
     from scipy.special import stdtr
 
@@ -164,7 +167,7 @@ def two_sided_p(mean: float, standard_error: float, degrees: float, rounding: fl
 def satterthwaite(parts: Floats, degrees: Floats) -> float:
     """Return the degrees of freedom of a sum of variances; ``degrees``: of each of the ``parts``."""
     total = float(parts.sum())
-    if total < _NO_SCATTER:
+    if total < _VARIANCE_MIN:
         return float(degrees.sum())
     with np.errstate(invalid="ignore", divide="ignore"):
         terms = np.where(parts > 0, parts * parts / degrees, 0.0)
@@ -185,8 +188,8 @@ def geometric_mean(values: Sequence[float], offsets: Floats | None = None) -> Es
     logs = _logs(values)
     if len(logs) < 2:
         return Estimate(values[0], None, None)
-    off = float((rounding_of(np.asarray(values, dtype=np.float64)) if offsets is None else offsets).mean())
-    return estimate(fmean(logs), math.sqrt(variance(logs) / len(logs)), len(logs) - 1, off)
+    rounding = float((rounding_of(np.asarray(values, dtype=np.float64)) if offsets is None else offsets).mean())
+    return estimate(fmean(logs), math.sqrt(variance(logs) / len(logs)), len(logs) - 1, rounding)
 
 
 def welch_ratio(baseline: Sequence[float], candidate: Sequence[float]) -> Estimate:

@@ -16,9 +16,11 @@ from assay.foundation.errors import SpecificationError, did_you_mean
 from assay.model import LAYOUT_FACTOR, RunStatus
 
 _RADIX_MAX = 2**62
+"""Maximum number of combinations of levels that one integer can number."""
 _LOG_SPAN = 64.0
 """Range of packed logarithms of seconds: fixed point in [-32, 32), in the bits that group numbers do not use."""
 _LOG_BITS_MAX = 48
+"""Maximum number of bits of a packed logarithm."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,10 +32,11 @@ class Groups:
 
 
 def _dense(key: Ints, size: int) -> tuple[Ints, int]:
+    """Return keys below ``size`` as numbers without gaps, in the same order, and the number of distinct keys."""
     if size <= 4 * len(key) + 1024:  # a lookup table of all possible keys is cheaper than sorting
-        used = np.zeros(size, dtype=np.bool_)
-        used[key] = True
-        number = np.cumsum(used, dtype=np.int64) - 1
+        is_used = np.zeros(size, dtype=np.bool_)
+        is_used[key] = True
+        number = np.cumsum(is_used, dtype=np.int64) - 1
         return number[key], int(number[-1]) + 1 if size else 0
     bits = len(key).bit_length()
     if size > _RADIX_MAX >> bits:
@@ -93,11 +96,11 @@ def level_of_group(column: Column, groups: Groups) -> Ints:
 
 def _packed(logs: Floats, groups: Groups) -> tuple[Ints, int]:
     bits = min(_LOG_BITS_MAX, 62 - int(groups.count).bit_length())
-    fixed = logs + _LOG_SPAN / 2
-    fixed *= 2.0**bits / _LOG_SPAN
-    np.clip(fixed, 0, 2.0**bits - 1, out=fixed)
+    fixed_point = logs + _LOG_SPAN / 2
+    fixed_point *= 2.0**bits / _LOG_SPAN
+    np.clip(fixed_point, 0, 2.0**bits - 1, out=fixed_point)
     packed = groups.of_row << bits
-    packed |= fixed.astype(np.int64)
+    packed |= fixed_point.astype(np.int64)
     packed.sort()
     return packed, bits
 
@@ -125,9 +128,9 @@ def median_by(logs: Floats, groups: Groups) -> Floats:
     packed, bits = _packed(logs, groups)
     starts = np.minimum(np.cumsum(sizes) - sizes, len(packed) - 1)
     low, high = starts + np.maximum(sizes - 1, 0) // 2, np.minimum(starts + sizes // 2, len(packed) - 1)
-    middle: Floats = (_unpacked(packed[low], bits) + _unpacked(packed[high], bits)) / 2
-    middle[sizes == 0] = np.nan
-    return middle
+    medians: Floats = (_unpacked(packed[low], bits) + _unpacked(packed[high], bits)) / 2
+    medians[sizes == 0] = np.nan
+    return medians
 
 
 def same_work(table: RunTable) -> list[str]:
@@ -140,8 +143,8 @@ def usable(table: RunTable) -> Mask:
     """Return which runs count: valid, with a positive finite duration."""
     duration_s = table.values["duration_s"]
     with np.errstate(invalid="ignore"):
-        timed = (duration_s > 0) & np.isfinite(duration_s)
-    return timed & has_level(table, "status", RunStatus.VALID.value)
+        has_duration = (duration_s > 0) & np.isfinite(duration_s)
+    return has_duration & has_level(table, "status", RunStatus.VALID.value)
 
 
 def has_level(table: RunTable, name: str, level: str) -> Mask:
@@ -150,19 +153,19 @@ def has_level(table: RunTable, name: str, level: str) -> Mask:
     code = ABSENT if column is None else column.code(level)
     if column is None or code == ABSENT:
         return np.zeros(len(table), dtype=np.bool_)
-    matching: Mask = column.codes == code
-    return matching
+    rows: Mask = column.codes == code
+    return rows
 
 
 def warm_among_cold(table: RunTable, groups: Groups, counted: Mask) -> Mask:
     """Return which counted rows are warm while their group has counted rows with caches proven cold."""
-    warm = has_level(table, "cold", "warm") & counted
-    if not warm.any():
-        return warm
-    cold = has_level(table, "cold", "cold") & counted
-    some_cold = np.zeros(groups.count, dtype=np.bool_)
-    some_cold[groups.of_row[cold]] = True
-    return warm & some_cold[groups.of_row]
+    is_warm = has_level(table, "cold", "warm") & counted
+    if not is_warm.any():
+        return is_warm
+    is_cold = has_level(table, "cold", "cold") & counted
+    has_cold = np.zeros(groups.count, dtype=np.bool_)
+    has_cold[groups.of_row[is_cold]] = True
+    return is_warm & has_cold[groups.of_row]
 
 
 def require_factor(
@@ -174,10 +177,12 @@ def require_factor(
     lower case to the name that it means.
     """
     if name not in table.factors:
-        known = ", ".join(sorted(table.factors)) or "none: the table is empty"
-        near = did_you_mean(name, [*questions, *table.factors], synonyms)
-        listed = f"questions: {', '.join(questions)}; " if questions else ""
-        raise SpecificationError(f"no run has a factor {name!r}", hint=f"{near}{listed}factors of these runs: {known}")
+        factors_text = ", ".join(sorted(table.factors)) or "none: the table is empty"
+        suggestion = did_you_mean(name, [*questions, *table.factors], synonyms)
+        questions_text = f"questions: {', '.join(questions)}; " if questions else ""
+        raise SpecificationError(
+            f"no run has a factor {name!r}", hint=f"{suggestion}{questions_text}factors of these runs: {factors_text}"
+        )
     return table.columns[name]
 
 
@@ -198,13 +203,13 @@ def combined(table: RunTable, names: Sequence[str], joint: str | None = None) ->
     """
     columns = [require_factor(table, name) for name in names]
     groups = groups_by(table, names)
-    of_group = [level_of_group(column, groups) for column in columns]
-    present = np.logical_and.reduce([codes != ABSENT for codes in of_group])
-    number = np.where(present, np.cumsum(present) - 1, ABSENT)
+    codes_of_groups = [level_of_group(column, groups) for column in columns]
+    is_present = np.logical_and.reduce([codes != ABSENT for codes in codes_of_groups])
+    number = np.where(is_present, np.cumsum(is_present) - 1, ABSENT)
     levels = tuple(
-        " + ".join(column.levels[int(codes[group])] for column, codes in zip(columns, of_group, strict=True))
-        for group in np.flatnonzero(present)
+        " + ".join(column.levels[int(codes[group])] for column, codes in zip(columns, codes_of_groups, strict=True))
+        for group in np.flatnonzero(is_present)
     )
-    rest = {name: column for name, column in table.columns.items() if name not in names}
+    other_columns = {name: column for name, column in table.columns.items() if name not in names}
     joint_column = Column(number[groups.of_row].astype(np.int32), levels)
-    return replace(table, columns={**rest, joint or " + ".join(names): joint_column})
+    return replace(table, columns={**other_columns, joint or " + ".join(names): joint_column})

@@ -68,8 +68,8 @@ def _between(means: Floats, variances: Floats) -> float:
         return 0.0
     low, high = 0.0, float(means.var(ddof=1)) * count
     for _ in range(_STEPS_MAX):
-        middle = (low + high) / 2
-        low, high = (middle, high) if excess(middle) > 0 else (low, middle)
+        midpoint = (low + high) / 2
+        low, high = (midpoint, high) if excess(midpoint) > 0 else (low, midpoint)
     return (low + high) / 2
 
 
@@ -78,9 +78,9 @@ def trimmed_mean(values: Floats) -> Mean:
     count = len(values)
     if count < TRIMMED_MIN:
         raise ValueError("too few values to leave any out")
-    out = int(TRIMMED * count)
+    excluded_count = int(TRIMMED * count)
     ordered = np.sort(values)
-    kept = ordered[out : count - out]
-    winsorised = np.clip(ordered, kept[0], kept[-1])
-    error = float(winsorised.std(ddof=1) / ((1 - 2 * out / count) * np.sqrt(count)))
-    return Mean(float(kept.mean()), error, len(kept) - 1.0, float(kept.std(ddof=1)))
+    inner_values = ordered[excluded_count : count - excluded_count]
+    winsorised = np.clip(ordered, inner_values[0], inner_values[-1])
+    error = float(winsorised.std(ddof=1) / ((1 - 2 * excluded_count / count) * np.sqrt(count)))
+    return Mean(float(inner_values.mean()), error, len(inner_values) - 1.0, float(inner_values.std(ddof=1)))

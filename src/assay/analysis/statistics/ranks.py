@@ -62,8 +62,8 @@ def _approximate_p(first: Floats, second: Floats) -> float:
     variance = n * m / 12 * (total + 1 - float((ties**3 - ties).sum()) / (total * (total - 1)))
     if variance <= 0:
         return 1.0
-    away = max(u, n * m - u) - n * m / 2 - 0.5
-    return min(1.0, math.erfc(away / math.sqrt(2 * variance)))
+    distance = max(u, n * m - u) - n * m / 2 - 0.5
+    return min(1.0, math.erfc(distance / math.sqrt(2 * variance)))
 
 
 def _exact_p(first: Floats, second: Floats) -> float:
@@ -71,18 +71,18 @@ def _exact_p(first: Floats, second: Floats) -> float:
 
     The number of arrangements by size and rank sum is counted run by run; ties share the mean of their ranks.
     """
-    small, pooled = (first, second)[len(second) < len(first)], np.concatenate((first, second))
+    smaller_side, pooled = (first, second)[len(second) < len(first)], np.concatenate((first, second))
     values, of_run = np.unique(pooled, return_inverse=True)
     ends = np.cumsum(np.bincount(of_run, minlength=len(values)))
-    doubled = (ends + np.concatenate(([0], ends[:-1])) + 1)[of_run]  # twice the mean rank, a whole number
-    share = np.zeros((len(small) + 1, int(np.sort(doubled)[-len(small) :].sum()) + 1))
+    doubled_ranks = (ends + np.concatenate(([0], ends[:-1])) + 1)[of_run]  # twice the mean rank, a whole number
+    share = np.zeros((len(smaller_side) + 1, int(np.sort(doubled_ranks)[-len(smaller_side) :].sum()) + 1))
     share[0, 0] = 1.0
-    for rank in doubled.tolist():
+    for rank in doubled_ranks.tolist():
         share[1:, rank:] += share[:-1, : share.shape[1] - rank].copy()
     counts = share[-1]
-    start = 0 if small is first else len(first)
-    at = int(doubled[start : start + len(small)].sum())
-    return float(min(1.0, 2 * min(counts[: at + 1].sum(), counts[at:].sum()) / counts.sum()))
+    start = 0 if smaller_side is first else len(first)
+    rank_sum = int(doubled_ranks[start : start + len(smaller_side)].sum())
+    return float(min(1.0, 2 * min(counts[: rank_sum + 1].sum(), counts[rank_sum:].sum()) / counts.sum()))
 
 
 def smallest_reachable_p(n_baseline: int, n_candidate: int) -> float:
@@ -97,14 +97,14 @@ def holm(p_values: ArrayLike) -> Floats:
     if not ((p >= 0) & (p <= 1)).all():
         raise ValueError("p values must be from 0 to 1")
     order = np.argsort(p, kind="stable")
-    raised = np.maximum.accumulate(p[order] * np.arange(len(p), 0, -1))
+    adjusted = np.maximum.accumulate(p[order] * np.arange(len(p), 0, -1))
     corrected = np.empty_like(p)
-    corrected[order] = np.minimum(raised, 1.0)
+    corrected[order] = np.minimum(adjusted, 1.0)
     return corrected
 
 
 def holm_where_known(p_values: Sequence[float | None]) -> list[float | None]:
     """Return p values corrected by Holm's method, in the order of ``p_values``. None is not tested and stays None."""
-    tested = [number for number, p in enumerate(p_values) if p is not None]
-    corrected = dict(zip(tested, holm([p for p in p_values if p is not None]).tolist(), strict=True))
+    tested_numbers = [number for number, p in enumerate(p_values) if p is not None]
+    corrected = dict(zip(tested_numbers, holm([p for p in p_values if p is not None]).tolist(), strict=True))
     return [corrected.get(number) for number in range(len(p_values))]

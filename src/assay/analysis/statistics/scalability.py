@@ -60,8 +60,8 @@ def fit_law(levels: Sequence[float], speeds: Sequence[float]) -> ScalabilityLaw 
 
     def residuals(parameters: Floats) -> Floats:
         contention, coherency = parameters
-        fitted: Floats = np.log(n / (1 + contention * (n - 1) + coherency * n * (n - 1))) - logs
-        return fitted
+        differences: Floats = np.log(n / (1 + contention * (n - 1) + coherency * n * (n - 1))) - logs
+        return differences
 
     solution = least_squares(residuals, (0.1, 0.01), bounds=((0.0, 0.0), (np.inf, np.inf)))
     misfit = float(np.sqrt(np.mean(np.square(solution.fun))))

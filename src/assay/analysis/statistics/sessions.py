@@ -11,7 +11,7 @@ counts as a separate session; *unit* means either. Runs with an unknown start fo
 
 For each unit, ``w`` is its share of the baseline's runs minus its share of the candidate's runs, averaged over groups.
 Sessions then add ``sum(w**2)`` times the variance between sessions to the variance of a log ratio. The part that the
-scatter of runs or of groups already contains is subtracted (S. R. Searle, G. Casella and C. E. McCulloch, Variance
+spread of runs or of groups already contains is subtracted (S. R. Searle, G. Casella and C. E. McCulloch, Variance
 Components, 1992).
 
 The variance between sessions is the mean square of session means around the mean of their configuration (one-way nested
@@ -27,6 +27,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from assay.analysis.statistics.arrays import Floats, Ints, Mask
+from assay.analysis.statistics.blocks import connected_parts
 
 SESSION_PAUSE_S_MIN = 4 * 3600.0
 """Minimum pause between two runs of a cluster that begins a new session, in seconds."""
@@ -45,7 +46,7 @@ class SessionVariance:
     variance: float
     degrees: float
     noise: float
-    """The part of ``variance`` that the scatter of the runs within sessions explains."""
+    """The part of ``variance`` that the spread of the runs within sessions explains."""
     sessions: int
     """Number of sessions behind the variance; 0 for the default."""
 
@@ -60,8 +61,7 @@ DEFAULT_SPREAD = SessionVariance(0.11**2, 4.0, 0.0, 0)
 
 @dataclass(frozen=True, slots=True)
 class SideSessions:
-    """How the runs of one side are spread over session units: entries of a group, a unit and the unit's share of the
-    runs."""
+    """The spread of one side's runs over session units: entries of group, unit, and the unit's share of the runs."""
 
     groups: Ints
     units: Ints
@@ -75,7 +75,7 @@ class SideSessions:
 
 @dataclass(frozen=True, slots=True)
 class Imbalance:
-    """How unevenly the two sides of each group are spread over session units; entries of group, unit and weight."""
+    """The imbalance of the two sides of each group over session units: entries of group, unit and weight."""
 
     groups: Ints
     """The group of each entry, numbered from 0 in the order of ``contained``."""
@@ -89,11 +89,11 @@ class Imbalance:
         """Return the imbalance of some of the groups, with new numbers."""
         number = np.full(len(self.contained), -1, dtype=np.int64)
         number[keep] = np.arange(len(keep))
-        stays = number[self.groups] >= 0
+        remains = number[self.groups] >= 0
         return Imbalance(
-            number[self.groups[stays]],
-            self.units[stays],
-            self.weights[stays],
+            number[self.groups[remains]],
+            self.units[remains],
+            self.weights[remains],
             self.contained[keep],
             self.unordered[keep],
             self.spread,
@@ -107,14 +107,14 @@ class Imbalance:
         return float((weights * weights).sum())
 
     def beyond_runs(self) -> float:
-        """Return the multiple of the sessions' variance that an error from the scatter of runs lacks."""
+        """Return the multiple of the sessions' variance that an error from the spread of runs lacks."""
         m = len(self.contained)
         return max(0.0, self._squared_mean_weights - float(self.contained.sum()) / m**2) if m else 0.0
 
     def beyond_groups(self, strata: Ints | None = None) -> float:
-        """Return the multiple of the sessions' variance that an error from the scatter of groups lacks.
+        """Return the multiple of the sessions' variance that an error from the spread of groups lacks.
 
-        ``strata``: of each group, if the error comes from the scatter within strata, which have two groups or more
+        ``strata``: of each group, if the error comes from the spread within strata, which have two groups or more
         each.
         """
         m = len(self.contained)
@@ -140,8 +140,8 @@ def imbalance(b: SideSessions, c: SideSessions, groups: Ints) -> Imbalance:
     position[groups] = np.arange(len(groups))
     of_group = position[np.concatenate((b.groups, c.groups))]
     units, weights = np.concatenate((b.units, c.units)), np.concatenate((b.shares, -c.shares))
-    both = of_group >= 0
-    of_group, units, weights = of_group[both], units[both], weights[both]
+    has_both = of_group >= 0
+    of_group, units, weights = of_group[has_both], units[has_both], weights[has_both]
     return imbalance_of(
         of_group, units, weights, (b.contained + c.contained)[groups], (b.unordered | c.unordered)[groups], b.spread
     )
@@ -153,11 +153,12 @@ def imbalance_of(
     """Return the imbalance of weights, each of a group and a unit: weights of one unit in one group are added up."""
     order = np.lexsort((units, of_group))
     of_group, units, weights = of_group[order], units[order], weights[order]
-    first = np.ones(len(units), dtype=np.bool_)
-    first[1:] = (of_group[1:] != of_group[:-1]) | (units[1:] != units[:-1])
-    summed = np.bincount(np.cumsum(first) - 1, weights=weights, minlength=int(first.sum())).astype(np.float64)
-    uneven = np.abs(summed) > 1e-12
-    return Imbalance(of_group[first][uneven], units[first][uneven], summed[uneven], contained, unordered, spread)
+    is_first = _pair_starts(of_group, units)
+    sums = np.bincount(np.cumsum(is_first) - 1, weights=weights, minlength=int(is_first.sum())).astype(np.float64)
+    is_uneven = np.abs(sums) > 1e-12
+    return Imbalance(
+        of_group[is_first][is_uneven], units[is_first][is_uneven], sums[is_uneven], contained, unordered, spread
+    )
 
 
 def side_sessions(of_group: Ints, units: Ints, count: int, unordered: Mask, spread: SessionVariance) -> SideSessions:
@@ -166,22 +167,21 @@ def side_sessions(of_group: Ints, units: Ints, count: int, unordered: Mask, spre
     n = np.bincount(of_group, minlength=count)
     order = np.lexsort((units, of_group))
     ordered_group, ordered_unit = of_group[order], units[order]
-    first = np.ones(len(order), dtype=np.bool_)
-    first[1:] = (ordered_group[1:] != ordered_group[:-1]) | (ordered_unit[1:] != ordered_unit[:-1])
-    entry = np.cumsum(first) - 1
-    entries = ordered_group[first]
+    is_first = _pair_starts(ordered_group, ordered_unit)
+    entry = np.cumsum(is_first) - 1
+    entries = ordered_group[is_first]
     shares = np.bincount(entry, minlength=len(entries)) / np.maximum(n[entries], 1)
     squares = np.bincount(entries, weights=shares * shares, minlength=count)
     within_runs = np.where(n > 1, (1 - squares) / np.maximum(n - 1, 1), 0.0)
-    not_known = np.bincount(of_group[unordered], minlength=count) > 0
-    return SideSessions(entries, ordered_unit[first], shares, within_runs, not_known, spread)
+    has_unknown_start = np.bincount(of_group[unordered], minlength=count) > 0
+    return SideSessions(entries, ordered_unit[is_first], shares, within_runs, has_unknown_start, spread)
 
 
 def session_numbers(started_unix_s: Floats, campaign: Ints, cluster: Ints) -> Ints:
     """Return the session of each run, a number from 0; -1 if its start is unknown."""
     session = np.full(len(started_unix_s), -1, dtype=np.int64)
-    dated = np.flatnonzero(np.isfinite(started_unix_s))
-    order = dated[np.lexsort((started_unix_s[dated], campaign[dated], cluster[dated]))]
+    dated_runs = np.flatnonzero(np.isfinite(started_unix_s))
+    order = dated_runs[np.lexsort((started_unix_s[dated_runs], campaign[dated_runs], cluster[dated_runs]))]
     begins = np.ones(len(order), dtype=np.bool_)
     begins[1:] = (
         (np.diff(started_unix_s[order]) > SESSION_PAUSE_S_MIN)
@@ -199,34 +199,36 @@ def session_units(session: Ints, started_unix_s: Floats, level: Ints, of_group: 
     consecutive runs of one level or, if the start is unknown, the level within the group.
     """
     units = np.empty(len(session), dtype=np.int64)
-    known = np.flatnonzero(session >= 0)
-    order = known[np.lexsort((started_unix_s[known], session[known]))]
-    begins = _level_starts(session[order], level[order])
+    runs_with_start = np.flatnonzero(session >= 0)
+    order = runs_with_start[np.lexsort((started_unix_s[runs_with_start], session[runs_with_start]))]
+    begins = _pair_starts(session[order], level[order])
     stretch = np.cumsum(begins) - 1
     session_alternates = _alternates(session[order], level[order], begins)
-    group = np.unique(of_group[known] * (session.max(initial=0) + 1) + session[known], return_inverse=True)[1]
+    group = np.unique(
+        of_group[runs_with_start] * (session.max(initial=0) + 1) + session[runs_with_start], return_inverse=True
+    )[1]
     group_of = np.full(len(session), -1, dtype=np.int64)
-    group_of[known] = group
-    within = known[np.lexsort((started_unix_s[known], group))]
-    begins_within = _level_starts(group_of[within], level[within])
+    group_of[runs_with_start] = group
+    order_in_groups = runs_with_start[np.lexsort((started_unix_s[runs_with_start], group))]
+    begins_in_groups = _pair_starts(group_of[order_in_groups], level[order_in_groups])
     group_alternates = np.zeros(len(session), dtype=np.bool_)
-    group_alternates[within] = _alternates(group_of[within], level[within], begins_within)
+    group_alternates[order_in_groups] = _alternates(group_of[order_in_groups], level[order_in_groups], begins_in_groups)
     each_level_once = np.zeros(len(session), dtype=np.bool_)  # one run of each level: the other groups decide
-    stretches = np.bincount(group_of[within[begins_within]], minlength=int(group.max(initial=-1)) + 1)
+    stretches = np.bincount(group_of[order_in_groups[begins_in_groups]], minlength=int(group.max(initial=-1)) + 1)
     runs = np.bincount(group, minlength=len(stretches))
-    each_level_once[known] = (runs == stretches)[group] & ~group_alternates[known]
+    each_level_once[runs_with_start] = (runs == stretches)[group] & ~group_alternates[runs_with_start]
     in_alternating_session = np.zeros(len(session), dtype=np.bool_)
     in_alternating_session[order] = session_alternates
     uses_session = group_alternates | (each_level_once & in_alternating_session)
     units[order] = np.where(uses_session[order], session[order], session.max(initial=0) + 1 + stretch)
-    unknown = np.flatnonzero(session < 0)
+    runs_without_start = np.flatnonzero(session < 0)
     levels = int(level.max(initial=0)) + 1
-    units[unknown] = -1 - (of_group[unknown] * levels + level[unknown])
+    units[runs_without_start] = -1 - (of_group[runs_without_start] * levels + level[runs_without_start])
     return units
 
 
-def _level_starts(group: Ints, level: Ints) -> Mask:
-    """Return where a stretch of one level begins, in runs sorted by group and time."""
+def _pair_starts(group: Ints, level: Ints) -> Mask:
+    """Return where a stretch of one group and one level (or unit) begins, in sorted runs."""
     begins = np.ones(len(group), dtype=np.bool_)
     begins[1:] = (group[1:] != group[:-1]) | (level[1:] != level[:-1])
     return begins
@@ -249,31 +251,40 @@ def learned_spread(logs: Floats, session: Ints, configuration: Ints) -> SessionV
     A configuration connects the sessions in which it ran. Configurations share sessions, so the degrees of freedom are
     at most the number of these sessions, minus one for each connected group of sessions.
     """
-    known = np.flatnonzero(session >= 0)
-    if not len(known):
+    runs_with_start = np.flatnonzero(session >= 0)
+    if not len(runs_with_start):
         return DEFAULT_SPREAD
-    cell, cell_of = np.unique(np.stack((configuration[known], session[known])), axis=1, return_inverse=True)
+    cell, cell_of = np.unique(
+        np.stack((configuration[runs_with_start], session[runs_with_start])), axis=1, return_inverse=True
+    )
     cell_of = cell_of.reshape(-1)
     n = np.bincount(cell_of)
-    mean = np.bincount(cell_of, weights=logs[known]) / n
+    mean = np.bincount(cell_of, weights=logs[runs_with_start]) / n
     of_configuration = np.unique(cell[0], return_inverse=True)[1]
     cells = np.bincount(of_configuration)
-    several = np.flatnonzero((cells > 1)[of_configuration])
-    if not len(several):
+    cells_in_several = np.flatnonzero((cells > 1)[of_configuration])
+    if not len(cells_in_several):
         return DEFAULT_SPREAD
-    sessions = np.unique(cell[1][several])
-    connected = _components(of_configuration[several], np.searchsorted(sessions, cell[1][several]), len(sessions))
+    sessions = np.unique(cell[1][cells_in_several])
+    order = cells_in_several[np.argsort(of_configuration[cells_in_several], kind="stable")]
+    bounds = np.flatnonzero(np.diff(of_configuration[order])) + 1
+    sessions_of_configurations = np.split(np.searchsorted(sessions, cell[1][order]), bounds)
+    parts = len(np.unique(connected_parts(sessions_of_configurations, len(sessions))))
     centre = np.bincount(of_configuration, weights=mean) / cells
     squares = np.bincount(of_configuration, weights=(mean - centre[of_configuration]) ** 2)[cells > 1]
-    nested = float((cells[cells > 1] - 1).sum())
-    square = nested * _variance_of(squares.astype(np.float64), (cells[cells > 1] - 1).astype(np.float64))
-    degrees = min(nested, float(len(sessions) - connected))
+    nested_degrees = float((cells[cells > 1] - 1).sum())
+    square = nested_degrees * _variance_of(squares.astype(np.float64), (cells[cells > 1] - 1).astype(np.float64))
+    degrees = min(nested_degrees, float(len(sessions) - parts))
     if degrees < DEGREES_MIN:
         return DEFAULT_SPREAD
-    within = float(((logs[known] - mean[cell_of]) ** 2).sum())
-    within_degrees = float((n - 1).sum())
-    noise = within / within_degrees * float((1 / n[several]).mean()) if within_degrees >= DEGREES_MIN else 0.0
-    return SessionVariance(square / nested, degrees, min(noise, square / nested), len(sessions))
+    square_within = float(((logs[runs_with_start] - mean[cell_of]) ** 2).sum())
+    degrees_within = float((n - 1).sum())
+    noise = (
+        square_within / degrees_within * float((1 / n[cells_in_several]).mean())
+        if degrees_within >= DEGREES_MIN
+        else 0.0
+    )
+    return SessionVariance(square / nested_degrees, degrees, min(noise, square / nested_degrees), len(sessions))
 
 
 def _variance_of(squares: Floats, degrees: Floats) -> float:
@@ -290,28 +301,10 @@ def _variance_of(squares: Floats, degrees: Floats) -> float:
     return float(np.median(squares / chdtri(degrees, 0.5)))
 
 
-def _components(left: Ints, right: Ints, count: int) -> int:
-    """Return the number of connected groups of ``count`` nodes: entries of ``right`` with the same ``left`` are
-    connected."""
-    root = np.arange(count)
-
-    def root_of(node: int) -> int:
-        while root[node] != node:
-            root[node] = root[root[node]]
-            node = int(root[node])
-        return node
-
-    order = np.argsort(left, kind="stable")
-    for before, after in zip(order[:-1].tolist(), order[1:].tolist(), strict=True):
-        if left[before] == left[after]:
-            root[root_of(int(right[before]))] = root_of(int(right[after]))
-    return len({root_of(node) for node in range(count)})
-
-
 def widened(error: float, degrees: float, multiple: float, spread: SessionVariance) -> tuple[float, float]:
     """Return a standard error and its degrees of freedom with ``multiple`` times the sessions' variance added.
 
-    Both contain the scatter of runs, which counts once. Degrees of freedom: F. E. Satterthwaite (1946).
+    Both contain the spread of runs, which counts once. Degrees of freedom: F. E. Satterthwaite (1946).
     """
     if multiple <= 0 or not np.isfinite(error):
         return error, degrees

@@ -65,9 +65,9 @@ def _averages(table: RunTable, factor: str) -> dict[tuple[str, str], dict[str, _
     column = require_factor(table, factor)
     if factor in ("workload", "origin", "lab_scale"):
         raise SpecificationError(f"{factor} is never averaged over, so it can't be compared this way")
-    others = groups_by(table, [name for name in table.factors if name != factor])
+    configurations_of_rows = groups_by(table, [name for name in table.factors if name != factor])
     keep = usable(table) & (column.codes != ABSENT)
-    keep &= ~warm_among_cold(table, others, keep)
+    keep &= ~warm_among_cold(table, configurations_of_rows, keep)
     rows = np.flatnonzero(keep)
     names = [name for name in ("origin", "lab_scale", "workload") if name in table.columns]
     groups, levels = groups_by(table, names), len(column.levels) + 1
@@ -75,18 +75,20 @@ def _averages(table: RunTable, factor: str) -> dict[tuple[str, str], dict[str, _
     cell = group * levels + column.codes[rows]
     by_level = means_by(durations_s, cell, groups.count * levels)
     overall = means_by(durations_s, group, groups.count)
-    configurations = _configurations(others.of_row[rows] * levels + column.codes[rows], cell, groups.count * levels)
+    configurations = _configurations(
+        configurations_of_rows.of_row[rows] * levels + column.codes[rows], cell, groups.count * levels
+    )
     averages: dict[tuple[str, str], dict[str, _Level]] = {}
     for number, row in enumerate(first_rows(groups)):
         if overall.n[number]:
-            where = {name: table.columns[name].text(int(row)) or "" for name in names}
-            by_name = averages.setdefault((where.get("workload", ""), where.get("origin", "")), {})
+            labels = {name: table.columns[name].text(int(row)) or "" for name in names}
+            by_name = averages.setdefault((labels.get("workload", ""), labels.get("origin", "")), {})
             by_name[AVERAGE] = _level(
                 overall, number, int(configurations[number * levels : (number + 1) * levels].sum())
             )
             for code in np.flatnonzero(by_level.n[number * levels : (number + 1) * levels]):
-                at = int(number * levels + code)
-                by_name[column.levels[code]] = _level(by_level, at, int(configurations[at]))
+                cell_number = int(number * levels + code)
+                by_name[column.levels[code]] = _level(by_level, cell_number, int(configurations[cell_number]))
     return averages
 
 

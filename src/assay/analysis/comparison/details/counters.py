@@ -62,11 +62,11 @@ def counters_of(run: Run) -> dict[tuple[str, str], int]:
 
 def compare_counters(sides: Sequence[Sequence[Run]]) -> CounterTable:
     """Return the counters of the sides; runs without counters do not count."""
-    counted = [[counters for run in side if (counters := counters_of(run))] for side in sides]
-    names = dict.fromkeys(name for side in counted for counters in side for name in counters)
-    rows = [_row(group, name, counted) for group, name in names]
+    counters_by_side = [[counters for run in side if (counters := counters_of(run))] for side in sides]
+    keys = dict.fromkeys(name for side in counters_by_side for counters in side for name in counters)
+    rows = [_row(group, name, counters_by_side) for group, name in keys]
     rows.sort(key=lambda row: -1.0 if row.difference is None else row.difference, reverse=True)
-    return CounterTable(tuple(map(len, counted)), tuple(rows))
+    return CounterTable(tuple(map(len, counters_by_side)), tuple(rows))
 
 
 def _row(group: str, name: str, sides: Sequence[Sequence[Mapping[tuple[str, str], int]]]) -> CounterRow:
@@ -74,8 +74,8 @@ def _row(group: str, name: str, sides: Sequence[Sequence[Mapping[tuple[str, str]
     for side in sides:
         values = [counters[group, name] for counters in side if (group, name) in counters]
         means.append(CounterMean(fmean(values), len(values), min(values), max(values)) if values else None)
-    first, known = means[0], [side.mean for side in means if side]
-    largest = max(map(abs, known))
-    difference = (max(known) - min(known)) / largest if largest else 0.0
+    first, present_means = means[0], [side.mean for side in means if side]
+    largest = max(map(abs, present_means))
+    difference = (max(present_means) - min(present_means)) / largest if largest else 0.0
     ratios = [side.mean / first.mean if side and first and first.mean else None for side in means[1:]]
-    return CounterRow(group, name, tuple(means), (None, *ratios), difference if len(known) > 1 else None)
+    return CounterRow(group, name, tuple(means), (None, *ratios), difference if len(present_means) > 1 else None)

@@ -37,27 +37,27 @@ def host_facts(environments: Iterable[Environment], factor: str) -> HostValues:
     """Return the values of each recorded fact that can change a result, except ``factor`` and the parameters that it
     sets."""
     facts: dict[str, set[str]] = {}
-    compared: dict[str, bool] = {}
-    distinct = {id(environment.tree): environment for environment in environments}
-    for environment in distinct.values():
+    is_compared: dict[str, bool] = {}
+    environments_by_tree = {id(environment.tree): environment for environment in environments}
+    for environment in environments_by_tree.values():
         for path, value in environment.leaves():
-            if path not in compared:
-                compared[path] = _is_compared(path, factor)
-            if compared[path]:
+            if path not in is_compared:
+                is_compared[path] = _is_compared(path, factor)
+            if is_compared[path]:
                 facts.setdefault(path, set()).add(value)
     return facts
 
 
-def environment_warnings(left: HostValues, right: HostValues) -> list[CodedWarning]:
+def environment_warnings(first: HostValues, second: HostValues) -> list[CodedWarning]:
     """Return a warning for each recorded fact that differs between runs: kernel, JVM, mounts, parameters."""
-    differing = [path for path in left if path in right and len(left[path] | right[path]) > 1]
+    differing_paths = [path for path in first if path in second and len(first[path] | second[path]) > 1]
     sentences = []
-    for path in differing[:_NAMES_MAX]:
-        values = [" or ".join(sorted(side[path])) for side in (left, right)]
-        what = f"{values[0]} against {values[1]}" if values[0] != values[1] else values[0]
-        sentences.append(f"{path} was not the same in all runs: {what}")
-    if len(differing) > _NAMES_MAX:
-        sentences.append(f"{len(differing) - _NAMES_MAX} more recorded facts about the hosts differ")
+    for path in differing_paths[:_NAMES_MAX]:
+        values = [" or ".join(sorted(side[path])) for side in (first, second)]
+        values_text = f"{values[0]} against {values[1]}" if values[0] != values[1] else values[0]
+        sentences.append(f"{path} was not the same in all runs: {values_text}")
+    if len(differing_paths) > _NAMES_MAX:
+        sentences.append(f"{len(differing_paths) - _NAMES_MAX} more recorded facts about the hosts differ")
     return [CodedWarning(WarningCode.HOSTS_DIFFER, message) for message in sentences]
 
 
@@ -67,12 +67,12 @@ def differing_facts(sides: Sequence[Sequence[Run]]) -> dict[str, tuple[tuple[str
     A side without the fact has no values. A fact that only one side has does not count as different.
     """
     facts = [host_facts((run.recorded for run in side), "") for side in sides]
-    differing = {}
+    differences = {}
     for path in dict.fromkeys(path for side in facts for path in side):
         values = tuple(tuple(sorted(side.get(path, ()))) for side in facts)
         if sum(map(bool, values)) > 1 and len({text for side in values for text in side}) > 1:
-            differing[path] = values
-    return differing
+            differences[path] = values
+    return differences
 
 
 def cpu_limited(busy_share: float | None) -> bool:
@@ -82,17 +82,17 @@ def cpu_limited(busy_share: float | None) -> bool:
 
 def was_cpu_limited(run: Run) -> bool:
     """Return whether the run's ``cpu_busy_share`` or one of its warnings says that the CPU was the limit."""
-    mentioned = any(warning.code is WarningCode.CPU_LIMIT for warning in run.warnings)
-    return mentioned or cpu_limited(run.metrics.get("cpu_busy_share"))
+    has_warning = any(warning.code is WarningCode.CPU_LIMIT for warning in run.warnings)
+    return has_warning or cpu_limited(run.metrics.get("cpu_busy_share"))
 
 
 def cpu_warnings(runs: Sequence[Run]) -> list[CodedWarning]:
     """Return a warning if the CPU was the limit in some of ``runs``, because that compresses every ratio."""
-    limited = sum(was_cpu_limited(run) for run in runs)
-    if not limited:
+    limited_count = sum(was_cpu_limited(run) for run in runs)
+    if not limited_count:
         return []
     message = (
-        f"CPU was the limit in {limited} of {len(runs)} runs: the devices' difference may be larger than the ratio "
-        "shows"
+        f"CPU was the limit in {limited_count} of {len(runs)} runs: the devices' difference may be larger than the "
+        "ratio shows"
     )
     return [CodedWarning(WarningCode.CPU_LIMIT, message)]

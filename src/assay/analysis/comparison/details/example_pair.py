@@ -29,18 +29,19 @@ def example_pair(table: RunTable, factor: str, baseline: str, candidate: str, ob
         return None
 
     def rows(code: int) -> tuple[Ints, Ints]:
-        span = slice(int(matched.starts[code]), int(matched.starts[code + 1]))
-        return matched.positions[span], matched.groups.of_row[span]
+        rows_of_level = slice(int(matched.starts[code]), int(matched.starts[code + 1]))
+        return matched.positions[rows_of_level], matched.groups.of_row[rows_of_level]
 
     sides = [rows(code) for code in codes]
     observed_groups = [
-        np.bincount(groups[observed[at]], minlength=matched.groups.count)[ratios.groups] > 0 for at, groups in sides
+        np.bincount(groups[observed[positions]], minlength=matched.groups.count)[ratios.groups] > 0
+        for positions, groups in sides
     ]
     repetitions = np.minimum(np.minimum(*ratios.n), _REPETITIONS_MAX)
     distance = np.abs(ratios.log_ratio - ratios.log_ratio.mean())
-    best = int(ratios.groups[np.lexsort((distance, -repetitions, ~(observed_groups[0] & observed_groups[1])))[0]])
-    chosen = []
-    for at, groups in sides:
-        candidates = at[groups == best]
-        chosen.append(int(candidates[np.argmax(observed[candidates])]))
-    return chosen[0], chosen[1]
+    best_group = int(ratios.groups[np.lexsort((distance, -repetitions, ~(observed_groups[0] & observed_groups[1])))[0]])
+    pair = []
+    for positions, groups in sides:
+        candidates = positions[groups == best_group]
+        pair.append(int(candidates[np.argmax(observed[candidates])]))
+    return pair[0], pair[1]

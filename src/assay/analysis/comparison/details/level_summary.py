@@ -1,6 +1,6 @@
 """Summarise the runs of one level: run time, the three throughputs, phases.
 
-In: runs that are equal in everything. Out: medians, the geometric mean with its 95 % interval (seconds), MB/s.
+In: runs with the same settings. Out: medians, the geometric mean with its 95 % interval (seconds), MB/s.
 
 The three throughputs measure different things and differ by factors, so each has its name: per stream (stock
 TestDFSIO's "Throughput"), concurrency-gated aggregate (enhanced DFSIO's), and data / wall time of the job.
@@ -72,41 +72,41 @@ def phase_medians(runs: Sequence[Run]) -> tuple[PhaseSummary, ...]:
 def throughput_medians(runs: Sequence[Run]) -> dict[str, float | None]:
     """Return the median of each of the three throughputs, MB/s; None if no run has it."""
     values = {name: [run.metrics[name] for run in runs if name in run.metrics] for name in THROUGHPUTS}
-    return {name: median(measured) if measured else None for name, measured in values.items()}
+    return {name: median(run_values) if run_values else None for name, run_values in values.items()}
 
 
-def summarise(runs: Sequence[Run], *, workload: str, context: str, level: str, like: Run) -> LevelSummary:
-    """Summarise ``runs`` of one level; ``like``: any run of the group, for the origin and scale."""
+def summarise(runs: Sequence[Run], *, workload: str, context: str, level: str, example: Run) -> LevelSummary:
+    """Summarise ``runs`` of one level; ``example``: any run of the group, for the origin and scale."""
     durations = tuple(run.duration_s for run in runs)
-    off = offsets_of(runs, sides=1)
-    estimate = geometric_mean(durations, off) if durations else None
-    middle = median(durations) if durations else None
-    typical = min(runs, key=lambda run: abs(run.duration_s - (middle or 0))) if runs else None
+    offsets = offsets_of(runs, sides=1)
+    estimate = geometric_mean(durations, offsets) if durations else None
+    median_s = median(durations) if durations else None
+    typical_run = min(runs, key=lambda run: abs(run.duration_s - (median_s or 0))) if runs else None
     return LevelSummary(
         workload=workload,
         context=context,
         level=level,
-        origin=like.origin,
-        lab_scale=like.lab_scale,
+        origin=example.origin,
+        lab_scale=example.lab_scale,
         n=len(runs),
         run_ids=tuple(run.run_id for run in runs),
         durations_s=durations,
-        log_offsets=tuple(off.tolist()),
+        log_offsets=tuple(offsets.tolist()),
         geometric_mean_s=estimate.value if estimate else None,
         low_s=estimate.low if estimate else None,
         high_s=estimate.high if estimate else None,
-        median_s=middle,
+        median_s=median_s,
         mean_s=fmean(durations) if durations else None,
         throughputs_mb_per_s=throughput_medians(runs),
         phases=phase_medians(runs),
-        typical_run_id=typical.run_id if typical else None,
+        typical_run_id=typical_run.run_id if typical_run else None,
     )
 
 
 def summarise_level(group: RunGroup, level: str) -> LevelSummary:
     """Summarise the runs of one level in a matched group."""
     runs = group.levels.get(level, ())
-    return summarise(runs, workload=group.workload, context=group.context, level=level, like=group.example)
+    return summarise(runs, workload=group.workload, context=group.context, level=level, example=group.example)
 
 
 def summarise_group(group: RunGroup) -> list[LevelSummary]:

@@ -27,8 +27,8 @@ class RunGroup:
 
     workload: str
     context: str
-    """Levels that distinguish this group from others of its workload (``dfs.blocksize=64MB``); empty for the only
-    group."""
+    """Levels that distinguish this group from others of its workload (``dfs.blocksize=64MB``); empty if there are no
+    others."""
     levels: dict[str, tuple[Run, ...]]
     """The runs that count by level, in the order in which they ran; empty if no run of a level counts."""
     left_out: dict[str, Counter[int]]
@@ -46,14 +46,14 @@ def run_groups(runs: Sequence[Run], factor: str) -> list[RunGroup]:
     if not ordered:
         return []
     name = factor if factor in (LAYOUT_FACTOR, ENGINE_FACTOR) or factor not in RESERVED else f"level:{factor}"
-    plain = table_of(ordered)
+    plain_table = table_of(ordered)
     levels = coded([level_of(run, factor) for run in ordered])
-    table = replace(plain, columns={**plain.columns, name: levels})
+    table = replace(plain_table, columns={**plain_table.columns, name: levels})
     return run_groups_of(match(table, name), ordered)
 
 
 def run_groups_of(matched: MatchedGroups, runs: Sequence[Run] | Mapping[int, Run]) -> list[RunGroup]:
-    """Return matched groups with their loaded runs; ``runs``: by row of the table, those of the wanted groups."""
+    """Return matched groups with their loaded runs; ``runs``: the loaded runs by row of the table."""
     rows_of_group: dict[int, list[int]] = {}
     for row in sorted(runs) if isinstance(runs, Mapping) else range(len(runs)):
         rows_of_group.setdefault(int(matched.table_groups.of_row[row]), []).append(row)
@@ -77,20 +77,20 @@ def _run_group(
     for row in rows:
         if column.codes[row] == ABSENT:
             continue
-        level, why = column.levels[column.codes[row]], int(matched.why[row])
-        counted = levels.setdefault(level, [])
-        if why == COUNTED:
-            counted.append(runs[row])
+        level, reason = column.levels[column.codes[row]], int(matched.why[row])
+        level_runs = levels.setdefault(level, [])
+        if reason == COUNTED:
+            level_runs.append(runs[row])
         else:
-            left_out.setdefault(level, Counter())[why] += 1
-    used = [run for members in levels.values() for run in members]
-    warm = sum(count[WARM] for count in left_out.values())
+            left_out.setdefault(level, Counter())[reason] += 1
+    counted_runs = [run for members in levels.values() for run in members]
+    warm_count = sum(count[WARM] for count in left_out.values())
     return RunGroup(
         workload=example.workload,
         context=context,
         levels={level: tuple(members) for level, members in levels.items()},
         left_out=left_out,
-        warnings=_cache_warnings(used, warm),
+        warnings=_cache_warnings(counted_runs, warm_count),
         sessions=_sessions(matched, rows),
         example=example,
     )
@@ -99,59 +99,63 @@ def _run_group(
 def _sessions(matched: MatchedGroups, rows: Sequence[int]) -> dict[str, SideSessions]:
     """Return how the runs of each level of one group are spread over sessions."""
     column = matched.table.columns[matched.factor]
-    counted = np.flatnonzero(np.isin(matched.positions, rows))
-    codes = column.codes[matched.positions[counted]]
+    row_numbers = np.flatnonzero(np.isin(matched.positions, rows))
+    codes = column.codes[matched.positions[row_numbers]]
     sessions = {}
     for code in np.unique(codes):
-        at = counted[codes == code]
-        one_group = np.zeros(len(at), dtype=np.int64)
-        sides = side_sessions(one_group, matched.units[at], 1, matched.unordered[at], matched.spread)
+        level_rows = row_numbers[codes == code]
+        one_group = np.zeros(len(level_rows), dtype=np.int64)
+        sides = side_sessions(one_group, matched.units[level_rows], 1, matched.unordered[level_rows], matched.spread)
         sessions[column.levels[code]] = sides
     return sessions
 
 
-def _cache_warnings(used: Sequence[Run], dropped: int) -> tuple[CodedWarning, ...]:
+def _cache_warnings(counted_runs: Sequence[Run], excluded_count: int) -> tuple[CodedWarning, ...]:
     warnings = []
-    warm = sum(run.cache_state == "warm" for run in used)
-    unknown = sum(not run.cache_state for run in used)
-    if dropped:
-        warnings.append(f"{dropped} warm runs are left out, because others were made with cold caches")
-    if warm:
-        which = f"all {warm}" if warm == len(used) else f"{warm} of {len(used)}"
+    warm_count = sum(run.cache_state == "warm" for run in counted_runs)
+    unknown_count = sum(not run.cache_state for run in counted_runs)
+    if excluded_count:
+        warnings.append(f"{excluded_count} warm runs are left out, because others were made with cold caches")
+    if warm_count:
+        which = f"all {warm_count}" if warm_count == len(counted_runs) else f"{warm_count} of {len(counted_runs)}"
         warnings.append(f"{which} runs are warm: part of the data came from memory, not from the devices")
-    if unknown:
-        warnings.append(f"whether caches were cold is not known for {unknown} of {len(used)} runs")
+    if unknown_count:
+        warnings.append(f"whether caches were cold is not known for {unknown_count} of {len(counted_runs)} runs")
     return tuple(CodedWarning(WarningCode.CACHES, message) for message in warnings)
 
 
 def _contexts(matched: MatchedGroups, examples: Sequence[int]) -> list[str]:
     """Return the levels that distinguish the groups of one workload, from a row of each group."""
     table = matched.table
-    kinds: list[dict[str, str]] = [{} for _ in examples]
-    passed_over = {matched.factor, *DEPENDENT_PROPERTIES.get(matched.factor, ())}
-    for name in sorted(name for name in table.factors if name not in passed_over):
+    levels_of_groups: list[dict[str, str]] = [{} for _ in examples]
+    omitted_names = {matched.factor, *DEPENDENT_PROPERTIES.get(matched.factor, ())}
+    for name in sorted(name for name in table.factors if name not in omitted_names):
         column = table.columns[name]
-        for kind, row in zip(kinds, examples, strict=True):
+        for levels, row in zip(levels_of_groups, examples, strict=True):
             text = column.text(row)
             if text is not None or name in _NEVER_ABSENT:
-                kind[name] = str(text)
-    names = _distinguishing_factors(kinds)
-    return [", ".join(f"{name}={text}" for name, text in kind.items() if name in names) for kind in kinds]
+                levels[name] = str(text)
+    names = _distinguishing_factors(levels_of_groups)
+    return [
+        ", ".join(f"{name}={text}" for name, text in levels.items() if name in names) for levels in levels_of_groups
+    ]
 
 
-def _distinguishing_factors(kinds: Sequence[dict[str, str]]) -> set[str]:
+def _distinguishing_factors(levels_of_groups: Sequence[dict[str, str]]) -> set[str]:
     """Return the factors that distinguish the groups, without parameters that follow from the levels of a factor."""
-    differing = [
+    differing_names = [
         name
-        for name in dict.fromkeys(name for kind in kinds for name in kind)
-        if len({kind.get(name) for kind in kinds}) > 1
+        for name in dict.fromkeys(name for levels in levels_of_groups for name in levels)
+        if len({levels.get(name) for levels in levels_of_groups}) > 1
     ]
     followers = {name for names in DEPENDENT_PROPERTIES.values() for name in names}
-    distinguishing = {name for name in differing if "." not in name and name not in followers}
-    for name in differing:
-        apart = {tuple(kind.get(factor) for factor in sorted(distinguishing)) for kind in kinds}
-        more = {tuple(kind.get(factor) for factor in sorted({*distinguishing, name})) for kind in kinds}
-        if len(more) > len(apart):
+    distinguishing = {name for name in differing_names if "." not in name and name not in followers}
+    for name in differing_names:
+        combinations = {tuple(levels.get(factor) for factor in sorted(distinguishing)) for levels in levels_of_groups}
+        finer_combinations = {
+            tuple(levels.get(factor) for factor in sorted({*distinguishing, name})) for levels in levels_of_groups
+        }
+        if len(finer_combinations) > len(combinations):
             distinguishing.add(name)
     return distinguishing
 

@@ -1,9 +1,9 @@
 """Compare two to six runs or configurations: what differs between them, and how much faster each is.
 
 In: the loaded runs of each side. Out: :class:`Sides`: the sides with their times, the ratio of the first side's time to
-each other's with a 95 % interval, their job counters, and every difference with its kind: varied on purpose (a factor
-of the plan, or of the imported study), not varied on purpose (any other part of the configuration), or found on the
-hosts. Only valid runs of the same job (workload, data, origin, scale) have ratios.
+that of each other side with a 95 % interval, their job counters, and every difference with its kind. A difference was
+varied on purpose (a factor of the plan, or of the imported study), not varied on purpose (any other part of the
+configuration), or found on the hosts. Only valid runs of the same job (workload, data, origin, scale) have ratios.
 """
 
 from collections.abc import Sequence
@@ -45,9 +45,9 @@ LETTERS = "ABCDEF"
 CACHES = "caches"
 _JOB = ("workload", "data_bytes", "origin", "lab_scale")
 """Properties of a job: runs that differ in one of these did different jobs."""
-_NAMED_MAX = 3
+_LABEL_LEVELS_MAX = 3
 """Maximum number of levels in the label of a side."""
-_SHORT = 24
+_LEVEL_LENGTH_MAX = 24
 """Maximum length of a level in a label, in characters."""
 
 
@@ -55,7 +55,7 @@ class DifferenceKind(StrEnum):
     """The kind of a difference between sides."""
 
     PURPOSE = "varied on purpose"
-    ALONG = "not varied on purpose"
+    INCIDENTAL = "not varied on purpose"
     HOSTS = "found on the hosts"
 
 
@@ -138,14 +138,14 @@ def same_configuration(table: RunTable, run: Run) -> Ints:
     return np.flatnonzero(keep)
 
 
-def _counted(sides: Sequence[Sequence[Run]]) -> list[list[Run]]:
+def _counted_runs(sides: Sequence[Sequence[Run]]) -> list[list[Run]]:
     """Return the runs of each side that count. A warm run counts if it is the only run of its side."""
     table = table_of([run for side in sides for run in side])
-    good = usable(table)
-    alone = np.repeat([len(side) == 1 for side in sides], [len(side) for side in sides])
-    keep = good & (alone | ~warm_among_cold(table, groups_by(table, ()), good))
+    is_usable = usable(table)
+    is_single = np.repeat([len(side) == 1 for side in sides], [len(side) for side in sides])
+    is_counted = is_usable & (is_single | ~warm_among_cold(table, groups_by(table, ()), is_usable))
     ends = np.cumsum([len(side) for side in sides])[:-1]
-    return [list(compress(side, kept)) for side, kept in zip(sides, np.split(keep, ends), strict=True)]
+    return [list(compress(side, selectors)) for side, selectors in zip(sides, np.split(is_counted, ends), strict=True)]
 
 
 def _levels(side: Sequence[Run], name: str, kind: DifferenceKind) -> tuple[str, ...]:
@@ -156,61 +156,61 @@ def _levels(side: Sequence[Run], name: str, kind: DifferenceKind) -> tuple[str, 
     return tuple(dict.fromkeys(text for text in levels if text is not None))
 
 
-def _split(sides: Sequence[Sequence[Run]]) -> tuple[list[Difference], dict[str, str]]:
+def _differences_and_equal_levels(sides: Sequence[Sequence[Run]]) -> tuple[list[Difference], dict[str, str]]:
     """Return the differences, those varied on purpose first, and the properties of the configuration that are equal."""
-    varied = dict.fromkeys(name for side in sides for run in side for name in run.levels)
-    other = dict.fromkeys(
+    varied_names = dict.fromkeys(name for side in sides for run in side for name in run.levels)
+    other_names = dict.fromkeys(
         name
         for side in sides
         for name in matching_factors(side[0], "")
-        if name not in varied and name not in LAYOUT_PARAMETERS
+        if name not in varied_names and name not in LAYOUT_PARAMETERS
     )
-    differing, same = [], {}
-    for kind, names in ((DifferenceKind.PURPOSE, varied), (DifferenceKind.ALONG, other)):
+    differences, equal_levels = [], {}
+    for kind, names in ((DifferenceKind.PURPOSE, varied_names), (DifferenceKind.INCIDENTAL, other_names)):
         for name in names:
             levels = tuple(_levels(side, name, kind) for side in sides)
             if len({text for side in levels for text in side}) > 1 or (any(levels) and not all(levels)):
-                differing.append(Difference(name, kind, levels))
+                differences.append(Difference(name, kind, levels))
             elif levels[0] and levels[0][0] not in ("", "None"):
-                same[name] = levels[0][0]
-    cold = tuple(tuple(dict.fromkeys(run.cache_state or "not known" for run in side)) for side in sides)
-    if len({text for side in cold for text in side}) > 1:
-        differing.append(Difference(CACHES, DifferenceKind.ALONG, cold))
-    shown = {f"parameters.{item.name}" for item in differing}
-    differing += [
+                equal_levels[name] = levels[0][0]
+    cache_states = tuple(tuple(dict.fromkeys(run.cache_state or "not known" for run in side)) for side in sides)
+    if len({text for side in cache_states for text in side}) > 1:
+        differences.append(Difference(CACHES, DifferenceKind.INCIDENTAL, cache_states))
+    listed_paths = {f"parameters.{item.name}" for item in differences}
+    differences += [
         Difference(name, DifferenceKind.HOSTS, levels)
         for name, levels in differing_facts(sides).items()
-        if name not in shown
+        if name not in listed_paths
     ]
-    return differing, same
+    return differences, equal_levels
 
 
 def _level_words(name: str, level: str) -> str:
     """Return a layout or a workload in words; the layout's code if the words are too long for a label."""
     words = {"layout": layout_text, "workload": workload_title}.get(name, str)(level)
-    return words if name != "layout" or len(words) <= _SHORT else level
+    return words if name != "layout" or len(words) <= _LEVEL_LENGTH_MAX else level
 
 
-def _short(name: str, levels: Sequence[str]) -> str:
+def _short_text(name: str, levels: Sequence[str]) -> str:
     text = " or ".join(_level_words(name, level) for level in levels)
-    return (text.rpartition(".")[2] if name.endswith(".codec") else text)[:_SHORT]
+    return (text.rpartition(".")[2] if name.endswith(".codec") else text)[:_LEVEL_LENGTH_MAX]
 
 
-def _labels(sides: Sequence[Sequence[Run]], differing: Sequence[Difference]) -> list[str]:
-    names = {item.name for item in differing}
-    unnamed = {CACHES, *(("data_bytes",) if "workload" in names else ())}
-    named = [
+def _labels(sides: Sequence[Sequence[Run]], differences: Sequence[Difference]) -> list[str]:
+    names = {item.name for item in differences}
+    omitted_names = {CACHES, *(("data_bytes",) if "workload" in names else ())}
+    label_items = [
         item
-        for item in differing
+        for item in differences
         if item.kind is not DifferenceKind.HOSTS
-        and item.name not in unnamed
-        and not (item.kind is DifferenceKind.ALONG and not all(item.levels))
-    ][:_NAMED_MAX]
+        and item.name not in omitted_names
+        and not (item.kind is DifferenceKind.INCIDENTAL and not all(item.levels))
+    ][:_LABEL_LEVELS_MAX]
     labels = []
     for number in range(len(sides)):
-        texts = [_short(item.name, item.levels[number]) for item in named]
-        chosen = sides[number][0]
-        job = _level_words("layout", chosen.layout) if chosen.layout else workload_title(chosen.workload)
+        texts = [_short_text(item.name, item.levels[number]) for item in label_items]
+        run = sides[number][0]
+        job = _level_words("layout", run.layout) if run.layout else workload_title(run.workload)
         labels.append(f"{LETTERS[number]}: {' '.join(filter(None, texts)) or job}")
     return labels
 
@@ -226,32 +226,34 @@ def side_by_side(sides: Sequence[Sequence[Run]]) -> Sides:
             where="run",
             hint=f"choose {SIDES_MIN} to {SIDES_MAX} in the list of runs",
         )
-    differing, same = _split(sides)
-    counted, labels = _counted(sides), _labels(sides, differing)
-    different_jobs = tuple(item.name for item in differing if item.name in _JOB)
-    first = counted[0]
+    differences, equal_levels = _differences_and_equal_levels(sides)
+    counted_runs, labels = _counted_runs(sides), _labels(sides, differences)
+    different_jobs = tuple(item.name for item in differences if item.name in _JOB)
+    first = counted_runs[0]
     ratios = [
         log_ratio(first, runs, two_sides(first, runs)) if number and not different_jobs else None
-        for number, runs in enumerate(counted)
+        for number, runs in enumerate(counted_runs)
     ]
-    few = [too_few_runs(1, (len(first), len(runs))) for runs in counted]
-    tested = [ratio.p if ratio and not too_few else None for ratio, too_few in zip(ratios, few, strict=True)]
-    corrected = holm_where_known(tested)
+    have_too_few_runs = [too_few_runs(1, (len(first), len(runs))) for runs in counted_runs]
+    p_values = [
+        ratio.p if ratio and not too_few else None for ratio, too_few in zip(ratios, have_too_few_runs, strict=True)
+    ]
+    corrected_p = holm_where_known(p_values)
     panels = []
-    for number, (side, runs, label, ratio) in enumerate(zip(sides, counted, labels, ratios, strict=True)):
-        chosen, estimate = side[0], ratio.ratio if ratio else None
-        verdict = verdict_of(estimate, corrected[number], 1, (len(first), len(runs)))
-        summary = summarise(runs, workload=chosen.workload, context="", level=label, like=chosen)
+    for number, (side, runs, label, ratio) in enumerate(zip(sides, counted_runs, labels, ratios, strict=True)):
+        example, estimate = side[0], ratio.ratio if ratio else None
+        verdict = verdict_of(estimate, corrected_p[number], 1, (len(first), len(runs)))
+        summary = summarise(runs, workload=example.workload, context="", level=label, example=example)
         panels.append(
             ComparedSide(
                 label=label,
-                run_id=chosen.run_id,
-                typical_run_id=summary.typical_run_id or chosen.run_id,
-                workload=chosen.workload,
-                layout=chosen.layout,
-                origin=chosen.origin,
-                lab_scale=chosen.lab_scale,
-                status=chosen.status,
+                run_id=example.run_id,
+                typical_run_id=summary.typical_run_id or example.run_id,
+                workload=example.workload,
+                layout=example.layout,
+                origin=example.origin,
+                lab_scale=example.lab_scale,
+                status=example.status,
                 summary=summary,
                 left_out=len(side) - len(runs),
                 ratio=estimate.value if estimate else None,
@@ -261,5 +263,7 @@ def side_by_side(sides: Sequence[Sequence[Run]]) -> Sides:
                 verdict=verdict if number and not different_jobs else None,
             )
         )
-    warnings = tuple(dict.fromkeys(cpu_warnings([run for side in counted for run in side])))
-    return Sides(tuple(panels), tuple(differing), same, different_jobs, compare_counters(counted), warnings)
+    warnings = tuple(dict.fromkeys(cpu_warnings([run for side in counted_runs for run in side])))
+    return Sides(
+        tuple(panels), tuple(differences), equal_levels, different_jobs, compare_counters(counted_runs), warnings
+    )

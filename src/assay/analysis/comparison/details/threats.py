@@ -27,13 +27,13 @@ class Threat:
 def _origins(table: RunTable) -> Iterator[Threat]:
     counts = {name: number for name, number in counts_by(table, "origin").items() if name != Origin.MEASURED}
     origins = " and ".join(f"{number:,} {name or 'of unknown origin'}" for name, number in counts.items())
-    all_other = sum(counts.values()) == len(table) > 0
-    if all_other and counts.keys() == {Origin.PUBLISHED}:
+    none_measured = sum(counts.values()) == len(table) > 0
+    if none_measured and counts.keys() == {Origin.PUBLISHED}:
         yield Threat(
             "Published, not measured here",
             f"All {len(table):,} runs are taken from a publication: nothing else is known about them.",
         )
-    elif all_other and Origin.PUBLISHED not in counts:
+    elif none_measured and Origin.PUBLISHED not in counts:
         yield Threat("Nothing here was measured", f"Of {len(table):,} runs, {origins}: no real hardware was involved.")
     elif counts:
         yield Threat(
@@ -54,21 +54,21 @@ def _outliers(table: RunTable) -> Iterator[Threat]:
 
 
 def _cpu(valid: Sequence[Run]) -> Iterator[Threat]:
-    limited = [run for run in valid if was_cpu_limited(run)]
-    if limited:
-        where = ", ".join(
-            f"{name} ({n})" for name, n in Counter(f"{r.workload} on {r.layout}" for r in limited).items()
+    limited_runs = [run for run in valid if was_cpu_limited(run)]
+    if limited_runs:
+        counts_text = ", ".join(
+            f"{name} ({n})" for name, n in Counter(f"{r.workload} on {r.layout}" for r in limited_runs).items()
         )
         yield Threat(
             "CPU was the limit",
-            f"In {len(limited)} of {len(valid)} valid runs the CPU, not the storage, set the pace: {where}. "
+            f"In {len(limited_runs)} of {len(valid)} valid runs the CPU, not the storage, set the pace: {counts_text}. "
             "Such a side compresses the ratio; the devices may differ by more than it shows.",
         )
 
 
 def _differences(warnings: Sequence[CodedWarning]) -> Iterator[Threat]:
-    about = (WarningCode.HOSTS_DIFFER, WarningCode.CONFOUNDED)
-    sentences = dict.fromkeys(warning.words for warning in warnings if warning.code in about)
+    codes = (WarningCode.HOSTS_DIFFER, WarningCode.CONFOUNDED)
+    sentences = dict.fromkeys(warning.words for warning in warnings if warning.code in codes)
     if sentences:
         yield Threat("More than the factor differed", ". ".join(sentences) + ".")
 

@@ -23,31 +23,30 @@ _DEFAULT_CODEC: Final = "default codec"
 def with_compression(table: RunTable) -> RunTable:
     """Return ``table`` with the factor ``compression`` for the two parameters.
 
-    The table is unchanged if no run records whether it compressed.
-
-    A run that does not record whether it compressed has no level. A run with a level keeps it.
+    The table is unchanged if no run records whether it compressed. A run that does not record it has no level. A run
+    that already has a level of ``compression`` keeps it.
     """
     switch = next((name for name in _SWITCHES if name in table.columns), None)
     if switch is None:
         return table
     codec = next((name for name in _CODECS if name in table.columns), None)
-    given = table.columns.get(COMPRESSION, Column(np.full(len(table), ABSENT, dtype=np.int32), ()))
-    levels = {name: code for code, name in enumerate(given.levels)}
-    codes = given.codes.astype(np.int32)
+    existing_column = table.columns.get(COMPRESSION, Column(np.full(len(table), ABSENT, dtype=np.int32), ()))
+    levels = {name: code for code, name in enumerate(existing_column.levels)}
+    codes = existing_column.codes.astype(np.int32)
     without_level = codes == ABSENT
-    on, off = (without_level & _has(table.columns[switch], level) for level in ("true", "false"))
-    if off.any():
-        codes[off] = levels.setdefault(UNCOMPRESSED, len(levels))
-    if codec is None and on.any():
-        codes[on] = levels.setdefault(_DEFAULT_CODEC, len(levels))
+    is_on, is_off = (without_level & _has(table.columns[switch], level) for level in ("true", "false"))
+    if is_off.any():
+        codes[is_off] = levels.setdefault(UNCOMPRESSED, len(levels))
+    if codec is None and is_on.any():
+        codes[is_on] = levels.setdefault(_DEFAULT_CODEC, len(levels))
     elif codec is not None:
-        known = {name.lower(): name for name in given.levels}
-        shorts = [known.get(name.lower(), name) for name in map(_short, table.columns[codec].levels)]
-        names = [*shorts, _DEFAULT_CODEC]  # the last name is for runs without a codec, whose code is -1
+        existing_names = {name.lower(): name for name in existing_column.levels}
+        codec_names = [existing_names.get(name.lower(), name) for name in map(_short, table.columns[codec].levels)]
+        names = [*codec_names, _DEFAULT_CODEC]  # the last name is for runs without a codec, whose code is -1
         numbers = np.array([levels.setdefault(name, len(levels)) for name in names], dtype=np.int32)
-        codes[on] = numbers[table.columns[codec].codes[on]]
-    rest = {name: column for name, column in table.columns.items() if name not in (switch, codec, COMPRESSION)}
-    return replace(table, columns={**rest, COMPRESSION: Column(codes, tuple(levels))})
+        codes[is_on] = numbers[table.columns[codec].codes[is_on]]
+    other_columns = {name: column for name, column in table.columns.items() if name not in (switch, codec, COMPRESSION)}
+    return replace(table, columns={**other_columns, COMPRESSION: Column(codes, tuple(levels))})
 
 
 def _has(column: Column, level: str) -> Mask:

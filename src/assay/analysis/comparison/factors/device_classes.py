@@ -61,10 +61,10 @@ def layout_classes(table: RunTable) -> dict[str, DeviceClass]:
     layout, device_class = table.columns.get(LAYOUT_FACTOR), with_device_class(table).columns.get(DEVICE_CLASS)
     if layout is None or device_class is None:
         return {}
-    known = (layout.codes >= 0) & (device_class.codes >= 0)
+    has_both = (layout.codes >= 0) & (device_class.codes >= 0)
     width = len(device_class.levels) or 1
     pairs, runs = np.unique(
-        layout.codes[known].astype(np.int64) * width + device_class.codes[known], return_counts=True
+        layout.codes[has_both].astype(np.int64) * width + device_class.codes[has_both], return_counts=True
     )
     return {
         layout.levels[pair // width]: DeviceClass(device_class.levels[pair % width])
@@ -93,6 +93,6 @@ def with_device_class(table: RunTable) -> RunTable:
         device_class = device_class_of(layout.levels[layout_number], text)
         if device_class is not None:
             class_of_pair[number] = levels.setdefault(device_class.value, len(levels))
-    rest = {name: column for name, column in table.columns.items() if name != LAYOUT_FACTOR}
+    other_columns = {name: column for name, column in table.columns.items() if name != LAYOUT_FACTOR}
     codes = class_of_pair[of_row]
-    return replace(table, columns={**rest, DEVICE_CLASS: Column(codes, tuple(levels))})
+    return replace(table, columns={**other_columns, DEVICE_CLASS: Column(codes, tuple(levels))})

@@ -59,6 +59,6 @@ def with_disks(table: RunTable) -> RunTable:
         if disks is not None:
             kind, count = disks
             codes[:, number] = counts.setdefault(str(count), len(counts)), kinds.setdefault(kind, len(kinds))
-    rest = {name: column for name, column in table.columns.items() if name != LAYOUT_FACTOR}
-    rest |= {DISKS: Column(codes[0, of_row], tuple(counts)), DISK_KIND: Column(codes[1, of_row], tuple(kinds))}
-    return replace(table, columns=rest)
+    columns = {name: column for name, column in table.columns.items() if name != LAYOUT_FACTOR}
+    columns |= {DISKS: Column(codes[0, of_row], tuple(counts)), DISK_KIND: Column(codes[1, of_row], tuple(kinds))}
+    return replace(table, columns=columns)

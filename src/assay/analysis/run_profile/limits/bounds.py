@@ -43,36 +43,40 @@ class Bound:
 def bounds_of(run: Run, tasks: Sequence[TaskAttempt], loads: Loads) -> tuple[Bound, ...]:
     """Return the bound of each kind of hardware whose load was observed."""
     bounds = []
-    for name, freed in RESOURCES_OF_BOUND.items():
-        if not any(resource in loads.shares for resource in freed):
+    for name, resources in RESOURCES_OF_BOUND.items():
+        if not any(resource in loads.shares for resource in resources):
             continue
-        least_s = min(run.duration_s, replayed_s(run, tasks, loads, *_kept(run, tasks, loads, freed)))
+        least_s = min(run.duration_s, replayed_s(run, tasks, loads, *_remaining_shares(run, tasks, loads, resources)))
         bounds.append(Bound(name, least_s, run.duration_s / least_s if least_s > 0 else float("inf")))
     return tuple(bounds)
 
 
-def _kept(run: Run, tasks: Sequence[TaskAttempt], loads: Loads, freed: Sequence[Resource]) -> tuple[Floats, Floats]:
+def _remaining_shares(
+    run: Run, tasks: Sequence[TaskAttempt], loads: Loads, freed: Sequence[Resource]
+) -> tuple[Floats, Floats]:
     """Return the share of each second that remains on each worker if ``freed`` takes no time.
 
     The first array is for work that can only have waited for devices of the same worker, the second for work that can
     have waited for devices of any worker.
     """
     zero = np.zeros((len(loads.workers), len(loads.edges_s) - 1))
-    busy = np.max([zero, *(loads.shares[resource] for resource in freed if resource in loads.shares)], axis=0)
+    busy_share = np.max([zero, *(loads.shares[resource] for resource in freed if resource in loads.shares)], axis=0)
     if Resource.CPU in freed:
-        busy = np.maximum(busy, loads.waiting_for_cpu)
-    needed = dict(loads.shares) | ({Resource.CPU: _task_cpu(run, tasks, loads)} if Resource.CPU in loads.shares else {})
-    others = np.max([zero, *(share for resource, share in needed.items() if resource not in freed)], axis=0)
-    return np.maximum(1 - busy, others), np.maximum(1 - busy.max(axis=0, keepdims=True), others)
+        busy_share = np.maximum(busy_share, loads.waiting_for_cpu)
+    needed_shares = dict(loads.shares) | (
+        {Resource.CPU: _task_cpu(run, tasks, loads)} if Resource.CPU in loads.shares else {}
+    )
+    other_share = np.max([zero, *(share for resource, share in needed_shares.items() if resource not in freed)], axis=0)
+    return np.maximum(1 - busy_share, other_share), np.maximum(1 - busy_share.max(axis=0, keepdims=True), other_share)
 
 
 def _task_cpu(run: Run, tasks: Sequence[TaskAttempt], loads: Loads) -> Floats:
-    """Return the share of the CPU that the attempts' CPU time took: of the node's CPU, in a lab of the machine's."""
-    used = np.zeros_like(loads.waiting_for_cpu)
+    """Return the attempts' CPU time as a share of the node's CPU, or in a lab of the machine's."""
+    cpu_s = np.zeros_like(loads.waiting_for_cpu)
     for task in tasks:
-        took_s = task.end_s - task.start_s
-        if task.cpu_s and took_s > 0 and task.node in loads.workers:
+        duration_s = task.end_s - task.start_s
+        if task.cpu_s and duration_s > 0 and task.node in loads.workers:
             rows = slice(None) if run.lab_scale is not None else loads.workers.index(task.node)
-            used[rows] += overlap_s(loads.edges_s, task.start_s, task.end_s) * (task.cpu_s / took_s)
-    share: Floats = used / loads.steps_s / np.maximum(loads.cores, 1.0)[:, None]
+            cpu_s[rows] += overlap_s(loads.edges_s, task.start_s, task.end_s) * (task.cpu_s / duration_s)
+    share: Floats = cpu_s / loads.steps_s / np.maximum(loads.cores, 1.0)[:, None]
     return np.minimum(share, loads.shares[Resource.CPU])

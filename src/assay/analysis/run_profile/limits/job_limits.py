@@ -1,4 +1,4 @@
-"""Divide the capacity that a job had among CPU, garbage collection, waiting and idle slots, and find its skew. Pure.
+"""Divide the capacity of a job among CPU, garbage collection, waiting and idle slots, and find its skew. Pure.
 
 In: a run that a log describes, with its task attempts and, on Spark, its stages and executors. Out: :class:`JobShares`.
 Capacity is slots × the job's time. A slot is a core of an executor, or on MapReduce a container; a log of MapReduce
@@ -26,7 +26,7 @@ _TASKS_MIN = 3
 
 
 class JobLimit(StrEnum):
-    """What most of the capacity of a job went to."""
+    """The largest use of a job's capacity, or of its idle capacity the cause."""
 
     CPU = "cpu"
     COLLECTION = "garbage collection"
@@ -54,7 +54,7 @@ class TaskSkew:
 
 @dataclass(frozen=True, slots=True)
 class JobShares:
-    """Where the capacity of a job went. A share is None if the log does not record its metric."""
+    """The uses of a job's capacity. A share is None if the log does not record its metric."""
 
     duration_s: float
     tasks: int
@@ -76,14 +76,14 @@ def job_shares(run: Run, tasks: Sequence[TaskAttempt]) -> JobShares:
     """Return the shares of a run with at least one task attempt."""
     attempts = _attempt_times(tasks, staged=bool(run.stages))
     busy_s = float(np.maximum(0.0, attempts.end_s - attempts.start_s).sum())
-    stated = sum(executor.cores or 0 for executor in run.executors)
-    slots = stated or _concurrent(attempts)
+    stated_slots = sum(executor.cores or 0 for executor in run.executors)
+    slots = stated_slots or _concurrent(attempts)
     capacity_s = max(slots * run.duration_s, busy_s)
     idle = 1 - busy_s / capacity_s
     cpu = min(attempts.cpu_s, busy_s) / capacity_s if attempts.cpu_s and attempts.cpu_s > 0 else None
     collection = None if attempts.collection_s is None else min(attempts.collection_s, busy_s) / capacity_s
     waiting = None if cpu is None else max(0.0, 1 - idle - cpu - (collection or 0.0))
-    without = 1 - _covered_s(attempts) / run.duration_s
+    without_tasks = 1 - _covered_s(attempts) / run.duration_s
     skew = _skew(attempts.times_s)
     shares = {JobLimit.CPU: cpu, JobLimit.COLLECTION: collection, JobLimit.WAITING: waiting}
     return JobShares(
@@ -91,36 +91,39 @@ def job_shares(run: Run, tasks: Sequence[TaskAttempt]) -> JobShares:
         tasks=attempts.tasks,
         nodes=attempts.nodes,
         slots=slots,
-        slots_stated=stated > 0,
+        slots_stated=stated_slots > 0,
         idle_share=idle,
         cpu_share=cpu,
         collection_share=collection,
         waiting_share=waiting,
-        without_tasks_share=max(0.0, without),
+        without_tasks_share=max(0.0, without_tasks),
         skew=skew,
-        limit=_limit(idle, max(0.0, without), skew, run.duration_s, shares),
+        limit=_limit(idle, max(0.0, without_tasks), skew, run.duration_s, shares),
     )
 
 
 def _limit(
-    idle: float, without: float, skew: TaskSkew | None, duration_s: float, shares: dict[JobLimit, float | None]
+    idle: float, without_tasks: float, skew: TaskSkew | None, duration_s: float, shares: dict[JobLimit, float | None]
 ) -> JobLimit:
     """Return the largest share; of idle capacity its largest cause."""
-    known = {name: share for name, share in shares.items() if share is not None}
-    if JobLimit.CPU not in known and idle < 0.5:
+    known_shares = {name: share for name, share in shares.items() if share is not None}
+    if JobLimit.CPU not in known_shares and idle < 0.5:
         return JobLimit.UNKNOWN
-    largest = max(known, key=lambda name: known[name], default=JobLimit.UNKNOWN)
-    if idle <= known.get(largest, 0.0):
+    largest = max(known_shares, key=lambda name: known_shares[name], default=JobLimit.UNKNOWN)
+    if idle <= known_shares.get(largest, 0.0):
         return largest
-    straggling = (skew.longest_s - skew.median_s) / duration_s if skew and skew.factor >= SKEW_MIN else 0.0
-    if without >= idle / 2 and without >= straggling:
+    straggler_share = (skew.longest_s - skew.median_s) / duration_s if skew and skew.factor >= SKEW_MIN else 0.0
+    if without_tasks >= idle / 2 and without_tasks >= straggler_share:
         return JobLimit.DRIVER
-    return JobLimit.SKEW if straggling >= idle / 2 else JobLimit.FEW_TASKS
+    return JobLimit.SKEW if straggler_share >= idle / 2 else JobLimit.FEW_TASKS
 
 
 @dataclass(frozen=True, slots=True)
 class _AttemptTimes:
-    """What the shares need of all attempts, read in one pass: large logs make each attempt when it is attempts."""
+    """The figures of all attempts from which the shares follow.
+
+    They are read in one pass, because large logs create each attempt when it is read.
+    """
 
     start_s: Floats
     """By start."""
@@ -164,8 +167,8 @@ def _attempt_times(tasks: Sequence[TaskAttempt], *, staged: bool) -> _AttemptTim
 
 def _concurrent(attempts: _AttemptTimes) -> int:
     """Return the largest number of attempts at one time. An attempt that ends at a time makes room for a start."""
-    ended = np.searchsorted(np.sort(attempts.end_s), attempts.start_s, side="right")
-    return max(1, int((np.searchsorted(attempts.start_s, attempts.start_s, side="right") - ended).max()))
+    ended_counts = np.searchsorted(np.sort(attempts.end_s), attempts.start_s, side="right")
+    return max(1, int((np.searchsorted(attempts.start_s, attempts.start_s, side="right") - ended_counts).max()))
 
 
 def _covered_s(attempts: _AttemptTimes) -> float:

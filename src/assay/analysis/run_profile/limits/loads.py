@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 
 from assay.analysis.run_profile.devices import Purpose, as_observed, purposes, workers
+from assay.analysis.run_profile.traffic import counter_growth
 from assay.analysis.statistics import Floats
 from assay.model import CPU_BUSY, CPU_FREE, LabFacts, Run, TaskAttempt, Trace
 
@@ -83,31 +84,31 @@ def loads_of(run: Run, tasks: Sequence[TaskAttempt], trace: Trace) -> Loads | No
         return None
     edges = np.linspace(0.0, run.duration_s, max(1, min(STEPS_MAX, round(run.duration_s))) + 1)
     counters = _CounterRates(trace, names, edges)
-    unknown: list[str] = []
+    sentences: list[str] = []
     shares: dict[Resource, Floats] = {}
     cpu, cores = counters.cpu()
-    computing, most = _computing(tasks, names, edges)
+    computing, max_share = _computing(tasks, names, edges)
     if cpu is None:
-        unknown.append("CPU time was not observed")
+        sentences.append("CPU time was not observed")
     else:
         shares[Resource.CPU] = cpu
     shares |= _disk_shares(run, counters, names)
     if not any(disk in shares for disk in DISKS):
-        unknown.append("no disk was observed")
+        sentences.append("no disk was observed")
     network = _network_share(run, counters, names)
     if network is None:
-        unknown.append("the network is left out: its traffic or the links' rate was not recorded")
+        sentences.append("the network is left out: its traffic or the links' rate was not recorded")
     else:
         shares[Resource.NETWORK] = network
     if run.lab_scale is None and (memory := counters.rates("pressure", "memory_some_s")) is not None:
         shares[Resource.MEMORY] = np.minimum(memory, 1.0)
     else:
-        unknown.append("waits for memory were not recorded by node")
+        sentences.append("waits for memory were not recorded by node")
     zero = np.zeros((len(names), len(edges) - 1))
     pressure = counters.rates("pressure", "cpu_some_s")
-    waiting = np.maximum(most, zero if pressure is None else np.minimum(pressure, 1.0))
-    waiting = np.maximum(waiting, zero if cpu is None else cpu)
-    return Loads(names, edges, shares, cores, waiting, computing, tuple(unknown)) if shares else None
+    waiting_for_cpu = np.maximum(max_share, zero if pressure is None else np.minimum(pressure, 1.0))
+    waiting_for_cpu = np.maximum(waiting_for_cpu, zero if cpu is None else cpu)
+    return Loads(names, edges, shares, cores, waiting_for_cpu, computing, tuple(sentences)) if shares else None
 
 
 def overlap_s(edges: Floats, start_s: float, end_s: float) -> Floats:
@@ -121,18 +122,18 @@ def _computing(tasks: Sequence[TaskAttempt], names: Sequence[str], edges: Floats
 
     An attempt's CPU time is spread evenly over its duration and counted against one core.
     """
-    ran, used, most = (np.zeros((len(names), len(edges) - 1)) for _ in range(3))
+    attempt_s, cpu_s, max_share = (np.zeros((len(names), len(edges) - 1)) for _ in range(3))
     for task in tasks:
-        took_s = task.end_s - task.start_s
-        if took_s <= 0 or task.node not in names:
+        duration_s = task.end_s - task.start_s
+        if duration_s <= 0 or task.node not in names:
             continue
         row, overlap = names.index(task.node), overlap_s(edges, task.start_s, task.end_s)
-        share = min(1.0, (task.cpu_s or 0.0) / took_s)
-        ran[row] += overlap
-        used[row] += overlap * share
-        most[row] = np.maximum(most[row], share * (overlap > 0))
-    mean: Floats = np.divide(used, ran, out=np.zeros_like(used), where=ran > 0)
-    return mean, most
+        share = min(1.0, (task.cpu_s or 0.0) / duration_s)
+        attempt_s[row] += overlap
+        cpu_s[row] += overlap * share
+        max_share[row] = np.maximum(max_share[row], share * (overlap > 0))
+    mean: Floats = np.divide(cpu_s, attempt_s, out=np.zeros_like(cpu_s), where=attempt_s > 0)
+    return mean, max_share
 
 
 class _CounterRates:
@@ -142,9 +143,9 @@ class _CounterRates:
         self.names, self.edges = names, edges
         self.series: dict[tuple[str, str, str], list[tuple[float, float]]] = {}
         rows = zip(trace.t_s, trace.node, trace.subject, trace.metric, trace.counter, trace.value, strict=True)
-        wanted = set(names)
+        node_names = set(names)
         for t_s, node, subject, metric, counter, value in rows:
-            if counter and node in wanted:
+            if counter and node in node_names:
                 self.series.setdefault((node, subject, metric), []).append((t_s, value))
 
     def rate(self, node: str, subject: str, metric: str) -> Floats | None:
@@ -152,10 +153,7 @@ class _CounterRates:
         points = sorted(self.series.get((node, subject, metric), ()))
         if len(points) < 2:
             return None
-        t_s, values = np.asarray(points).T
-        steps = np.diff(values)
-        sums = np.concatenate(([0.0], np.cumsum(np.where(steps < 0, values[1:], steps))))
-        rates: Floats = np.diff(np.interp(self.edges, t_s, sums)) / np.diff(self.edges)
+        rates: Floats = np.array(counter_growth(points, self.edges.tolist())) / np.diff(self.edges)
         return rates
 
     def rates(self, subject: str, metric: str) -> Floats | None:
@@ -172,15 +170,15 @@ class _CounterRates:
 
         Cores are the CPU seconds per second of all states together; 1 if CPU time was not observed.
         """
-        busy = [self.rates("cpu", metric) for metric in CPU_BUSY]
-        free = [self.rates("cpu", metric) for metric in CPU_FREE]
-        known = [rates for rates in busy if rates is not None]
-        if not known or not any(rates is not None for rates in free):
+        all_busy_rates = [self.rates("cpu", metric) for metric in CPU_BUSY]
+        free_rates = [self.rates("cpu", metric) for metric in CPU_FREE]
+        busy_rates = [rates for rates in all_busy_rates if rates is not None]
+        if not busy_rates or not any(rates is not None for rates in free_rates):
             return None, np.ones(len(self.names))
-        used = np.sum(known, axis=0)
-        whole = used + np.sum([rates for rates in free if rates is not None], axis=0)
-        share: Floats = np.divide(used, whole, out=np.zeros_like(used), where=whole > 0)
-        return share, np.maximum(1.0, np.median(whole, axis=1))
+        busy_total = np.sum(busy_rates, axis=0)
+        total = busy_total + np.sum([rates for rates in free_rates if rates is not None], axis=0)
+        share: Floats = np.divide(busy_total, total, out=np.zeros_like(busy_total), where=total > 0)
+        return share, np.maximum(1.0, np.median(total, axis=1))
 
 
 def _disk_shares(run: Run, counters: _CounterRates, names: Sequence[str]) -> dict[Resource, Floats]:
@@ -206,8 +204,10 @@ def _disk_load(counters: _CounterRates, node: str, subject: str, rates: tuple[fl
     if (busy := counters.rate(node, subject, "busy_s")) is not None:
         parts.append(busy)
     if rates is not None:
-        moved = [counters.rate(node, subject, metric) for metric in ("read_bytes", "write_bytes")]
-        loads = [bytes_per_s / rate for bytes_per_s, rate in zip(moved, rates, strict=True) if bytes_per_s is not None]
+        device_rates = [counters.rate(node, subject, metric) for metric in ("read_bytes", "write_bytes")]
+        loads = [
+            bytes_per_s / rate for bytes_per_s, rate in zip(device_rates, rates, strict=True) if bytes_per_s is not None
+        ]
         parts += [np.sum(loads, axis=0)] if loads else []
     load: Floats = np.minimum(np.max(parts, axis=0), 1.0)
     return load
@@ -245,13 +245,15 @@ def _network_share(run: Run, counters: _CounterRates, names: Sequence[str]) -> F
 def _link_rates(run: Run, names: Sequence[str]) -> dict[str, float]:
     network = run.recorded.tree.get("network")
     facts: Mapping[str, Any] = network if isinstance(network, dict) else {}
-    by_node, common = facts.get("link_bits_per_s"), facts.get("rate_bits_per_s")
+    rates_by_node, common_rate = facts.get("link_bits_per_s"), facts.get("rate_bits_per_s")
     lab = LabFacts.of(run.recorded.tree.get("lab")).nodes
     rates = {name: lab[name].link_bits_per_s for name in names if name in lab and lab[name].link_bits_per_s > 0}
-    if isinstance(common, int | float) and common > 0:
-        rates = dict.fromkeys(names, float(common))
+    if isinstance(common_rate, int | float) and common_rate > 0:
+        rates = dict.fromkeys(names, float(common_rate))
     if (groups := run.recorded.node_groups) is not None:
         rates = {name: rate * groups.sizes.get(name, 1) for name, rate in rates.items()}
-    if isinstance(by_node, dict):
-        rates |= {name: float(by_node[name]) for name in names if isinstance(by_node.get(name), int | float)}
+    if isinstance(rates_by_node, dict):
+        rates |= {
+            name: float(rates_by_node[name]) for name in names if isinstance(rates_by_node.get(name), int | float)
+        }
     return rates

@@ -47,17 +47,20 @@ class _ShrunkWork:
         return float(high - low) + outside_s
 
 
-def replayed_s(run: Run, tasks: Sequence[TaskAttempt], loads: Loads, task_load: Floats, everywhere: Floats) -> float:
-    """Return the run time if only these shares of each second remain on each worker."""
+def replayed_s(run: Run, tasks: Sequence[TaskAttempt], loads: Loads, local: Floats, everywhere: Floats) -> float:
+    """Return the run time if only these shares of each second remain on each worker.
+
+    ``local``: shares for work on the worker's devices; ``everywhere``: for work on any worker's devices.
+    """
     start = np.zeros((len(loads.workers), 1))
-    sums = [np.hstack((start, np.cumsum(part * loads.steps_s, axis=1))) for part in (task_load, everywhere)]
+    sums = [np.hstack((start, np.cumsum(part * loads.steps_s, axis=1))) for part in (local, everywhere)]
     shrunk = _ShrunkWork(loads, sums[0], sums[1])
-    now_s = before_s = 0.0
+    now_s = previous_end_s = 0.0
     for job in sorted(jobs_of(run, tasks), key=lambda job: job.submit_s):
         attempts = [task for task in tasks if task.job_id == job.job_id] if len(run.jobs) > 1 else list(tasks)
-        now_s += shrunk.idle_s(before_s, job.submit_s)
-        now_s, before_s = _job_end_s(job, attempts, shrunk, now_s), max(before_s, job.finish_s)
-    return now_s + shrunk.idle_s(before_s, run.duration_s)
+        now_s += shrunk.idle_s(previous_end_s, job.submit_s)
+        now_s, previous_end_s = _job_end_s(job, attempts, shrunk, now_s), max(previous_end_s, job.finish_s)
+    return now_s + shrunk.idle_s(previous_end_s, run.duration_s)
 
 
 def _stage(task: TaskAttempt) -> str:
@@ -68,30 +71,32 @@ def _stage(task: TaskAttempt) -> str:
 def _job_end_s(job: Job, attempts: Sequence[TaskAttempt], shrunk: _ShrunkWork, submit_s: float) -> float:
     """Return the end of a job that begins at ``submit_s`` in the replay."""
     ends: dict[str, float] = {}
-    free: dict[
-        str, list[tuple[float, float]]
-    ] = {}  # node to containers: when each became free in the run and in the replay
-    done: list[tuple[float, float, str]] = []  # end of an attempt in the run and in the replay, and its stage
+    # Of each container on a node, the time at which it became free: in the run, and in the replay.
+    containers_by_node: dict[str, list[tuple[float, float]]] = {}
+    # Of each attempt, its end in the run and in the replay, and its stage.
+    ended_attempts: list[tuple[float, float, str]] = []
     local_disks = _maps_read_local_disks(job)
     copies_until = max((task.end_s for task in attempts if task.kind == "map"), default=0.0)
     # Maps first: the shuffle of a reduce ends after the last map, on whichever node it ran.
     for task in sorted(attempts, key=lambda task: (task.kind == "reduce", task.start_s, task.attempt_id)):
         events = [(job.submit_s, submit_s)]
-        slots = free.setdefault(task.node, [])
-        usable = [container for container in slots if container[0] <= task.start_s]
-        if usable:
-            events.append(max(usable))
-            slots.remove(max(usable))
-        events += [(end, now) for end, now, stage in done if end <= task.start_s and stage != _stage(task)][-1:]
-        waited_from, begin_s = max(events)
-        begin_s = max(now for _, now in events) + shrunk.idle_s(waited_from, task.start_s)
-        maps_now_s = max((now for _, now, s in done if s == "map"), default=0.0)
+        containers = containers_by_node.setdefault(task.node, [])
+        free_containers = [container for container in containers if container[0] <= task.start_s]
+        if free_containers:
+            events.append(max(free_containers))
+            containers.remove(max(free_containers))
+        events += [(end, now) for end, now, stage in ended_attempts if end <= task.start_s and stage != _stage(task)][
+            -1:
+        ]
+        last_event_s = max(time_s for time_s, _ in events)
+        begin_s = max(now for _, now in events) + shrunk.idle_s(last_event_s, task.start_s)
+        maps_now_s = max((now for _, now, s in ended_attempts if s == "map"), default=0.0)
         end_s = _end_s(task, begin_s, shrunk, (copies_until, maps_now_s), local_disks=local_disks)
-        slots.append((task.end_s, end_s))
+        containers.append((task.end_s, end_s))
         if task.status == "succeeded":
             ends[task.attempt_id] = end_s
-            done.append((task.end_s, end_s, _stage(task)))
-            done.sort()
+            ended_attempts.append((task.end_s, end_s, _stage(task)))
+            ended_attempts.sort()
     if not ends:
         return submit_s + shrunk.idle_s(job.submit_s, job.finish_s)
     last_s = max(task.end_s for task in attempts if task.status == "succeeded")
@@ -100,8 +105,8 @@ def _job_end_s(job: Job, attempts: Sequence[TaskAttempt], shrunk: _ShrunkWork, s
 
 def _maps_read_local_disks(job: Job) -> bool:
     """Return whether every map of a job read from the disks of its node, by the job's counters."""
-    counted = job.counters.get("org.apache.hadoop.mapreduce.JobCounter", {})
-    return 0 < counted.get("TOTAL_LAUNCHED_MAPS", 0) <= counted.get("DATA_LOCAL_MAPS", 0)
+    counters = job.counters.get("org.apache.hadoop.mapreduce.JobCounter", {})
+    return 0 < counters.get("TOTAL_LAUNCHED_MAPS", 0) <= counters.get("DATA_LOCAL_MAPS", 0)
 
 
 def _end_s(
@@ -110,10 +115,10 @@ def _end_s(
     """Return the end of an attempt that begins at ``begin_s``; ``maps_end``: end of the last map, in run and replay."""
     now_s, (maps_end_s, maps_now_s) = begin_s, maps_end
     for phase in task_phases(task):
-        local = phase.name == "merge" or (phase.name == "map" and not task.hdfs_write_bytes and local_disks)
-        stays = shrunk.local_s if local else shrunk.remote_s
+        is_local = phase.name == "merge" or (phase.name == "map" and not task.hdfs_write_bytes and local_disks)
+        remaining_s = shrunk.local_s if is_local else shrunk.remote_s
         if phase.name == "shuffle" and phase.end_s >= maps_end_s > phase.start_s:
-            now_s = max(now_s, maps_now_s) + stays(task.node, maps_end_s, phase.end_s)
+            now_s = max(now_s, maps_now_s) + remaining_s(task.node, maps_end_s, phase.end_s)
         else:
-            now_s += stays(task.node, phase.start_s, phase.end_s)
+            now_s += remaining_s(task.node, phase.start_s, phase.end_s)
     return now_s

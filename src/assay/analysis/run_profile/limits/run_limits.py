@@ -23,7 +23,7 @@ BUSY_SHARE = 0.5
 """Minimum busy share of a resource that counts as the limit of a second."""
 
 _CLOSE_SHARE = 0.8
-"""From this share of the longest time on, the second limit leaves open which one is the limit."""
+"""Minimum time of the second limit, as a share of the first's, for the main limit to be unclear."""
 
 LIMIT_ERROR_RATE = (
     "In 7 % of 397 simulated runs limited by disks, network or CPU, another resource mattered twice as much."
@@ -107,15 +107,15 @@ def disks_as_one(limit: Resource) -> Resource:
 
 def limit_spans(limits: Limits) -> tuple[LimitSpan, ...]:
     """Return the limit of most workers over time; between equally many, the limit with the longer time in the run."""
-    by_step: dict[float, Counter[Resource]] = {}
+    counts_by_step: dict[float, Counter[Resource]] = {}
     for moment in limits.moments:
-        by_step.setdefault(moment.t_s, Counter())[moment.limit] += 1
+        counts_by_step.setdefault(moment.t_s, Counter())[moment.limit] += 1
     total_s = {limit: limits.total_s(limit) for limit in {moment.limit for moment in limits.moments}}
-    starts_s = sorted(by_step)
+    starts_s = sorted(counts_by_step)
     spans: list[LimitSpan] = []
     for start_s, end_s in pairwise([*starts_s, limits.duration_s]):
-        workers = by_step[start_s]
-        limit = max(workers, key=lambda resource: (workers[resource], total_s[resource]))
+        counts = counts_by_step[start_s]
+        limit = max(counts, key=lambda resource: (counts[resource], total_s[resource]))
         if spans and spans[-1].limit is limit:
             spans[-1] = replace(spans[-1], end_s=end_s)
         else:
@@ -135,17 +135,19 @@ def limits_of(run: Run, tasks: Sequence[TaskAttempt], trace: Trace) -> Limits | 
         key = moment.phase, moment.limit
         times[key] = times.get(key, 0.0) + weight_s
     ordered = sorted(times.items(), key=lambda item: (rank(item[0][0]), -item[1]))
-    by_limit: dict[Resource, float] = {}
+    time_by_limit: dict[Resource, float] = {}
     for (_, limit), time_s in ordered:
         for name in {limit, disks_as_one(limit)}:
-            by_limit[name] = by_limit.get(name, 0.0) + time_s
+            time_by_limit[name] = time_by_limit.get(name, 0.0) + time_s
     return Limits(
         run_id=run.run_id,
         origin=str(run.origin),
         duration_s=run.duration_s,
         step_s=float(loads.steps_s[0]),
         workers=loads.workers,
-        main=max((limit for _, limit in times), key=lambda limit: (by_limit[disks_as_one(limit)], by_limit[limit])),
+        main=max(
+            (limit for _, limit in times), key=lambda limit: (time_by_limit[disks_as_one(limit)], time_by_limit[limit])
+        ),
         times=tuple(LimitTime(phase, limit, time_s) for (phase, limit), time_s in ordered),
         bounds=bounds_of(run, tasks, loads),
         moments=moments,
@@ -154,33 +156,33 @@ def limits_of(run: Run, tasks: Sequence[TaskAttempt], trace: Trace) -> Limits | 
 
 
 def _moments(run: Run, tasks: Sequence[TaskAttempt], loads: Loads) -> tuple[LimitMoment, ...]:
-    phases, counts = _occupied(tasks, loads)
+    phases, counts = _phase_times(tasks, loads)
     resources = list(loads.shares)
     shares = np.stack([loads.shares[resource] for resource in resources])
-    best = shares.argmax(axis=0)
-    idle = _idle_phases(run, loads)
+    busiest = shares.argmax(axis=0)
+    idle_phases = _idle_phases(run, loads)
     last_start = [max((task.start_s for task in tasks if task.node == node), default=0.0) for node in loads.workers]
     moments = []
     for step, t_s in enumerate(loads.edges_s[:-1].tolist()):
-        anywhere = counts[:, :, step].sum(axis=1)
+        tasks_anywhere = counts[:, :, step].sum(axis=1)
         for row, node in enumerate(loads.workers):
             tasks_on_node = counts[:, row, step]
             if tasks_on_node.sum() > 0:
-                share = float(shares[best[row, step], row, step])
-                limit = resources[best[row, step]] if share >= BUSY_SHARE else Resource.NONE
+                share = float(shares[busiest[row, step], row, step])
+                limit = resources[busiest[row, step]] if share >= BUSY_SHARE else Resource.NONE
                 if limit is Resource.NONE and Resource.CPU in loads.shares:
                     computing = float(loads.computing[row, step])
                     limit, share = (Resource.CPU, computing) if computing >= BUSY_SHARE else (limit, share)
                 moments.append(LimitMoment(t_s, node, phases[int(tasks_on_node.argmax())], limit, share))
-            elif anywhere.sum() > 0:
+            elif tasks_anywhere.sum() > 0:
                 limit = Resource.CONTAINERS if t_s < last_start[row] else Resource.NO_TASK
-                moments.append(LimitMoment(t_s, node, phases[int(anywhere.argmax())], limit, None))
+                moments.append(LimitMoment(t_s, node, phases[int(tasks_anywhere.argmax())], limit, None))
             else:
-                moments.append(LimitMoment(t_s, node, idle[step], Resource.FIXED, None))
+                moments.append(LimitMoment(t_s, node, idle_phases[step], Resource.FIXED, None))
     return tuple(moments)
 
 
-def _occupied(tasks: Sequence[TaskAttempt], loads: Loads) -> tuple[list[str], Floats]:
+def _phase_times(tasks: Sequence[TaskAttempt], loads: Loads) -> tuple[list[str], Floats]:
     """Return phases, and the time that attempts spent in each, by worker and step."""
     row_of = {node: row for row, node in enumerate(loads.workers)}
     parts = [(phase, row_of[task.node]) for task in tasks if task.node in row_of for phase in task_phases(task)]
@@ -197,19 +199,19 @@ def _idle_phases(run: Run, loads: Loads) -> list[str]:
     phases = []
     for middle in middles.tolist():
         job = next((job for job in run.jobs if job.submit_s <= middle <= job.finish_s), None)
-        started = job is not None and middle < (job.submit_s + job.finish_s) / 2
-        phases.append("overhead" if job is None else "setup" if started else "cleanup")
+        in_first_half = job is not None and middle < (job.submit_s + job.finish_s) / 2
+        phases.append("overhead" if job is None else "setup" if in_first_half else "cleanup")
     return phases
 
 
 def _basis(run: Run, tasks: Sequence[TaskAttempt], loads: Loads) -> tuple[str, ...]:
     step = f"{float(loads.steps_s[0]):.2g} s"
     groups = run.recorded.node_groups
-    observed = f"{len(loads.workers)} workers"
+    workers_text = f"{len(loads.workers)} workers"
     if groups is not None:
-        observed = f"{sum(groups.sizes.values())} workers in groups ({', '.join(list(groups.sizes)[:3])} …)"
+        workers_text = f"{sum(groups.sizes.values())} workers in groups ({', '.join(list(groups.sizes)[:3])} …)"
     sentences = [
-        f"Traces of {observed} in steps of {step}, and {len(tasks)} task attempts of this run alone.",
+        f"Traces of {workers_text} in steps of {step}, and {len(tasks)} task attempts of this run alone.",
         f"The limit of a step is the busiest resource, if it was busy for at least {format_percent(BUSY_SHARE)} of the "
         f"step, else the CPU, if the attempts computed for as much of their time. {LIMIT_ERROR_RATE}",
         "A bound keeps data, placement, order and containers, and counts every busy moment of a resource as a wait for "
@@ -219,4 +221,4 @@ def _basis(run: Run, tasks: Sequence[TaskAttempt], loads: Loads) -> tuple[str, .
         sentences.append("Task attempts were not recorded, so the bounds shorten the run as a whole.")
     if run.lab_scale is not None:
         sentences.append("A lab's nodes share one machine, so each node has that machine's CPU load.")
-    return (*sentences, *(f"{words[0].upper()}{words[1:]}." for words in loads.unknown))
+    return (*sentences, *(f"{sentence[0].upper()}{sentence[1:]}." for sentence in loads.unknown))

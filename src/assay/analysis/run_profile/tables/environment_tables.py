@@ -20,34 +20,36 @@ Leaves = dict[str, str]
 
 def environment_tables(environment: Mapping[str, Any]) -> tuple[TextTable, ...]:
     """Return a table for each entry of the tree that has sub-entries, and one table of all other entries."""
-    plain = {name: value for name, value in environment.items() if not isinstance(value, Mapping)}
-    tables = [_table("the run", _leaves(plain))]
+    simple_entries = {name: value for name, value in environment.items() if not isinstance(value, Mapping)}
+    tables = [_table("the run", _leaves(simple_entries))]
     for name, value in environment.items():
         if isinstance(value, Mapping):
-            tables += _of_entry(name, value)
+            tables += _entry_tables(name, value)
     return tuple(table for table in tables if table)
 
 
-def _of_entry(name: str, tree: Mapping[str, Any]) -> Iterator[TextTable]:
-    within = tree if name == _NODES else tree.get(_NODES)
-    if isinstance(within, Mapping) and within and all(isinstance(node, Mapping) for node in within.values()):
+def _entry_tables(name: str, tree: Mapping[str, Any]) -> Iterator[TextTable]:
+    nodes = tree if name == _NODES else tree.get(_NODES)
+    if isinstance(nodes, Mapping) and nodes and all(isinstance(node, Mapping) for node in nodes.values()):
         if name != _NODES:
             yield _table(name, _leaves({key: value for key, value in tree.items() if key != _NODES}))
-        yield from _of_nodes("" if name == _NODES else f"{name}: ", within)
+        yield from _node_tables("" if name == _NODES else f"{name}: ", nodes)
     else:
         yield _table(name, _leaves(tree))
 
 
-def _of_nodes(title: str, nodes: Mapping[str, Any]) -> Iterator[TextTable]:
+def _node_tables(title: str, nodes: Mapping[str, Any]) -> Iterator[TextTable]:
     leaves = {name: _leaves(node) for name, node in nodes.items()}
     first = next(iter(leaves.values()))
-    alike = {path: text for path, text in first.items() if all(texts.get(path) == text for texts in leaves.values())}
+    common_texts = {
+        path: text for path, text in first.items() if all(texts.get(path) == text for texts in leaves.values())
+    }
     if len(leaves) > 1:
-        yield _table(f"{title}alike on all {plural(len(leaves), 'node')}", alike)
+        yield _table(f"{title}alike on all {plural(len(leaves), 'node')}", common_texts)
     else:
-        alike = {}
+        common_texts = {}
     for name, texts in leaves.items():
-        yield _table(f"{title}node {name}", {path: text for path, text in texts.items() if path not in alike})
+        yield _table(f"{title}node {name}", {path: text for path, text in texts.items() if path not in common_texts})
 
 
 def _table(title: str, leaves: Leaves) -> TextTable:
@@ -55,11 +57,11 @@ def _table(title: str, leaves: Leaves) -> TextTable:
     return TextTable(title, (), rows if len(rows) <= ROWS_MAX else (*rows[:ROWS_MAX], _OMITTED_ROW))
 
 
-def _leaves(tree: Mapping[str, Any], within: str = "") -> Leaves:
+def _leaves(tree: Mapping[str, Any], prefix: str = "") -> Leaves:
     texts: Leaves = {}
     for name, value in tree.items():
         if isinstance(value, Mapping):
-            texts |= _leaves(value, f"{within}{name} › ")
+            texts |= _leaves(value, f"{prefix}{name} › ")
         elif value is not None:
-            texts[f"{within}{name}"] = str(value)[:_CHARACTERS_MAX]
+            texts[f"{prefix}{name}"] = str(value)[:_CHARACTERS_MAX]
     return texts

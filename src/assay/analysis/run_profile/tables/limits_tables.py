@@ -30,14 +30,19 @@ def limit_title(limit: str) -> str:
 def limit_sections(limits: Limits) -> tuple[TextTable, TextTable]:
     """Return which resource was the limit in each phase, and how much faster the run could be at most."""
     rows: list[tuple[str, ...]] = []
-    last = ""
+    last_phase = ""
     for entry in limits.times:
         if entry.time_s >= 0.05 or entry.time_s >= 0.001 * limits.duration_s:
-            part = f"{100 * entry.time_s / limits.duration_s:.0f} %"
+            share_text = f"{100 * entry.time_s / limits.duration_s:.0f} %"
             rows.append(
-                ("" if entry.phase == last else entry.phase, LIMIT_TITLES[entry.limit], tenths(entry.time_s), part)
+                (
+                    "" if entry.phase == last_phase else entry.phase,
+                    LIMIT_TITLES[entry.limit],
+                    tenths(entry.time_s),
+                    share_text,
+                )
             )
-            last = entry.phase
+            last_phase = entry.phase
     rows.append(("all", "", tenths(limits.duration_s), "100 %"))
     columns = ("phase", "limit", "time (s)", "share")
     by_phase = TextTable("what was the limit (s, mean over the workers)", columns, tuple(rows))
@@ -90,11 +95,11 @@ def limit_answer(limits: Limits) -> str:
 
     The minimum time leaves out every moment in which the resource was busy, also where something else was the limit.
     """
-    freed = next((name for name, resources in RESOURCES_OF_BOUND.items() if limits.main in resources), "")
-    bound = next((entry for entry in limits.bounds if entry.freed == freed), None)
+    hardware = next((name for name, resources in RESOURCES_OF_BOUND.items() if limits.main in resources), "")
+    bound = next((entry for entry in limits.bounds if entry.freed == hardware), None)
     if bound is None:
         return limit_sentence(limits)
     return (
-        f"{limit_sentence(limits)} If {_BOUND_TITLES[freed]}, the run would be at most {bound.gain_max:.2f}× as fast: "
-        f"{tenths(bound.least_s)} s, without any moment in which {_BUSY_TITLES[freed]} busy."
+        f"{limit_sentence(limits)} If {_BOUND_TITLES[hardware]}, the run would be at most {bound.gain_max:.2f}× as "
+        f"fast: {tenths(bound.least_s)} s, without any moment in which {_BUSY_TITLES[hardware]} busy."
     )

@@ -108,26 +108,26 @@ def _configuration(run: Run) -> dict[str, str]:
 
 def metrics_table(run: Run, detail: RunDetail) -> TextTable:
     """Return the metrics that no other section shows, in groups, each with its source."""
-    shown = _metrics_shown(run, detail)
-    rows, last, note = [], "", ""
-    for name in sorted(shown, key=lambda name: METRIC_GROUPS.index(metric_group(name))):
+    metrics = _metrics_shown(run, detail)
+    rows, last_group, last_source = [], "", ""
+    for name in sorted(metrics, key=lambda name: METRIC_GROUPS.index(metric_group(name))):
         group, source = metric_group(name), run.sources.get(name, "")
         origin = source if not source or source.startswith("simulated") else f"from {source}"
-        where = _REPEATED_TEXT if source and source == note else origin
-        rows.append(("" if group == last else group, *metric_text(name, shown[name]), where))
-        last, note = group, source
+        source_text = _REPEATED_TEXT if source and source == last_source else origin
+        rows.append(("" if group == last_group else group, *metric_text(name, metrics[name]), source_text))
+        last_group, last_source = group, source
     return TextTable("metrics", (), tuple(rows))
 
 
 def _metrics_shown(run: Run, detail: RunDetail) -> dict[str, float]:
-    elsewhere = detail_metrics(detail)
-    return {name: value for name, value in run.metrics.items() if elsewhere.get(name) != value}
+    section_metrics = detail_metrics(detail)
+    return {name: value for name, value in run.metrics.items() if section_metrics.get(name) != value}
 
 
 def _other_sources(run: Run, detail: RunDetail) -> dict[str, str]:
     """Return the sources of values that are not metrics; metrics are shown with their source."""
-    shown = _metrics_shown(run, detail)
-    return {_FIELDS.get(name, name): source for name, source in run.sources.items() if name not in shown}
+    metrics = _metrics_shown(run, detail)
+    return {_FIELDS.get(name, name): source for name, source in run.sources.items() if name not in metrics}
 
 
 def _cache_line(cache: CacheState) -> str:
@@ -144,7 +144,7 @@ def _ms(seconds: float | None) -> str:
 
 def phase_table(breakdown: Breakdown, title: str, *, overlaps: bool = False) -> TextTable:
     """Return how the time is divided; the last column adds up to the whole."""
-    whole_s = breakdown.duration_s
+    total_s = breakdown.duration_s
     rows = [
         (
             p.name,
@@ -153,17 +153,19 @@ def phase_table(breakdown: Breakdown, title: str, *, overlaps: bool = False) -> 
             tenths(p.active_s),
             tenths(p.alone_s),
             tenths(p.share_s),
-            f"{100 * p.share_s / whole_s:.0f} %" if whole_s > 0 else NO_VALUE,
+            f"{100 * p.share_s / total_s:.0f} %" if total_s > 0 else NO_VALUE,
         )
         for p in breakdown.phases
     ]
     if rows:
-        rows.append(("all", tenths(breakdown.start_s), tenths(breakdown.end_s), "", "", tenths(whole_s), "100 %"))
-    shown = breakdown.overlaps[:_OVERLAPS_MAX] if overlaps else ()
-    notes = [f"{' and '.join(overlap.names)} at once: {format_duration(overlap.duration_s)}" for overlap in shown]
-    hidden = len(breakdown.overlaps) - len(shown)
-    if overlaps and hidden:
-        notes.append(f"and {hidden} shorter overlap{'s' if hidden > 1 else ''}")
+        rows.append(("all", tenths(breakdown.start_s), tenths(breakdown.end_s), "", "", tenths(total_s), "100 %"))
+    listed_overlaps = breakdown.overlaps[:_OVERLAPS_MAX] if overlaps else ()
+    notes = [
+        f"{' and '.join(overlap.names)} at once: {format_duration(overlap.duration_s)}" for overlap in listed_overlaps
+    ]
+    hidden_count = len(breakdown.overlaps) - len(listed_overlaps)
+    if overlaps and hidden_count:
+        notes.append(f"and {hidden_count} shorter overlap{'s' if hidden_count > 1 else ''}")
     headers = ("phase (s)", "start", "end", "active", "alone", "attributed", "share of run time")
     return TextTable(title, headers, tuple(rows), tuple(notes))
 
@@ -188,11 +190,11 @@ def jobs_table(detail: RunDetail) -> TextTable:
 
 def kinds_table(detail: RunDetail) -> TextTable:
     """Return the tasks by job and kind, and the worst stragglers."""
-    several = len(detail.jobs) > 1
+    has_several_jobs = len(detail.jobs) > 1
     kinds = [kind for job_detail in detail.jobs for kind in job_detail.kinds]
     rows = tuple(
         (
-            f"{kind.kind} {_short(kind.job_id)}" if several else kind.kind,
+            f"{kind.kind} {_short(kind.job_id)}" if has_several_jobs else kind.kind,
             str(kind.tasks),
             str(kind.succeeded),
             str(kind.failed),
@@ -224,8 +226,8 @@ def _straggler_lines(kinds: Sequence[KindSummary]) -> Iterator[str]:
 
 def _short(name: str) -> str:
     """Return an id without its common prefix: ``attempt_1700000000000_0004_m_000001_0`` to ``0004_m_000001_0``."""
-    head, _, rest = name.partition("_")
-    return rest.partition("_")[2] if head in ("attempt", "task", "job") and rest.count("_") else name
+    head, _, suffix = name.partition("_")
+    return suffix.partition("_")[2] if head in ("attempt", "task", "job") and suffix.count("_") else name
 
 
 def data_table(detail: RunDetail) -> TextTable:
@@ -277,7 +279,7 @@ def _device_rows(use: DeviceUse) -> Iterator[tuple[str, ...]]:
         "read",
         size(t.read_bytes),
         size(t.read_request_bytes),
-        _merged(t.read_merges, t.reads),
+        _merged_share(t.read_merges, t.reads),
         _ms(t.read_await_s),
         busy,
         queue,
@@ -288,14 +290,14 @@ def _device_rows(use: DeviceUse) -> Iterator[tuple[str, ...]]:
         "write",
         size(t.write_bytes),
         size(t.write_request_bytes),
-        _merged(t.write_merges, t.writes),
+        _merged_share(t.write_merges, t.writes),
         _ms(t.write_await_s),
         "",
         "",
     )
 
 
-def _merged(merges: float | None, requests: float | None) -> str:
+def _merged_share(merges: float | None, requests: float | None) -> str:
     """Return the share of requests that the kernel merged with others."""
     if merges is None or requests is None:
         return NO_VALUE
@@ -304,12 +306,12 @@ def _merged(merges: float | None, requests: float | None) -> str:
 
 def purposes_table(detail: RunDetail) -> TextTable:
     """Return bytes and request sizes by purpose, with the bytes that the jobs' counters requested."""
-    measured = {use.purpose: use for use in detail.by_purpose}
+    uses_by_purpose = {use.purpose: use for use in detail.by_purpose}
     demands = {demand.purpose: demand for demand in detail.requested}
-    order = [purpose for purpose in Purpose if purpose in measured or (purpose in demands and measured)]
+    order = [purpose for purpose in Purpose if purpose in uses_by_purpose or (purpose in demands and uses_by_purpose)]
     rows = []
     for purpose in order:
-        t = measured[purpose].transfers if purpose in measured else Transfers()
+        t = uses_by_purpose[purpose].transfers if purpose in uses_by_purpose else Transfers()
         demand = demands.get(purpose)
         rows.append(
             (
@@ -324,16 +326,16 @@ def purposes_table(detail: RunDetail) -> TextTable:
         )
     headers = ("purpose", "read", "B/request", "written", "B/request", "requested: read", "written")
     return TextTable(
-        "disk traffic by purpose", headers, tuple(rows), tuple(_purpose_notes(measured, detail, bool(rows)))
+        "disk traffic by purpose", headers, tuple(rows), tuple(_purpose_notes(uses_by_purpose, detail, bool(rows)))
     )
 
 
-def _purpose_notes(measured: Mapping[Purpose, object], detail: RunDetail, shown: bool) -> Iterator[str]:
-    if Purpose.SHARED in measured:
+def _purpose_notes(uses_by_purpose: Mapping[Purpose, object], detail: RunDetail, has_rows: bool) -> Iterator[str]:
+    if Purpose.SHARED in uses_by_purpose:
         yield "The kernel counts by disk, so a disk that holds both has one count."
-    if Purpose.UNKNOWN in measured:
+    if Purpose.UNKNOWN in uses_by_purpose:
         yield "The run did not record its layout."
-    if shown:
+    if has_rows:
         yield "Requested: bytes in the jobs' counters, with replicas, before the page cache."
         yield from filter(None, [request_limits_note([detail])])
 
@@ -353,21 +355,21 @@ def nodes_table(detail: RunDetail) -> TextTable:
         for node in detail.nodes
     )
     titles = {"cpu_imbalance": "CPU", "disk_imbalance": "disks", "nic_imbalance": "network"}
-    uneven = ", ".join(f"{titles[name]} {value:.2f}" for name, value in detail.imbalances.items())
-    notes = (f"Busiest worker / mean of the workers: {uneven}.",) if uneven else ()
+    imbalance_text = ", ".join(f"{titles[name]} {value:.2f}" for name, value in detail.imbalances.items())
+    notes = (f"Busiest worker / mean of the workers: {imbalance_text}.",) if imbalance_text else ()
     headers = ("node", "attempts", "CPU (s)", "disk read", "disk written", "received", "sent")
     return TextTable("nodes", headers, rows, notes)
 
 
 def tasks_table(tasks: Sequence[TaskAttempt], detail: RunDetail) -> TextTable:
     """Return every attempt, times in seconds from the run's start."""
-    slow = {straggler.attempt_id for job in detail.jobs for kind in job.kinds for straggler in kind.stragglers}
+    straggler_ids = {straggler.attempt_id for job in detail.jobs for kind in job.kinds for straggler in kind.stragglers}
     rows = tuple(
         (
             _short(task.attempt_id or task.task_id),
             task.node,
             task.kind,
-            "slow" if task.attempt_id and task.attempt_id in slow else task.status,
+            "slow" if task.attempt_id and task.attempt_id in straggler_ids else task.status,
             tenths(task.start_s),
             tenths(task.end_s - task.start_s),
             tenths(task.shuffle_end_s),

@@ -30,7 +30,7 @@ def stages_table(run: Run) -> TextTable:
         for stage in _longest_stages(run)
     )
     headers = ("stage", "reads stages", "start (s)", "end", "tasks", "what it does")
-    return TextTable("stages", headers, rows, _left(run))
+    return TextTable("stages", headers, rows, _omission_note(run))
 
 
 def stage_sums_table(run: Run) -> TextTable:
@@ -54,10 +54,10 @@ def stage_sums_table(run: Run) -> TextTable:
         for stage in _longest_stages(run)
     )
     headers = ("stage", "read", "fetched", "shuffled", "written", "spilled", "GC", "peak memory")
-    return TextTable("what stages moved", headers, rows, (_MEMORY, *_left(run)) if rows else ())
+    return TextTable("what stages moved", headers, rows, (_SUMS_NOTE, *_omission_note(run)) if rows else ())
 
 
-_MEMORY = (
+_SUMS_NOTE = (
     "Sums over task attempts. Peak memory: the maximum of one attempt for sorting, joining and grouping. "
     "Spilled: bytes on disks."
 )
@@ -93,11 +93,17 @@ def _bytes(value: int) -> str:
 
 def _longest_stages(run: Run) -> Sequence[Stage]:
     """Return the stages that ran, in their order; if there are many, the longest."""
-    ran = [stage for stage in run.stages if stage.start_s is not None]
-    longest = sorted(ran, key=lambda stage: (stage.start_s or 0.0) - (stage.end_s or stage.start_s or 0.0))[:_SHOWN_MAX]
+    started_stages = [stage for stage in run.stages if stage.start_s is not None]
+    longest = sorted(started_stages, key=lambda stage: (stage.start_s or 0.0) - (stage.end_s or stage.start_s or 0.0))[
+        :_SHOWN_MAX
+    ]
     return sorted(longest, key=lambda stage: (stage.stage_id, stage.attempt))
 
 
-def _left(run: Run) -> tuple[str, ...]:
-    ran = sum(stage.start_s is not None for stage in run.stages)
-    return (f"The longest {_SHOWN_MAX} of {ran} stages; --json has all.",) if ran > _SHOWN_MAX else ()
+def _omission_note(run: Run) -> tuple[str, ...]:
+    started_stages = sum(stage.start_s is not None for stage in run.stages)
+    return (
+        (f"The longest {_SHOWN_MAX} of {started_stages} stages; --json has all.",)
+        if started_stages > _SHOWN_MAX
+        else ()
+    )

@@ -51,6 +51,7 @@ LINES_MAX = 24
 _POINTS_MAX = 24_000
 """Approximate maximum number of points in all views of a trace."""
 _WINDOWS = (40, 300)
+"""Minimum and maximum number of spans of time in a thinned series."""
 
 
 def groups_of(views: Iterable[str]) -> dict[str, str]:
@@ -62,13 +63,13 @@ def groups_of(views: Iterable[str]) -> dict[str, str]:
 def windows_for(trace: Trace) -> int:
     """Return the number of spans of time whose points are shown, so that all views of the trace fit one drawing."""
     pairs = set(zip(trace.node, trace.subject, trace.metric, strict=True))
-    shown = sum(any(view.has(subject, metric) for view in TRACE_VIEWS.values()) for _, subject, metric in pairs)
-    return min(_WINDOWS[1], max(_WINDOWS[0], _POINTS_MAX // (4 * max(1, shown))))
+    series_shown = sum(any(view.has(subject, metric) for view in TRACE_VIEWS.values()) for _, subject, metric in pairs)
+    return min(_WINDOWS[1], max(_WINDOWS[0], _POINTS_MAX // (4 * max(1, series_shown))))
 
 
-def busiest(series: Sequence[Series], most: int = LINES_MAX) -> list[Series]:
-    """Return the ``most`` series with the highest peaks, in the order given."""
-    peaks = sorted(range(len(series)), key=lambda index: -max(series[index].values, default=0.0))[:most]
+def busiest(series: Sequence[Series], count_max: int = LINES_MAX) -> list[Series]:
+    """Return the ``count_max`` series with the highest peaks, in the given order."""
+    peaks = sorted(range(len(series)), key=lambda index: -max(series[index].values, default=0.0))[:count_max]
     return [series[index] for index in sorted(peaks)]
 
 

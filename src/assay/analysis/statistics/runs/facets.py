@@ -16,8 +16,9 @@ from assay.analysis.statistics.runs.run_table import ABSENT, Column, RunTable
 from assay.foundation.errors import SpecificationError, did_you_mean
 
 Conditions = Mapping[str, Sequence[str]]
-_SHOWN = 40
-_LISTED_MAX = 100
+_LEVELS_MAX = 40
+"""Maximum number of levels in a facet by default, and in a message."""
+_TEXT_LENGTH_MAX = 100
 """Maximum length of a name or level in a message, in characters."""
 
 
@@ -71,32 +72,32 @@ def matching(table: RunTable, conditions: Conditions, option: str = "--where") -
     """
     keep = np.ones(len(table), dtype=np.bool_)
     for name, levels in conditions.items():
-        keep &= _having(table, name, levels, option)
+        keep &= _has_any_level(table, name, levels, option)
     return keep
 
 
-def _having(table: RunTable, name: str, levels: Sequence[str], option: str) -> Mask:
+def _has_any_level(table: RunTable, name: str, levels: Sequence[str], option: str) -> Mask:
     column = table.columns.get(name)
     if column is None:
         raise SpecificationError(
-            f"no run has a column {name[:_LISTED_MAX]!r}",
-            where=f"{option} {name[:_LISTED_MAX]}",
+            f"no run has a column {name[:_TEXT_LENGTH_MAX]!r}",
+            where=f"{option} {name[:_TEXT_LENGTH_MAX]}",
             hint=f"{did_you_mean(name, table.columns, FACTOR_SYNONYMS)}columns: {', '.join(sorted(table.columns))}",
         )
     matching_rows = np.zeros(len(table), dtype=np.bool_)
     for level in levels:
         if level not in column.levels:
-            known = ", ".join(column.levels[:_SHOWN])
+            hint = f"{_hint_for_several_levels(name, level, column)}{did_you_mean(level, column.levels)}"
             raise SpecificationError(
-                f"no run has {name} {level[:_LISTED_MAX]!r}",
-                where=f"{option} {name}={level[:_LISTED_MAX]}",
-                hint=f"{_both_levels(name, level, column)}{did_you_mean(level, column.levels)}its levels: {known}",
+                f"no run has {name} {level[:_TEXT_LENGTH_MAX]!r}",
+                where=f"{option} {name}={level[:_TEXT_LENGTH_MAX]}",
+                hint=f"{hint}its levels: {', '.join(column.levels[:_LEVELS_MAX])}",
             )
         matching_rows |= column.codes == column.code(level)
     return matching_rows
 
 
-def _both_levels(name: str, text: str, column: Column) -> str:
+def _hint_for_several_levels(name: str, text: str, column: Column) -> str:
     """Return how to choose several levels, if ``text`` joins levels by commas; empty otherwise."""
     levels = [level.strip() for level in text.split(",")]
     if len(levels) < 2 or not any(level in column.levels for level in levels):
@@ -105,44 +106,46 @@ def _both_levels(name: str, text: str, column: Column) -> str:
     return f"give each level its own option, for runs with any of them: {options}; "
 
 
-def facets(table: RunTable, conditions: Conditions, names: Sequence[str], most: int = _SHOWN) -> list[Facet]:
-    """Return the facets of the columns ``names``; conditions must be known to :func:`matching`."""
-    single = {name: _having(table, name, levels, "") for name, levels in conditions.items()}
-    matching = _having_all(list(single.values()))
-    facets_ = []
+def facets(table: RunTable, conditions: Conditions, names: Sequence[str], levels_max: int = _LEVELS_MAX) -> list[Facet]:
+    """Return the facets of the columns ``names``; the conditions are those that :func:`matching` accepts."""
+    masks = {name: _has_any_level(table, name, levels, "") for name, levels in conditions.items()}
+    matching_rows = _rows_of_all(list(masks.values()))
+    all_facets = []
     for name in names:
-        column, rows = table.columns[name], matching
-        if name in single:
-            rows = _having_all([mask for other, mask in single.items() if other != name])
-        facets_.append(_facet(column, name, _counted(column, rows), set(conditions.get(name, ())), most))
-    return facets_
+        column, rows = table.columns[name], matching_rows
+        if name in masks:
+            rows = _rows_of_all([mask for column_name, mask in masks.items() if column_name != name])
+        all_facets.append(_facet(column, name, _runs_by_level(column, rows), set(conditions.get(name, ())), levels_max))
+    return all_facets
 
 
-def _having_all(masks: Sequence[Mask]) -> Ints | None:
+def _rows_of_all(masks: Sequence[Mask]) -> Ints | None:
     """Return the rows that all masks keep; None for all rows, if there is no mask."""
     return np.flatnonzero(np.logical_and.reduce(masks)) if masks else None
 
 
-def _facet(column: Column, name: str, counts: Ints, chosen: set[str], most: int) -> Facet:
+def _facet(column: Column, name: str, counts: Ints, selected_levels: set[str], levels_max: int) -> Facet:
     levels = [
-        LevelCount(level, int(count), level in chosen)
+        LevelCount(level, int(count), level in selected_levels)
         for level, count in zip(column.levels, counts, strict=True)
-        if count or level in chosen
+        if count or level in selected_levels
     ]
     levels.sort(key=lambda item: (not item.chosen, -item.runs, item.level))
-    listed = levels[:most]
-    listed.sort(
-        key=_by_number if all(is_number(item.level) for item in listed) else lambda item: (-item.runs, item.level)
+    listed_levels = levels[:levels_max]
+    listed_levels.sort(
+        key=_by_number
+        if all(is_number(item.level) for item in listed_levels)
+        else lambda item: (-item.runs, item.level)
     )
-    return Facet(name, tuple(listed), len(levels) - len(listed))
+    return Facet(name, tuple(listed_levels), len(levels) - len(listed_levels))
 
 
 def level_counts(column: Column, keep: Mask) -> Ints:
     """Return how many of the kept rows have each level."""
-    return _counted(column, None if keep.all() else np.flatnonzero(keep))
+    return _runs_by_level(column, None if keep.all() else np.flatnonzero(keep))
 
 
-def _counted(column: Column, rows: Ints | None) -> Ints:
+def _runs_by_level(column: Column, rows: Ints | None) -> Ints:
     """Return how many of ``rows``, or of all rows, have each level. A mask would take many times as long."""
     codes = column.codes if rows is None else column.codes[rows]
     counts = np.bincount(codes.astype(np.intp) + 1, minlength=len(column.levels) + 1)  # int32 takes longer
@@ -184,8 +187,8 @@ def page_of(table: RunTable, keep: Mask, *, sort: str = "-started_unix_s", offse
     if offset + limit < len(rows) // 4:  # far fewer than all: no need to sort the rest
         reach = offset + limit
         key_or_last = np.where(np.isnan(key), np.inf, key)
-        within = np.flatnonzero(key_or_last <= np.partition(key_or_last, reach)[reach])
-        order = within[np.argsort(key_or_last[within], kind="stable")]
+        candidate_rows = np.flatnonzero(key_or_last <= np.partition(key_or_last, reach)[reach])
+        order = candidate_rows[np.argsort(key_or_last[candidate_rows], kind="stable")]
     else:
         order = np.argsort(key, kind="stable")
     return Page(len(rows), offset, tuple(int(row) for row in rows[order[offset : offset + limit]]))
@@ -196,8 +199,10 @@ def _sort_key(table: RunTable, name: str) -> Floats:
         return table.values[name]
     column = table.columns.get(name)
     if column is None:
-        known = ", ".join(sorted([*table.columns, *table.values]))
-        raise SpecificationError(f"runs can't be sorted by {name[:_LISTED_MAX]!r}", where="sort", hint=f"by: {known}")
+        names_text = ", ".join(sorted([*table.columns, *table.values]))
+        raise SpecificationError(
+            f"runs can't be sorted by {name[:_TEXT_LENGTH_MAX]!r}", where="sort", hint=f"by: {names_text}"
+        )
     if all(is_number(level) for level in column.levels):
         ranks = np.array([*(float(level) for level in column.levels), np.nan])
     else:

@@ -104,11 +104,11 @@ def layout_devices(run: Run) -> str | None:
 
 def on_hard_disks(devices: Iterable[tuple[str | None, str | None]]) -> frozenset[str]:
     """Return the layouts that only use local hard disks, from pairs of a layout and its devices."""
-    kinds: dict[str, set[str]] = {}
+    kinds_by_layout: dict[str, set[str]] = {}
     for layout, text in devices:
         if layout is not None and text is not None:
-            kinds.setdefault(layout, set()).update(devices_of_text(text))
-    return frozenset(layout for layout, device_kinds in kinds.items() if device_kinds == {layout_code.HDD})
+            kinds_by_layout.setdefault(layout, set()).update(devices_of_text(text))
+    return frozenset(layout for layout, device_kinds in kinds_by_layout.items() if device_kinds == {layout_code.HDD})
 
 
 def factors_of(runs: Sequence[Run]) -> dict[str, list[str]]:
@@ -129,8 +129,8 @@ def determined_parameters(run: Run) -> set[str]:
     names = {name for word, targets in TARGETS.items() if word in run.levels for name in targets}
     if "waves" in run.workload_parameters:
         program = workloads().get(_program(run))
-        waved = program.waved if program else waved_of(run.workload_parameters)
-        names |= {f"{_program(run)}.{option}" for option in waved}
+        options = program.waved if program else waved_of(run.workload_parameters)
+        names |= {f"{_program(run)}.{option}" for option in options}
     return names
 
 
@@ -140,7 +140,7 @@ def matching_factors(run: Run, factor: str) -> dict[str, str]:
     Parameters that follow from a short name (the memory of ``containers``) and the number of tasks that follows from
     ``waves`` are left out.
     """
-    derived = (LAYOUT_PARAMETERS if factor == LAYOUT_FACTOR else frozenset()) | determined_parameters(run)
+    derived_names = (LAYOUT_PARAMETERS if factor == LAYOUT_FACTOR else frozenset()) | determined_parameters(run)
     texts = {
         "workload": run.workload,
         "cluster": run.cluster,
@@ -153,8 +153,8 @@ def matching_factors(run: Run, factor: str) -> dict[str, str]:
     }
     levels = {name: level for name, level in run.levels.items() if name not in _FIELD_FACTORS and "." not in name}
     texts |= {f"level:{name}" if name in RESERVED else name: level for name, level in levels.items()}
-    texts |= {name: value for name, value in run.parameters.items() if name not in derived}
+    texts |= {name: value for name, value in run.parameters.items() if name not in derived_names}
     options = {f"{_program(run)}.{option}": value for option, value in run.workload_parameters.items()}
-    texts |= {name: value for name, value in options.items() if name not in derived}
+    texts |= {name: value for name, value in options.items() if name not in derived_names}
     texts.pop(factor, None)
     return {name: text for name, text in texts.items() if name not in DEPENDENT_PROPERTIES.get(factor, ())}

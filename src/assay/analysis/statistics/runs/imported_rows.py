@@ -31,7 +31,7 @@ class Shared:
 
 
 class Distinct:
-    """Interns values: parses each distinct item once and assigns it a code."""
+    """The distinct values of many items. Each distinct item is parsed once and gets a code."""
 
     def __init__(self, make: Callable[[Any], Any]) -> None:
         self._make = make
@@ -86,12 +86,12 @@ class ImportedRows:
         if keep.all():
             return self
         rows = np.flatnonzero(keep).tolist()
-        moved = {id(field.codes): field.codes[keep] for field in self.shared.values()}
+        codes_by_id = {id(field.codes): field.codes[keep] for field in self.shared.values()}
         return replace(
             self,
             lines=self.lines[keep],
             keys=[self.keys[row] for row in rows],
-            shared={name: Shared(moved[id(field.codes)], field.values) for name, field in self.shared.items()},
+            shared={name: Shared(codes_by_id[id(field.codes)], field.values) for name, field in self.shared.items()},
             duration_s=self.duration_s[keep],
             source_ids=[self.source_ids[row] for row in rows],
             metrics={name: values[keep] for name, values in self.metrics.items() if not np.isnan(values[keep]).all()},
@@ -104,8 +104,10 @@ class ImportedRows:
         metrics = {name: values.tolist() for name, values in self.metrics.items()}
         for row, key in enumerate(self.keys):
             fields = {name: field.values[codes[name][row]] for name, field in self.shared.items()}
-            has = {name: values[row] for name, values in metrics.items() if not math.isnan(values[row])}
-            run = like(self.common, **fields, duration_s=times[row], source_id=self.source_ids[row], metrics=has)
+            row_metrics = {name: values[row] for name, values in metrics.items() if not math.isnan(values[row])}
+            run = like(
+                self.common, **fields, duration_s=times[row], source_id=self.source_ids[row], metrics=row_metrics
+            )
             yield ImportedRun(key, f"{self.source}:{lines[row]}", run)
 
 
@@ -121,7 +123,7 @@ def join_blocks(blocks: Sequence[ImportedRows]) -> list[ImportedRows]:
             groups[-1].append(block)
         else:
             groups.append([block])
-    return [_one_of(group) if len(group) > 1 else group[0] for group in groups]
+    return [_joined_block(group) if len(group) > 1 else group[0] for group in groups]
 
 
 def _same_fields(a: ImportedRows, b: ImportedRows) -> bool:
@@ -133,20 +135,20 @@ def _same_fields(a: ImportedRows, b: ImportedRows) -> bool:
     )
 
 
-def _one_of(blocks: Sequence[ImportedRows]) -> ImportedRows:
+def _joined_block(blocks: Sequence[ImportedRows]) -> ImportedRows:
     first = blocks[0]
-    kept: dict[tuple[int, ...], Codes] = {}
-    """Joined codes by the identity of their parts, so that fields keep sharing one array."""
+    # Joined codes by the identity of their parts, so that fields still share one array.
+    joined_codes: dict[tuple[int, ...], Codes] = {}
     shared: dict[str, Shared] = {}
     for name in first.shared:
         parts = [block.shared[name] for block in blocks]
         values, starts = _values_of(parts)
         key = (*(id(part.codes) for part in parts), *starts)
-        if key not in kept:
-            kept[key] = np.concatenate(
+        if key not in joined_codes:
+            joined_codes[key] = np.concatenate(
                 [part.codes + np.int32(start) for part, start in zip(parts, starts, strict=True)]
             )
-        shared[name] = Shared(kept[key], values)
+        shared[name] = Shared(joined_codes[key], values)
     return replace(
         first,
         lines=np.concatenate([block.lines for block in blocks]),
@@ -184,10 +186,10 @@ def groups_of(codes: Sequence[Codes]) -> tuple[Ints, Ints]:
     if span <= 4 * size + 1024:  # a lookup table of all possible keys is cheaper than sorting
         first_of = np.full(span, size, dtype=np.int64)
         first_of[key[::-1]] = np.arange(size - 1, -1, -1)
-        used = np.flatnonzero(first_of < size)
+        used_keys = np.flatnonzero(first_of < size)
         dense_of_key = np.zeros(span, dtype=np.int64)
-        dense_of_key[used] = np.arange(len(used))
-        first, dense = first_of[used], dense_of_key[key]
+        dense_of_key[used_keys] = np.arange(len(used_keys))
+        first, dense = first_of[used_keys], dense_of_key[key]
     else:
         _, first, dense = np.unique(key, return_index=True, return_inverse=True)
     order = np.argsort(first, kind="stable")
@@ -200,7 +202,7 @@ class DuplicateColumnError(ValueError):
     """Two fields give a column of the same name; only complete runs decide which of them is used."""
 
 
-_ALONE: Final = (
+_INDEPENDENT_FIELDS: Final = (
     "cluster",
     "engine",
     "engine_version",
@@ -212,8 +214,8 @@ _ALONE: Final = (
     "campaign_id",
 )
 """Fields that are a column each, independent of the other fields."""
-_FIELDS: Final = frozenset({*_ALONE, "cold", "layout", LAYOUT_DEVICES, NETWORK_KIND})
-_NAMED: Final = ("workload", "workload_parameters", "levels")
+_FIELDS: Final = frozenset({*_INDEPENDENT_FIELDS, "cold", "layout", LAYOUT_DEVICES, NETWORK_KIND})
+_ENTRY_FIELDS: Final = ("workload", "workload_parameters", "levels")
 """Fields whose entries are columns. They also determine which parameters follow from them."""
 
 
@@ -225,10 +227,10 @@ def columns_of(rows: ImportedRows) -> dict[str, Column]:
     if not len(rows):
         return {}
     blank = like(rows.common, workload="", workload_parameters={}, levels={}, parameters={}, environment={}, layout="")
-    parts = [_part(rows, (name,), blank, (name,)) for name in _ALONE]
+    parts = [_part(rows, (name,), blank, (name,)) for name in _INDEPENDENT_FIELDS]
     parts.append(_part(rows, ("cold", "origin"), blank, ("cold",)))
     parts.append(_part(rows, ("layout", "environment"), blank, ("layout", LAYOUT_DEVICES, NETWORK_KIND)))
-    parts.append(_part(rows, _NAMED, blank))
+    parts.append(_part(rows, _ENTRY_FIELDS, blank))
     parts.append(_parameters(rows, blank))
     columns: dict[str, tuple[int, Column]] = {}
     for part in parts:
@@ -240,8 +242,8 @@ def columns_of(rows: ImportedRows) -> dict[str, Column]:
     order = {first: list(described(run_at(rows, first))) for first in firsts}
     if any(name not in order[first] for name, (first, _) in columns.items()):
         raise DuplicateColumnError
-    ranked = sorted(columns, key=lambda name: (columns[name][0], order[columns[name][0]].index(name)))
-    return {name: columns[name][1] for name in ranked}
+    ordered_names = sorted(columns, key=lambda name: (columns[name][0], order[columns[name][0]].index(name)))
+    return {name: columns[name][1] for name in ordered_names}
 
 
 def run_at(rows: ImportedRows, row: int) -> Run:
@@ -251,8 +253,8 @@ def run_at(rows: ImportedRows, row: int) -> Run:
 
 def _fields_at(rows: ImportedRows, names: Iterable[str], row: int) -> dict[str, Any]:
     """Return a row's values of fields."""
-    at = rows.shared
-    return {n: at[n].values[at[n].codes[row]] if n in at else getattr(rows.common, n) for n in names}
+    shared = rows.shared
+    return {n: shared[n].values[shared[n].codes[row]] if n in shared else getattr(rows.common, n) for n in names}
 
 
 def _codes(rows: ImportedRows, names: Iterable[str]) -> list[Codes]:
@@ -262,26 +264,33 @@ def _codes(rows: ImportedRows, names: Iterable[str]) -> list[Codes]:
 
 
 def _part(
-    rows: ImportedRows, fields: Sequence[str], blank: Run, wanted: Sequence[str] | None = None
+    rows: ImportedRows, fields: Sequence[str], blank: Run, column_names: Sequence[str] | None = None
 ) -> dict[str, tuple[int, Column]]:
-    """Return the columns of some fields, each with the first row that has it: the ``wanted`` ones, or all entries."""
+    """Return the columns of some fields, each with the first row that has it.
+
+    ``column_names``: the returned columns; None: all entries of the fields.
+    """
     firsts, group = groups_of(_codes(rows, fields))
     texts_of_groups = []
     for row in firsts.tolist():
         texts = described(like(blank, **_fields_at(rows, fields, row)))
-        picked = texts.keys() & wanted if wanted else texts.keys() - _FIELDS
-        texts_of_groups.append({name: text for name, text in texts.items() if name in picked})
+        picked_names = texts.keys() & column_names if column_names else texts.keys() - _FIELDS
+        texts_of_groups.append({name: text for name, text in texts.items() if name in picked_names})
     return _coded(texts_of_groups, firsts, group)
 
 
 def _parameters(rows: ImportedRows, blank: Run) -> dict[str, tuple[int, Column]]:
     """Return the columns of the engine parameters that neither a level nor the layout determines."""
-    firsts, group = groups_of(_codes(rows, _NAMED))
-    ruled = [determined_parameters(like(blank, **_fields_at(rows, _NAMED, row))) for row in firsts.tolist()]
+    firsts, group = groups_of(_codes(rows, _ENTRY_FIELDS))
+    determined_names = [
+        determined_parameters(like(blank, **_fields_at(rows, _ENTRY_FIELDS, row))) for row in firsts.tolist()
+    ]
     kinds: dict[frozenset[str], int] = {}
-    kind = np.array([kinds.setdefault(frozenset(names), len(kinds)) for names in ruled], dtype=np.int32)[group]
+    kind = np.array([kinds.setdefault(frozenset(names), len(kinds)) for names in determined_names], dtype=np.int32)[
+        group
+    ]
     firsts, group = groups_of([kind, *_codes(rows, ("parameters",))])
-    fields = (*_NAMED, "parameters")
+    fields = (*_ENTRY_FIELDS, "parameters")
     texts_of_groups = []
     for row in firsts.tolist():
         run = like(blank, **_fields_at(rows, fields, row))

@@ -56,7 +56,7 @@ class Column:
 
 @dataclass(frozen=True, slots=True)
 class RunTable:
-    """Rows are runs, oldest first. ``rows``: their numbers in the repository's index, which give their ids."""
+    """A table of runs, oldest first. ``rows``: their numbers in the repository's index, which give their ids."""
 
     rows: Ints
     columns: Mapping[str, Column]
@@ -80,28 +80,28 @@ class RunTable:
 
     def distinguishing_levels(self, position: int) -> dict[str, str]:
         """Return a run's levels of the factors in which runs of the table differ."""
-        several = [name for name in self.factors if len(self.columns[name].levels) > 1]
-        return {name: text for name in several if (text := self.columns[name].text(position)) is not None}
+        names = [name for name in self.factors if len(self.columns[name].levels) > 1]
+        return {name: text for name in names if (text := self.columns[name].text(position)) is not None}
 
     def subset(self, keep: Mask | Ints) -> RunTable:
         """Return the table of the rows that a mask or an array of positions selects."""
-        at = np.flatnonzero(keep) if keep.dtype == np.bool_ else keep  # computed once for all columns
+        positions = np.flatnonzero(keep) if keep.dtype == np.bool_ else keep  # computed once for all columns
         sessions = self.with_sessions().sessions
         return RunTable(
-            self.rows[at],
-            {name: Column(column.codes[at], column.levels) for name, column in self.columns.items()},
-            {name: value[at] for name, value in self.values.items()},
+            self.rows[positions],
+            {name: Column(column.codes[positions], column.levels) for name, column in self.columns.items()},
+            {name: value[positions] for name, value in self.values.items()},
             self.source,
-            None if sessions is None else sessions[at],
+            None if sessions is None else sessions[positions],
         )
 
     def with_sessions(self) -> RunTable:
         """Return the table with the sessions of its runs, if it has their starts."""
         if self.sessions is not None or "started_unix_s" not in self.values:
             return self
-        none = np.zeros(len(self), dtype=np.int64)
+        zeros = np.zeros(len(self), dtype=np.int64)
         campaign, cluster = (
-            self.columns[name].codes.astype(np.int64) if name in self.columns else none for name in SESSION_COLUMNS
+            self.columns[name].codes.astype(np.int64) if name in self.columns else zeros for name in SESSION_COLUMNS
         )
         return replace(self, sessions=session_numbers(self.values["started_unix_s"], campaign, cluster))
 
