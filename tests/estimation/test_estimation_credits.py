@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from assay.estimation.simulator.credits import limited, typical_use, uses_over_time, with_credits
+from assay.estimation.simulator.credits import time_with_credits, typical_use, uses_over_time, with_credits
 from assay.estimation.simulator.process import SimulationResult
 from assay.foundation.errors import SpecificationError
 from assay.model.clusters.credits import CPU_BASELINES, CreditBucket, CreditKind, cpu_bucket
@@ -23,18 +23,18 @@ CPU = CreditBucket(CreditKind.CPU, baseline_per_s=1.0, start=60.0, limit=1000.0)
 def _time(use: list[float], *buckets: CreditBucket, seconds: float = 10.0) -> float:
     """Return the time of a run with these uses per second of each bucket, in intervals of ``seconds``."""
     uses = np.array([[rate * seconds for rate in use]] * len(buckets))
-    return limited(np.full(len(use), seconds), uses, buckets)[0]
+    return time_with_credits(np.full(len(use), seconds), uses, buckets)[0]
 
 
 def test_credits_that_last_the_whole_run_do_not_change_its_time() -> None:
-    time_s, [use] = limited(np.array([20.0]), np.array([[4.0 * 20]]), [CPU])
+    time_s, [use] = time_with_credits(np.array([20.0]), np.array([[4.0 * 20]]), [CPU])
     assert time_s == pytest.approx(20)  # it drains at 3 per second, and 60 credits last 20 s
     assert (use.empty_after_s, use.added_s) == (None, 0)
 
 
 def test_the_work_after_the_last_credit_takes_use_over_baseline_times_as_long() -> None:
     # 100 s of work at 4 cores: 60 / (4 - 1) = 20 s at the full rate, then 80 s of work at a quarter of it.
-    time_s, [use] = limited(np.full(10, 10.0), np.full((1, 10), 40.0), [CPU])
+    time_s, [use] = time_with_credits(np.full(10, 10.0), np.full((1, 10), 40.0), [CPU])
     assert time_s == pytest.approx(20 + 80 * 4)
     assert use.empty_after_s == pytest.approx(20)
     assert use.added_s == pytest.approx(time_s - 100)
@@ -54,7 +54,7 @@ def test_the_burst_of_a_link_is_not_earned_again() -> None:
 def test_of_two_empty_buckets_the_slower_one_counts() -> None:
     volumes = CreditBucket(CreditKind.VOLUMES, 2.0, 0.0, 60.0)
     uses = np.array([[4.0 * 10], [4.0 * 10]])
-    time_s, [cpu, of_volumes] = limited(np.array([10.0]), uses, [replace(CPU, start=0.0), volumes])
+    time_s, [cpu, of_volumes] = time_with_credits(np.array([10.0]), uses, [replace(CPU, start=0.0), volumes])
     assert time_s == pytest.approx(40)
     assert cpu.added_s == pytest.approx(30)
     assert of_volumes.added_s == 0
@@ -81,19 +81,19 @@ def test_credits_never_make_a_run_faster_and_more_credits_never_make_it_slower(
     run: tuple[np.ndarray, np.ndarray, list[CreditBucket]], more: float
 ) -> None:
     seconds, uses, buckets = run
-    time_s, credit_uses = limited(seconds, uses, buckets)
+    time_s, credit_uses = time_with_credits(seconds, uses, buckets)
     full_s = float(seconds.sum())
     assert time_s >= full_s * (1 - 1e-9)
     assert sum(use.added_s for use in credit_uses) == pytest.approx(time_s - full_s, rel=1e-6, abs=1e-6)
-    none, _ = limited(seconds, uses, [replace(bucket, start=0.0, limit=0.0) for bucket in buckets])
+    none, _ = time_with_credits(seconds, uses, [replace(bucket, start=0.0, limit=0.0) for bucket in buckets])
     assert time_s <= none * (1 + 1e-6)
     for index, bucket in enumerate(buckets):
         larger = list(buckets)
         larger[index] = replace(bucket, start=bucket.start + more, limit=bucket.limit + more)
-        assert limited(seconds, uses, larger)[0] <= time_s * (1 + 1e-6)
+        assert time_with_credits(seconds, uses, larger)[0] <= time_s * (1 + 1e-6)
         faster = list(buckets)
         faster[index] = replace(bucket, baseline_per_s=bucket.baseline_per_s + more)
-        assert limited(seconds, uses, faster)[0] <= time_s * (1 + 1e-6)
+        assert time_with_credits(seconds, uses, faster)[0] <= time_s * (1 + 1e-6)
 
 
 @given(runs())
@@ -104,7 +104,7 @@ def test_without_credits_each_interval_takes_its_use_over_the_baseline(
     empty = [replace(bucket, start=0.0, limit=0.0) for bucket in buckets]
     at_baseline = [use / bucket.baseline_per_s for use, bucket in zip(uses, buckets, strict=True)]
     expected = np.maximum(seconds, np.max(at_baseline, axis=0)).sum()
-    assert limited(seconds, uses, empty)[0] == pytest.approx(expected, rel=1e-6)
+    assert time_with_credits(seconds, uses, empty)[0] == pytest.approx(expected, rel=1e-6)
 
 
 @given(runs(), amounts)
@@ -113,7 +113,7 @@ def test_unlimited_machines_keep_their_speed_and_their_surplus_is_the_use_that_i
 ) -> None:
     seconds, uses, buckets = run
     [use_per_interval, bucket] = uses[:1], replace(buckets[0], kind=CreditKind.CPU, is_unlimited=True)
-    time_s, [use] = limited(seconds, use_per_interval, [bucket])
+    time_s, [use] = time_with_credits(seconds, use_per_interval, [bucket])
     assert time_s == pytest.approx(float(seconds.sum()))
     assert (use.empty_after_s, use.added_s) == (None, 0.0)
     surplus = use.surplus_charged + use.surplus_owed
@@ -122,14 +122,14 @@ def test_unlimited_machines_keep_their_speed_and_their_surplus_is_the_use_that_i
     assert max(0.0, used - earned - bucket.start) <= surplus + 1e-6  # the limit of the balance may waste credits
     assert surplus <= above + 1e-6
     assert use.surplus_owed <= bucket.surplus_max * (1 + 1e-9)
-    _, [limited_use] = limited(seconds, use_per_interval, [replace(bucket, is_unlimited=False)])
+    _, [limited_use] = time_with_credits(seconds, use_per_interval, [replace(bucket, is_unlimited=False)])
     if not limited_use.is_empty and above:
         assert surplus == pytest.approx(0, abs=1e-6)  # a run that standard mode does not slow down costs nothing
     for richer in (
         replace(bucket, start=bucket.start + more, limit=bucket.limit + more),
         replace(bucket, baseline_per_s=bucket.baseline_per_s + more),
     ):
-        _, [less] = limited(seconds, use_per_interval, [richer])
+        _, [less] = time_with_credits(seconds, use_per_interval, [richer])
         assert less.surplus_charged + less.surplus_owed <= surplus + 1e-6
 
 
@@ -143,7 +143,7 @@ def test_surplus_credits_are_charged_as_in_the_example_of_the_user_guide() -> No
     days = [(24, 0.0), (12, 0.025), (24, 0.07), (12, 0.025), (5, 1.0)]
     for more, owed in (([], 144), ([(13, 0.05)], 144), ([(13, 0.05), (24, 0.0)], 0)):
         hours, loads = np.array([*days, *more]).T
-        _, [use] = limited(hours * 3600, (hours * 3600 * loads)[None, :], [nano])
+        _, [use] = time_with_credits(hours * 3600, (hours * 3600 * loads)[None, :], [nano])
         assert use.surplus_owed / in_credits == pytest.approx(owed, abs=1e-6)
         assert use.surplus_charged / in_credits == pytest.approx(304, abs=0.5)  # the guide rounds 303.6
 

@@ -56,7 +56,7 @@ def test_runs_that_are_all_equal_explain_nothing(model: TimeModel, table: RunTab
     with pytest.raises(SpecificationError, match="too few to learn from"):
         explain(model, table.subset(np.arange(5)))
     with pytest.raises(SpecificationError, match="the maximum is 10"):
-        cells(model, table, ["layout", "workload", "network"], most=10)
+        cells(model, table, ["layout", "workload", "network"], cells_max=10)
 
 
 @pytest.mark.parametrize(("factor", "recall_least"), [(0.1, 0.9), (1.5, 0.6), (5.0, 0.9)])

@@ -12,7 +12,7 @@ from click.testing import CliRunner
 from assay.analysis.run_profile.limits.run_limits import limits_of
 from assay.analysis.run_profile.run_detail import run_detail
 from assay.estimation.simulator.process import simulate
-from assay.estimation.simulator.reduced_cluster import smaller
+from assay.estimation.simulator.reduced_cluster import reduced_scenario
 from assay.estimation.simulator.scenario import Scenario, SimulationRequest, scenario_of
 from assay.execution.planning.plan_files.plan_reader import load_plan
 from assay.interfaces.cli.main import assay
@@ -113,7 +113,7 @@ def test_a_trace_has_a_maximum_size_for_runs_of_any_length(tmp_path: Path) -> No
 
 def test_a_small_scenario_is_drawn_whole(tmp_path: Path) -> None:
     scenario = scenario_of(asked_of(tmp_path, 100))
-    assert smaller(scenario) is scenario
+    assert reduced_scenario(scenario) is scenario
 
 
 def _times(scenario: Scenario) -> float:
@@ -127,6 +127,6 @@ def test_a_smaller_cluster_with_the_same_work_for_each_node_takes_nearly_as_long
     asked = asked_of(tmp_path, 800, Size(400 * GB, 1, maps=3200, reduces=800), more)
     for changed in (asked, replace(asked, disks=0.9), replace(asked, cpu=1.2)):
         whole = scenario_of(changed)
-        part = smaller(whole)
+        part = reduced_scenario(whole)
         assert part.document.cluster.size == 200
         assert _times(part) == pytest.approx(_times(whole), rel=0.1)

@@ -54,10 +54,10 @@ def quantile_by_level(errors: Floats, codes: Ints, count: int) -> Floats:
     few together."""
     quantiles = np.full(count, np.nan)
     sizes = np.bincount(codes, minlength=count)
-    rare = np.flatnonzero(sizes < LEVEL_ERRORS_MIN)
-    shared = errors[np.isin(codes, rare)]
-    if np.isfinite(shared_quantile := conformal_quantile(shared)):
-        quantiles[rare] = shared_quantile
+    rare_levels = np.flatnonzero(sizes < LEVEL_ERRORS_MIN)
+    errors_of_rare = errors[np.isin(codes, rare_levels)]
+    if np.isfinite(shared_quantile := conformal_quantile(errors_of_rare)):
+        quantiles[rare_levels] = shared_quantile
     for code in np.flatnonzero(sizes >= LEVEL_ERRORS_MIN):
         quantiles[code] = level_quantile(errors[codes == code])
     return quantiles
@@ -68,13 +68,13 @@ def left_out_quantile(errors: Sequence[Floats]) -> float:
     levels = [level_errors for level_errors in errors if len(level_errors)]
     if len(levels) < 2:
         return math.nan
-    flat = np.concatenate(levels)
+    all_errors = np.concatenate(levels)
     weight = np.concatenate([np.full(len(level_errors), 1.0 / len(level_errors)) for level_errors in levels])
-    order = np.argsort(flat)
+    order = np.argsort(all_errors)
     cumulative = np.cumsum(weight[order])
 
     def quantile(weight_below: float) -> float:
-        return float(flat[order][min(int(np.searchsorted(cumulative, weight_below)), len(flat) - 1)])
+        return float(all_errors[order][min(int(np.searchsorted(cumulative, weight_below)), len(all_errors) - 1)])
 
     conformal_weight = LEVEL * (len(levels) + 1)
     if conformal_weight <= len(levels):

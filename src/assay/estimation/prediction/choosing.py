@@ -44,30 +44,30 @@ def most_informative(
     """
     deviation = by_tree - by_tree.mean(axis=1, keepdims=True)
     count = deviation.shape[1] - 1
-    free = np.ones(len(deviation), dtype=np.bool_)
+    is_free = np.ones(len(deviation), dtype=np.bool_)
     answer = deviation if question is None else question @ deviation
     order: list[int] = []
     uncertainty = [_uncertainty(answer, count)]
-    left_s = np.inf if budget_s is None else budget_s
-    while free.any() and (runs is None or len(order) < runs):
-        fits = free if expected_s is None else free & (expected_s <= left_s)
-        if not fits.any():
+    remaining_s = np.inf if budget_s is None else budget_s
+    while is_free.any() and (runs is None or len(order) < runs):
+        is_affordable = is_free if expected_s is None else is_free & (expected_s <= remaining_s)
+        if not is_affordable.any():
             break
         gain = ((deviation @ (answer.T @ answer)) * deviation).sum(axis=1) / (
             (deviation * deviation).sum(axis=1) + count * REPETITION_SIGMA**2
         )
         if budget_s is not None and expected_s is not None:
             gain = gain / expected_s
-        best = int(np.argmax(np.where(fits, gain, -1.0)))
-        of_best = deviation[best].copy()
-        variance = float(of_best @ of_best) / count
+        best_candidate = int(np.argmax(np.where(is_affordable, gain, -1.0)))
+        best_deviation = deviation[best_candidate].copy()
+        variance = float(best_deviation @ best_deviation) / count
         shrink = 1.0 / (1.0 + np.sqrt(REPETITION_SIGMA**2 / (variance + REPETITION_SIGMA**2)))
-        gain_of = (deviation @ of_best) / count / (variance + REPETITION_SIGMA**2)
-        deviation = deviation - shrink * np.outer(gain_of, of_best)
+        regression = (deviation @ best_deviation) / count / (variance + REPETITION_SIGMA**2)
+        deviation = deviation - shrink * np.outer(regression, best_deviation)
         answer = deviation if question is None else question @ deviation
-        free[best] = False
-        left_s -= 0.0 if expected_s is None else float(expected_s[best])
-        order.append(best)
+        is_free[best_candidate] = False
+        remaining_s -= 0.0 if expected_s is None else float(expected_s[best_candidate])
+        order.append(best_candidate)
         uncertainty.append(_uncertainty(answer, count))
     return SelectedRuns(tuple(order), tuple(uncertainty))
 
@@ -83,6 +83,6 @@ def contrast(codes: Ints, levels: list[int]) -> Floats:
     return weights
 
 
-def estimates_by_tree(measured: Features, logs: Floats, candidates: Features, seed: int) -> Floats:
+def estimates_by_tree(features: Features, logs: Floats, candidates: Features, seed: int) -> Floats:
     """Return each tree's estimate for each candidate, from trees grown on few measured configurations."""
-    return grow_forest(measured, logs, None, trees=TREES, seed=seed).by_tree(candidates)
+    return grow_forest(features, logs, None, trees=TREES, seed=seed).by_tree(candidates)

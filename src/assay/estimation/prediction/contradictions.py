@@ -18,7 +18,7 @@ REPETITION_RATIO_MAX = 3.0
 MILLISECONDS_RATIO = (500.0, 2_000.0)
 """Range of the ratio of two times that are likely milliseconds and seconds."""
 CONTRADICTION_RATIO_MIN = 20.0
-"""Ratio of a measured to an expected time, or its inverse, above which a configuration is reported."""
+"""Minimum ratio of a measured to an expected time, or its inverse, of a configuration that is reported."""
 
 
 def data_warnings(model: TimeModel, table: RunTable) -> tuple[str, ...]:
@@ -33,25 +33,25 @@ def _contradictions(data: TrainingData) -> list[str]:
     np.minimum.at(low, data.groups.of_row, logs)
     np.maximum.at(high, data.groups.of_row, logs)
     ratio = np.exp(high - low)
-    if not (apart := int((ratio > REPETITION_RATIO_MAX).sum())):
+    if not (contradictory_count := int((ratio > REPETITION_RATIO_MAX).sum())):
         return []
-    most = float(ratio.max())
-    words = (
-        f"repetitions contradict each other in {apart:,} of {data.groups.count:,} configurations: they are more than "
-        f"{REPETITION_RATIO_MAX:g} times apart, up to {most:,.4g} times"
+    ratio_max = float(ratio.max())
+    message = (
+        f"repetitions contradict each other in {contradictory_count:,} of {data.groups.count:,} configurations: they "
+        f"are more than {REPETITION_RATIO_MAX:g} times apart, up to {ratio_max:,.4g} times"
     )
     units = int(((ratio >= MILLISECONDS_RATIO[0]) & (ratio <= MILLISECONDS_RATIO[1])).sum())
     if units:
-        words += f"; {units:,} are about 1,000 times apart, as seconds and milliseconds are"
-    return [f"{words} (`assay anomalies` lists outliers)"]
+        message += f"; {units:,} are about 1,000 times apart, as seconds and milliseconds are"
+    return [f"{message} (`assay anomalies` lists outliers)"]
 
 
 def _far_off(model: TimeModel) -> list[str]:
-    off = np.abs(model.medians - model.configurations)
-    if not (far := int((off > math.log(CONTRADICTION_RATIO_MIN)).sum())):
+    log_ratios = np.abs(model.medians - model.configurations)
+    if not (far_count := int((log_ratios > math.log(CONTRADICTION_RATIO_MIN)).sum())):
         return []
     return [
-        f"{far:,} of {len(off):,} configurations differ from similar ones by more than a factor of "
+        f"{far_count:,} of {len(log_ratios):,} configurations differ from similar ones by more than a factor of "
         f"{CONTRADICTION_RATIO_MIN:g}. Their times may have other units, or their work may differ "
         "(`assay anomalies --second-opinion` lists them)"
     ]
@@ -60,15 +60,17 @@ def _far_off(model: TimeModel) -> list[str]:
 def _duplicate_runs(table: RunTable) -> list[str]:
     if "started_unix_s" not in table.values:
         return []
-    when = np.stack([table.values["started_unix_s"], table.values["duration_s"]], axis=1)
-    known = np.flatnonzero(np.isfinite(when).all(axis=1))
-    groups = groups_by(table, table.factors).of_row[known]
-    distinct = len(np.unique(np.column_stack([groups.astype(np.float64), when[known]]), axis=0))
-    if distinct == len(known):
+    starts_and_durations = np.stack([table.values["started_unix_s"], table.values["duration_s"]], axis=1)
+    dated_rows = np.flatnonzero(np.isfinite(starts_and_durations).all(axis=1))
+    groups = groups_by(table, table.factors).of_row[dated_rows]
+    distinct_count = len(
+        np.unique(np.column_stack([groups.astype(np.float64), starts_and_durations[dated_rows]]), axis=0)
+    )
+    if distinct_count == len(dated_rows):
         return []
     return [
-        f"{len(known) - distinct:,} of {len(table):,} valid runs have the configuration, start and duration of another "
-        "run: were they imported twice? Intervals count them as repetitions, and are too narrow"
+        f"{len(dated_rows) - distinct_count:,} of {len(table):,} valid runs have the configuration, start and duration "
+        "of another run: were they imported twice? Intervals count them as repetitions, and are too narrow"
     ]
 
 
@@ -77,14 +79,14 @@ def _spellings(table: RunTable) -> list[str]:
     warnings = []
     for name in table.factors:
         column = table.columns[name]
-        present = [column.levels[int(code)] for code in np.unique(column.codes) if code >= 0]
-        same: dict[float, list[str]] = {}
-        for level in present:
+        levels = [column.levels[int(code)] for code in np.unique(column.codes) if code >= 0]
+        levels_by_number: dict[float, list[str]] = {}
+        for level in levels:
             if not math.isnan(number := _size(level)):
-                same.setdefault(number, []).append(level)
-        twice = [texts for texts in same.values() if len(texts) > 1]
-        if twice:
-            examples = "; ".join(" and ".join(texts) for texts in twice[:2])
+                levels_by_number.setdefault(number, []).append(level)
+        repeated_levels = [texts for texts in levels_by_number.values() if len(texts) > 1]
+        if repeated_levels:
+            examples = "; ".join(" and ".join(texts) for texts in repeated_levels[:2])
             warnings.append(f"{name} is written in several ways, which count as different levels: {examples}")
     return warnings
 

@@ -27,7 +27,7 @@ LEVELS_MAX = 12
 """Maximum number of levels of a factor that are evaluated, the most frequent first."""
 _CELLS_AT_ONCE = 64
 """Number of combinations that are evaluated together; one at a time takes twice as long."""
-SHRUNK_MAX = 2.0
+UNDERSTATEMENT_MAX = 2.0
 """Maximum factor by which trees understate an effect; a larger factor is noise."""
 PAIRED_MAX = 5
 """Number of factors, those with the largest shares, whose pairs are evaluated."""
@@ -81,6 +81,8 @@ class FactorImportance:
 
 @dataclass(frozen=True, slots=True)
 class _Background:
+    """The measured configurations over which effects are averaged, and the folds of a model."""
+
     model: TimeModel
     table: RunTable
     folds: tuple[Forest, ...]
@@ -98,28 +100,28 @@ class _Background:
         """Return the mean expected log time by fold, with the levels of each cell in every row: cells × folds."""
         parts = []
         for start in range(0, len(cells), _CELLS_AT_ONCE):
-            several = cells[start : start + _CELLS_AT_ONCE]
-            logs = self.expected_logs(self.with_levels(several))
-            parts.append(logs.reshape(len(several), len(self.table), len(self.folds)).mean(axis=1))
+            chunk = cells[start : start + _CELLS_AT_ONCE]
+            logs = self.expected_logs(self.with_levels(chunk))
+            parts.append(logs.reshape(len(chunk), len(self.table), len(self.folds)).mean(axis=1))
         return np.concatenate(parts)
 
     def with_levels(self, cells: Sequence[dict[str, int]]) -> RunTable:
         """Return the background repeated for each cell, with the cell's levels in every row."""
         rows = len(self.table)
-        again = self.table.subset(np.tile(np.arange(rows), len(cells)))
-        columns = dict(again.columns)
+        repeated_table = self.table.subset(np.tile(np.arange(rows), len(cells)))
+        columns = dict(repeated_table.columns)
         for name in cells[0]:
             codes = np.repeat([cell[name] for cell in cells], rows).astype(np.int32)
             columns[name] = Column(codes, columns[name].levels)
         if "layout" in cells[0] and LAYOUT_DEVICES in columns:
             devices = columns[LAYOUT_DEVICES]
-            known = np.array([self._devices_of(cell["layout"]) for cell in cells])
-            columns[LAYOUT_DEVICES] = Column(np.repeat(known, rows).astype(np.int32), devices.levels)
-        return replace(again, columns=columns)
+            device_codes = np.array([self._devices_of(cell["layout"]) for cell in cells])
+            columns[LAYOUT_DEVICES] = Column(np.repeat(device_codes, rows).astype(np.int32), devices.levels)
+        return replace(repeated_table, columns=columns)
 
     def _devices_of(self, layout: int) -> int:
-        same = np.flatnonzero(self.table.columns["layout"].codes == layout)
-        return int(self.table.columns[LAYOUT_DEVICES].codes[same[0]]) if len(same) else ABSENT
+        rows = np.flatnonzero(self.table.columns["layout"].codes == layout)
+        return int(self.table.columns[LAYOUT_DEVICES].codes[rows[0]]) if len(rows) else ABSENT
 
 
 def explain(model: TimeModel, table: RunTable) -> FactorImportance:
@@ -129,33 +131,51 @@ def explain(model: TimeModel, table: RunTable) -> FactorImportance:
     """
     data = TrainingData.of(table)
     configurations = data.configurations()
-    known = {factor.name for factor in model.encoding.factors if factor.varied}
-    names = [name for name in configurations.factors if name in known and len(_levels(configurations, name)[0]) > 1]
+    varied_names = {factor.name for factor in model.encoding.factors if factor.varied}
+    names = [
+        name for name in configurations.factors if name in varied_names and len(_levels(configurations, name)[0]) > 1
+    ]
     if not names:
         raise SpecificationError(
             "no factor varies among these runs", hint="ask with fewer conditions, or measure other configurations"
         )
     step = max(1, len(configurations) // BACKGROUND_MAX)
     background = _Background(model, configurations.subset(np.arange(0, len(configurations), step)), _folds(model))
-    total = background.expected_logs(configurations)
-    variance = total.var(axis=0)
+    expected_logs = background.expected_logs(configurations)
+    variance = expected_logs.var(axis=0)
     if float(variance.min()) <= 0.0:
         raise SpecificationError("the model expects the same time for all these runs", hint="ask with fewer conditions")
-    middle = total.mean(axis=0)
-    single = {name: _single(background, configurations, name, middle) for name in names}
-    shares = {name: variance_of[0] / variance for name, variance_of in single.items()}
-    first = sorted(names, key=lambda name: -float(shares[name].mean()))
-    pairs = [_pair(background, configurations, pair, variance) for pair in combinations(first[:PAIRED_MAX], 2)]
-    understated = _understatement(configurations, data.logs, {name: single[name][1] - middle for name in names})
+    mean_logs = expected_logs.mean(axis=0)
+    single_effects = {name: _single_effect(background, configurations, name, mean_logs) for name in names}
+    shares = {name: variance_of[0] / variance for name, variance_of in single_effects.items()}
+    ordered_names = sorted(names, key=lambda name: -float(shares[name].mean()))
+    pairs = [
+        _pair_effect(background, configurations, pair, variance) for pair in combinations(ordered_names[:PAIRED_MAX], 2)
+    ]
+    understatements = _understatement(
+        configurations, data.logs, {name: single_effects[name][1] - mean_logs for name in names}
+    )
     effects = tuple(
-        _effect(configurations, name, _raised(_jackknifed(shares[name]), understated[name]), single[name][1], middle)
-        for name in first
+        _factor_effect(
+            configurations,
+            name,
+            _with_raised_end(_jackknifed(shares[name]), understatements[name]),
+            single_effects[name][1],
+            mean_logs,
+        )
+        for name in ordered_names
     )
     pairs.sort(key=lambda pair: -pair.share.value)
-    rest = 1.0 - sum(effect.share.value for effect in effects) - sum(pair.share.value for pair in pairs)
-    alike = tuple(name for name in configurations.factors if name in known and name not in names)
+    unexplained = 1.0 - sum(effect.share.value for effect in effects) - sum(pair.share.value for pair in pairs)
+    constant_names = tuple(name for name in configurations.factors if name in varied_names and name not in names)
     return FactorImportance(
-        len(data.table), len(configurations), effects, tuple(pairs), max(0.0, rest), float(np.exp(middle.mean())), alike
+        len(data.table),
+        len(configurations),
+        effects,
+        tuple(pairs),
+        max(0.0, unexplained),
+        float(np.exp(mean_logs.mean())),
+        constant_names,
     )
 
 
@@ -172,16 +192,16 @@ def _levels(table: RunTable, name: str) -> tuple[list[int], Floats]:
     return [int(code) for code in codes[order]], counts[order] / counts[order].sum()
 
 
-def _single(background: _Background, table: RunTable, name: str, middle: Floats) -> tuple[Floats, Floats]:
+def _single_effect(background: _Background, table: RunTable, name: str, mean_logs: Floats) -> tuple[Floats, Floats]:
     """Return, by fold, the variance that a factor explains, and the mean of each level."""
     codes, weights = _levels(table, name)
     means = background.means([{name: code} for code in codes])
-    apart = means - weights @ means
-    variance: Floats = weights @ (apart * apart)
-    return variance, means - (weights @ means) + middle
+    deviations = means - weights @ means
+    variance: Floats = weights @ (deviations * deviations)
+    return variance, means - (weights @ means) + mean_logs
 
 
-def _pair(background: _Background, table: RunTable, pair: tuple[str, str], variance: Floats) -> PairEffect:
+def _pair_effect(background: _Background, table: RunTable, pair: tuple[str, str], variance: Floats) -> PairEffect:
     a, b = pair
     (codes_a, weights_a), (codes_b, weights_b) = _levels(table, a), _levels(table, b)
     means = background.means([{a: x, b: y} for x in codes_a for y in codes_b])
@@ -189,12 +209,12 @@ def _pair(background: _Background, table: RunTable, pair: tuple[str, str], varia
     weights = np.outer(weights_a, weights_b)
     row = np.einsum("ijk,j->ik", means, weights_b)
     column = np.einsum("ijk,i->jk", means, weights_a)
-    whole = np.einsum("ijk,ij->k", means, weights)
-    both = means - row[:, None] - column[None] + whole
-    share = np.einsum("ijk,ij->k", both * both, weights) / variance
-    measured = set(zip(table.columns[a].codes.tolist(), table.columns[b].codes.tolist(), strict=True))
+    grand_mean = np.einsum("ijk,ij->k", means, weights)
+    interaction = means - row[:, None] - column[None] + grand_mean
+    share = np.einsum("ijk,ij->k", interaction * interaction, weights) / variance
+    measured_cells = set(zip(table.columns[a].codes.tolist(), table.columns[b].codes.tolist(), strict=True))
     cells = [(x, y) for x in codes_a for y in codes_b]
-    return PairEffect(pair, _jackknifed(share), len(cells), sum(cell in measured for cell in cells))
+    return PairEffect(pair, _jackknifed(share), len(cells), sum(cell in measured_cells for cell in cells))
 
 
 def _understatement(table: RunTable, logs: Floats, effects: Mapping[str, Floats]) -> dict[str, float]:
@@ -205,19 +225,19 @@ def _understatement(table: RunTable, logs: Floats, effects: Mapping[str, Floats]
     columns = []
     for name, by_fold in effects.items():
         codes, _ = _levels(table, name)
-        of_row = np.zeros(len(table))
+        effect_of_row = np.zeros(len(table))
         for code, effect in zip(codes, by_fold.mean(axis=1).tolist(), strict=True):
-            of_row[table.columns[name].codes == code] = effect
-        columns.append(of_row)
+            effect_of_row[table.columns[name].codes == code] = effect
+        columns.append(effect_of_row)
     effects_of_rows = np.stack([*columns, np.ones(len(table))], axis=1)
     slopes = np.linalg.lstsq(effects_of_rows, logs, rcond=None)[0]
-    return {name: float(np.clip(slope, 1.0, SHRUNK_MAX)) for name, slope in zip(effects, slopes, strict=False)}
+    return {name: float(np.clip(slope, 1.0, UNDERSTATEMENT_MAX)) for name, slope in zip(effects, slopes, strict=False)}
 
 
-def _raised(share: Estimate, understated: float) -> Estimate:
-    """Return a share with its upper end raised by the square of the ratio, as a variance scales."""
+def _with_raised_end(share: Estimate, understatement: float) -> Estimate:
+    """Return a share with its upper end raised by the square of ``understatement``, because a share is a variance."""
     high = share.value if share.high is None else share.high
-    return replace(share, high=min(1.0, high * understated**2))
+    return replace(share, high=min(1.0, high * understatement**2))
 
 
 def _jackknifed(by_fold: Floats) -> Estimate:
@@ -227,14 +247,14 @@ def _jackknifed(by_fold: Floats) -> Estimate:
     n = len(by_fold)
     mean = float(by_fold.mean())
     error = float(np.sqrt((n - 1) / n * ((by_fold - mean) ** 2).sum()))
-    half = float(stdtrit(n - 1, 0.975)) * error
-    return Estimate(mean, max(0.0, mean - half), min(1.0, mean + half))
+    half_width = float(stdtrit(n - 1, 0.975)) * error
+    return Estimate(mean, max(0.0, mean - half_width), min(1.0, mean + half_width))
 
 
-def _effect(table: RunTable, name: str, share: Estimate, means: Floats, middle: Floats) -> FactorEffect:
+def _factor_effect(table: RunTable, name: str, share: Estimate, means: Floats, mean_logs: Floats) -> FactorEffect:
     codes, _ = _levels(table, name)
     column = table.columns[name]
-    ratios = np.exp((means - middle).mean(axis=1))
+    ratios = np.exp((means - mean_logs).mean(axis=1))
     levels = [
         LevelEffect(
             "none" if code == ABSENT else column.levels[code], float(ratio), int(np.count_nonzero(column.codes == code))
@@ -255,7 +275,7 @@ class Cell:
     """Number of measured configurations in it; 0 if the model extrapolates."""
 
 
-def cells(model: TimeModel, table: RunTable, names: Sequence[str], most: int = 400) -> list[Cell]:
+def cells(model: TimeModel, table: RunTable, names: Sequence[str], cells_max: int = 400) -> list[Cell]:
     """Return the expected time of each combination of some factors' levels, with everything else as measured."""
     data = TrainingData.of(table)
     configurations = data.configurations()
@@ -272,9 +292,9 @@ def cells(model: TimeModel, table: RunTable, names: Sequence[str], most: int = 4
                 hint="ask with fewer conditions, or measure another level",
             )
         grid = [(*cell, code) for cell in grid for code in sorted(_levels(configurations, name)[0])]
-    if len(grid) > most:
+    if len(grid) > cells_max:
         raise SpecificationError(
-            f"{len(grid)} combinations; the maximum is {most}", where="--by", hint="name fewer factors"
+            f"{len(grid)} combinations; the maximum is {cells_max}", where="--by", hint="name fewer factors"
         )
     cells_of_grid = []
     logs = background.means([dict(zip(names, codes, strict=True)) for codes in grid])[:, 0]

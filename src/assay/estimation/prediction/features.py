@@ -62,8 +62,8 @@ class EncodedFactor:
     @property
     def feature_levels(self) -> tuple[str, ...]:
         """The levels that are features."""
-        most = NUMBERS_AS_LEVELS_MAX if self.numeric else LEVELS_MAX
-        return self.levels[:most] if len(self.levels) <= most or not self.numeric else ()
+        levels_max = NUMBERS_AS_LEVELS_MAX if self.numeric else LEVELS_MAX
+        return self.levels[:levels_max] if len(self.levels) <= levels_max or not self.numeric else ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,24 +78,24 @@ class Encoding:
     @property
     def names(self) -> tuple[str, ...]:
         """Name of each feature: the factor's name, or the name of the hardware value or device kind."""
-        of_factors: list[str] = []
+        factor_names: list[str] = []
         for factor in self.factors:
             if factor.varied:
-                of_factors += [factor.name] * (len(factor.feature_levels) + (2 if factor.numeric else 0))
-        return (*of_factors, *(f"devices:{kind}" for kind in DEVICES), *self.hardware, *self._sums)
+                factor_names += [factor.name] * (len(factor.feature_levels) + (2 if factor.numeric else 0))
+        return (*factor_names, *(f"devices:{kind}" for kind in DEVICES), *self.hardware, *self._sums)
 
     @property
     def _sums(self) -> tuple[str, ...]:
-        known = {WORKERS, CORES, MEMORY} & set(self.hardware)
-        sums = [DEVICES_ALL] if WORKERS in known else []
-        sums += [f"all {name}" for name in (CORES, MEMORY) if {WORKERS, name} <= known]
-        data = any(factor.name == "data_bytes" and factor.varied for factor in self.factors)
-        return (*sums, *(f"data per {name}" for name in sums)) if data else tuple(sums)
+        recorded_values = {WORKERS, CORES, MEMORY} & set(self.hardware)
+        sums = [DEVICES_ALL] if WORKERS in recorded_values else []
+        sums += [f"all {name}" for name in (CORES, MEMORY) if {WORKERS, name} <= recorded_values]
+        has_data_size = any(factor.name == "data_bytes" and factor.varied for factor in self.factors)
+        return (*sums, *(f"data per {name}" for name in sums)) if has_data_size else tuple(sums)
 
     def of_cluster(self) -> Mask:
         """Return which features describe clusters rather than the jobs that run on them."""
-        of_clusters = {factor.name for factor in self.factors if factor.of_cluster}
-        return np.array([name in of_clusters or HARDWARE in name or name == DEVICES_ALL for name in self.names])
+        names_of_cluster = {factor.name for factor in self.factors if factor.of_cluster}
+        return np.array([name in names_of_cluster or HARDWARE in name or name == DEVICES_ALL for name in self.names])
 
     def factor(self, name: str) -> EncodedFactor | None:
         """Return a factor by its name; None if no run had it."""
@@ -106,12 +106,12 @@ class Encoding:
         columns: list[Floats] = []
         for factor in self.factors:
             if factor.varied:
-                columns += _of_factor(factor, table)
+                columns += _factor_features(factor, table)
         devices = devices_of(table)
         columns += [np.where(np.isfinite(count), count, -1.0) for count in devices.values()]
         recorded = {name: _hardware_feature(name, table) for name in self.hardware}
-        usual = zip(recorded.items(), self.usual, strict=True)
-        hardware = {name: np.where(np.isfinite(value), value, middle) for (name, value), middle in usual}
+        values_and_medians = zip(recorded.items(), self.usual, strict=True)
+        hardware = {name: np.where(np.isfinite(value), value, median) for (name, value), median in values_and_medians}
         columns += hardware.values()
         columns += self._summed(table, hardware, devices)
         features = np.stack(columns, axis=1) if columns else np.zeros((len(table), 0))
@@ -210,7 +210,7 @@ def _fill(filled: Mapping[str, Floats], codes: Codes, devices: Sequence[Mapping[
                 filled[kind][rows] = 1.0 if count is None else count
 
 
-def _of_factor(factor: EncodedFactor, table: RunTable) -> list[Floats]:
+def _factor_features(factor: EncodedFactor, table: RunTable) -> list[Floats]:
     column = table.columns.get(factor.name)
     if column is None:
         levels = np.full(len(table), "", dtype=object)
@@ -219,8 +219,8 @@ def _of_factor(factor: EncodedFactor, table: RunTable) -> list[Floats]:
     features = [(levels == level).astype(np.float64) for level in factor.feature_levels]
     if factor.numeric:
         value = numbers(table, factor.name)
-        scaled = _log(value) if factor.low > 0 else value
-        features += [np.nan_to_num(scaled, nan=-1.0), np.isnan(scaled).astype(np.float64)]
+        number = _log(value) if factor.low > 0 else value
+        features += [np.nan_to_num(number, nan=-1.0), np.isnan(number).astype(np.float64)]
     return features
 
 
@@ -237,12 +237,16 @@ def learned_encoding(table: RunTable) -> Encoding:
             continue
         values = np.array([number_of(level) for level in levels])
         numeric = bool(np.isfinite(values).all()) and name not in TRANSFER_FACTORS
-        several = len(levels) + bool((column.codes == ABSENT).any()) > 1
-        repeats = workloads is not None and name not in TRANSFER_FACTORS and _follows(column.codes, workloads.codes)
+        has_several_levels = len(levels) + bool((column.codes == ABSENT).any()) > 1
+        follows_workload = (
+            workloads is not None and name not in TRANSFER_FACTORS and _follows(column.codes, workloads.codes)
+        )
         clusters = table.columns.get("cluster")
         of_cluster = clusters is not None and name not in TRANSFER_FACTORS and _follows(column.codes, clusters.codes)
         low, high = (float(values.min()), float(values.max())) if numeric else (0.0, 0.0)
-        factors.append(EncodedFactor(name, levels, numeric, low, high, several and not repeats, of_cluster))
+        factors.append(
+            EncodedFactor(name, levels, numeric, low, high, has_several_levels and not follows_workload, of_cluster)
+        )
     hardware = tuple(sorted(n for n, v in table.values.items() if n.startswith(HARDWARE) and bool((v > 0).any())))
     usual = tuple(float(np.nanmedian(_hardware_feature(name, table))) for name in hardware)
     return Encoding(tuple(factors), hardware, usual)
@@ -254,13 +258,15 @@ def distinguishing_factors(table: RunTable) -> list[str]:
     for name in table.factors:
         column = table.columns[name]
         levels = len(np.unique(column.codes))
-        names_runs = levels > NAMES_SHARE * len(table) and name not in TRANSFER_FACTORS and len(table) >= NAMES_RUNS_MIN
-        if not names_runs or all(np.isfinite(number_of(level)) for level in column.levels):
+        is_run_name = (
+            levels > NAMES_SHARE * len(table) and name not in TRANSFER_FACTORS and len(table) >= NAMES_RUNS_MIN
+        )
+        if not is_run_name or all(np.isfinite(number_of(level)) for level in column.levels):
             names.append(name)
     return names
 
 
-def _follows(codes: Codes, other: Codes) -> bool:
-    """Return whether each level of column ``other`` occurs with a single level of column ``codes``."""
-    pairs = len(np.unique(other.astype(np.int64) * (int(codes.max(initial=0)) + 2) + codes + 1))
-    return pairs == len(np.unique(other))
+def _follows(codes: Codes, other_codes: Codes) -> bool:
+    """Return whether each level of ``other_codes`` occurs with a single level of ``codes``."""
+    pairs = len(np.unique(other_codes.astype(np.int64) * (int(codes.max(initial=0)) + 2) + codes + 1))
+    return pairs == len(np.unique(other_codes))

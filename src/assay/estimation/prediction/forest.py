@@ -61,18 +61,18 @@ class Forest:
         """Follow each row from the roots to the leaves, all trees at once. ``take`` is faster than an index array."""
         values, width = np.ascontiguousarray(features).ravel(), features.shape[1]
         node = np.tile(self.roots.astype(np.int64), len(features))
-        walking, at = np.arange(len(node)), node
+        walking, nodes = np.arange(len(node)), node
         row_start = np.repeat(np.arange(len(features)) * width, self.trees)
         for _ in range(DEPTH_MAX):
-            right = self.right.take(at)
-            inner = np.flatnonzero(right != at)
+            right = self.right.take(nodes)
+            inner = np.flatnonzero(right != nodes)
             if not len(inner):
                 break
             walking, row_start = walking.take(inner), row_start.take(inner)
-            at, right = at.take(inner), right.take(inner)
-            left = values.take(row_start + self.feature.take(at)) <= self.number.take(at)
-            at = np.where(left, at + 1, right)
-            node[walking] = at
+            nodes, right = nodes.take(inner), right.take(inner)
+            goes_left = values.take(row_start + self.feature.take(nodes)) <= self.number.take(nodes)
+            nodes = np.where(goes_left, nodes + 1, right)
+            node[walking] = nodes
         return self.number.take(node).astype(np.float64).reshape(len(features), self.trees)
 
     def fault(self, width: int) -> str | None:
@@ -119,7 +119,7 @@ def grow_forest(
     """
     from sklearn.ensemble import ExtraTreesRegressor  # imported here: it takes a second, and predictions do not need it
 
-    learned = ExtraTreesRegressor(
+    estimator = ExtraTreesRegressor(
         trees,
         max_features=1.0 if leaf >= COARSE_LEAF else FEATURE_SHARE,
         min_samples_leaf=leaf if len(logs) <= 10_000 else max(leaf, 3),
@@ -127,7 +127,7 @@ def grow_forest(
         random_state=seed,
         n_jobs=None if len(logs) > 500 else 1,  # None: as configured by the caller in joblib
     ).fit(features, logs, sample_weight=weights)
-    return _flat([tree.tree_ for tree in learned.estimators_], 0.0, 1.0)
+    return _flat([tree.tree_ for tree in estimator.estimators_], 0.0, 1.0)
 
 
 def boost(features: Features, logs: Floats, *, trees: int, seed: int) -> Forest:
@@ -136,11 +136,11 @@ def boost(features: Features, logs: Floats, *, trees: int, seed: int) -> Forest:
     """
     from sklearn.ensemble import GradientBoostingRegressor
 
-    learned = GradientBoostingRegressor(
+    estimator = GradientBoostingRegressor(
         n_estimators=trees, max_depth=3, subsample=0.5, max_features=0.3, random_state=seed
     ).fit(features, logs)
-    grown_trees = [tree.tree_ for tree in learned.estimators_[:, 0]]
-    return _flat(grown_trees, float(logs.mean()), learned.learning_rate * len(grown_trees))
+    grown_trees = [tree.tree_ for tree in estimator.estimators_[:, 0]]
+    return _flat(grown_trees, float(logs.mean()), estimator.learning_rate * len(grown_trees))
 
 
 def boost_robustly(features: Features, logs: Floats, seed: int) -> Boosting:
@@ -160,29 +160,29 @@ def boost_robustly(features: Features, logs: Floats, seed: int) -> Boosting:
         random_state=seed,
     )
     with threadpool_limits(1):  # on tables this small, more threads are slower
-        learned = learner.fit(features[rows], logs[rows])
+        estimator = learner.fit(features[rows], logs[rows])
     # scikit-learn has no public access to the nodes of these trees
-    trees = [_histogram_tree(step[0].nodes) for step in learned._predictors]  # noqa: SLF001
-    start = float(learned._baseline_prediction.item())  # noqa: SLF001
+    trees = [_histogram_tree(step[0].nodes) for step in estimator._predictors]  # noqa: SLF001
+    start = float(estimator._baseline_prediction.item())  # noqa: SLF001
     return Boosting(join_forests(trees), np.array([start]))
 
 
 def _histogram_tree(nodes: NDArray[Any]) -> Forest:
     """Return a tree of scikit-learn's histogram boosting, reordered: a left child follows its parent."""
-    order, right_of, waiting = list[int](), dict[int, int](), [(0, -1)]
-    while waiting:
-        node, parent = waiting.pop()
+    order, right_of, pending_nodes = list[int](), dict[int, int](), [(0, -1)]
+    while pending_nodes:
+        node, parent = pending_nodes.pop()
         if parent >= 0:
             right_of[parent] = len(order)
         position = len(order)
         order.append(node)
         if not nodes["is_leaf"][node]:
-            waiting += [(int(nodes["right"][node]), position), (int(nodes["left"][node]), -1)]
-    kept = nodes[order]
-    leaf = kept["is_leaf"].astype(np.bool_)
+            pending_nodes += [(int(nodes["right"][node]), position), (int(nodes["left"][node]), -1)]
+    ordered_nodes = nodes[order]
+    leaf = ordered_nodes["is_leaf"].astype(np.bool_)
     right = np.array([right_of.get(position, position) for position in range(len(order))], dtype=np.int32)
-    number = np.where(leaf, kept["value"], _rounded_down(kept["num_threshold"])).astype(np.float32)
-    feature = np.where(leaf, 0, kept["feature_idx"]).astype(np.int16)
+    number = np.where(leaf, ordered_nodes["value"], _rounded_down(ordered_nodes["num_threshold"])).astype(np.float32)
+    feature = np.where(leaf, 0, ordered_nodes["feature_idx"]).astype(np.int16)
     return Forest(np.zeros(1, dtype=np.int32), right, feature, number)
 
 

@@ -111,7 +111,7 @@ class Shapes:
     def of(cls, encoding: Encoding, table: RunTable) -> Self:
         """Return the shapes of a table's rows."""
         features = encoding.of(table).astype(np.float64)
-        facts = {name: features[:, [at]] for at, name in enumerate(encoding.names) if name in encoding.hardware}
+        facts = {name: features[:, [index]] for index, name in enumerate(encoding.names) if name in encoding.hardware}
         zeros = np.zeros((len(table), 1))
         workers, cores, memory = (facts.get(name, zeros) for name in (WORKERS, CORES, MEMORY))
         rates = [
@@ -144,14 +144,14 @@ class Shapes:
 def _parameter_columns(encoding: Encoding) -> list[int]:
     """Return the features that are parameters of jobs: the number of a numeric factor, the levels of another."""
     columns: list[int] = []
-    at = 0
+    start = 0
     for factor in encoding.factors:
         if not factor.varied:
             continue
-        end = at + len(factor.feature_levels) + (2 if factor.numeric else 0)
+        end = start + len(factor.feature_levels) + (2 if factor.numeric else 0)
         if factor.name not in ("workload", "cluster") and not factor.of_cluster:
-            columns += range(end - 2 if factor.numeric else at, end)
-        at = end
+            columns += range(end - 2 if factor.numeric else start, end)
+        start = end
     return columns
 
 
@@ -222,15 +222,15 @@ class InstanceTypeModel:
     def estimates(self, shapes: Shapes) -> tuple[Floats, Floats]:
         """Return the expected logarithm of each row's time, and the half width of its 90 % interval."""
         centred = shapes.centred(self.middles, self.spreads)
-        logs, half = np.empty((2, len(centred.jobs)))
+        logs, half_widths = np.empty((2, len(centred.jobs)))
         for start in range(0, len(logs), ASKED_ROWS_MAX):
             rows = np.arange(start, min(start + ASKED_ROWS_MAX, len(logs)))
-            part = centred.subset(rows)
-            covariance = _sum(_parts(part, self.shapes), self.deviations)
-            variance = _variance(part, self.deviations) - ((covariance @ self.precision) * covariance).sum(axis=1)
+            chunk = centred.subset(rows)
+            covariance = _sum(_parts(chunk, self.shapes), self.deviations)
+            variance = _variance(chunk, self.deviations) - ((covariance @ self.precision) * covariance).sum(axis=1)
             logs[rows] = self.middle + covariance @ self.weights
-            half[rows] = self.width * np.sqrt(np.maximum(variance, self.deviations["scatter"] ** 2))
-        return logs, half
+            half_widths[rows] = self.width * np.sqrt(np.maximum(variance, self.deviations["scatter"] ** 2))
+        return logs, half_widths
 
 
 def _sum(parts: Mapping[str, Floats], deviations: Mapping[str, float]) -> Floats:
@@ -242,11 +242,11 @@ def _sum(parts: Mapping[str, Floats], deviations: Mapping[str, float]) -> Floats
 
 def _variance(shapes: Shapes, deviations: Mapping[str, float]) -> Floats:
     """Return the variance of each row's logarithm before any time is known, with scatter."""
-    of_line = {name: (getattr(shapes, name) ** 2).sum(axis=1) for name in NUMBERS}
+    squares = {name: (getattr(shapes, name) ** 2).sum(axis=1) for name in NUMBERS}
     variance = np.zeros(len(shapes.jobs))
     for part, deviation in deviations.items():
         variable = part.removesuffix(", line").removeprefix("job × ")
-        variance += deviation**2 * (of_line[variable] if part.endswith(", line") else 1.0)
+        variance += deviation**2 * (squares[variable] if part.endswith(", line") else 1.0)
     return variance
 
 
@@ -257,26 +257,30 @@ def learn_instance_types(shapes: Shapes, logs: Floats, seed: int) -> InstanceTyp
     middles = {name: values.mean(axis=0) for name, values in numbers.items()}
     spreads = {name: np.ones(values.shape[1]) for name, values in numbers.items()}
     spreads["parameters"] = np.where((spread := numbers["parameters"].std(axis=0)) > 1e-9, spread, 1.0)
-    known = shapes.subset(rows).centred(middles, spreads)
+    learned_shapes = shapes.subset(rows).centred(middles, spreads)
     middle = float(logs[rows].mean())
     centred = logs[rows] - middle
-    parts = {**_parts(known, known), "scatter": np.eye(len(rows))}
-    first = slice(VARIANCE_ROWS_MAX)
-    deviations = _most_likely({name: part[first, first] for name, part in parts.items()}, centred[first])
+    parts = {**_parts(learned_shapes, learned_shapes), "scatter": np.eye(len(rows))}
+    variance_rows = slice(VARIANCE_ROWS_MAX)
+    deviations = _most_likely(
+        {name: part[variance_rows, variance_rows] for name, part in parts.items()}, centred[variance_rows]
+    )
     precision: Floats = np.linalg.inv(_sum(parts, deviations)).astype(np.float64)
-    width, types = _width(precision, centred, known.types)
-    return InstanceTypeModel(known, middles, spreads, deviations, middle, precision @ centred, precision, width, types)
+    width, types = _width(precision, centred, learned_shapes.types)
+    return InstanceTypeModel(
+        learned_shapes, middles, spreads, deviations, middle, precision @ centred, precision, width, types
+    )
 
 
 def _sample(types: Texts, seed: int) -> Ints:
     """Return at most :data:`ROWS_MAX` rows, at random: one of each type, then a second of each type, and so on."""
     order = np.random.default_rng(seed).permutation(len(types))
     _, codes = np.unique(types[order], return_inverse=True)
-    turn = np.empty(len(types), dtype=np.int64)
+    turns = np.empty(len(types), dtype=np.int64)
     for code in range(codes.max() + 1):
-        of_type = np.flatnonzero(codes == code)
-        turn[of_type] = np.arange(len(of_type))
-    return order[np.argsort(turn, kind="stable")][:ROWS_MAX]
+        rows_of_type = np.flatnonzero(codes == code)
+        turns[rows_of_type] = np.arange(len(rows_of_type))
+    return order[np.argsort(turns, kind="stable")][:ROWS_MAX]
 
 
 def _most_likely(parts: Mapping[str, Floats], centred: Floats) -> dict[str, float]:
@@ -291,15 +295,15 @@ def _most_likely(parts: Mapping[str, Floats], centred: Floats) -> dict[str, floa
         covariance = _sum(parts, dict(zip(names, np.exp(logs), strict=True)))
         precision = np.linalg.inv(covariance)
         weights = precision @ centred
-        _, size = np.linalg.slogdet(covariance)
+        _, log_determinant = np.linalg.slogdet(covariance)
         outer = np.outer(weights, weights) - precision
         slope = np.array([-v * float((outer * parts[name]).sum()) for v, name in zip(variances, names, strict=True)])
-        off = (logs - prior) / PRIOR_SPREAD
-        return 0.5 * (centred @ weights + size + off @ off), slope + off / PRIOR_SPREAD
+        distances = (logs - prior) / PRIOR_SPREAD
+        return 0.5 * (centred @ weights + log_determinant + distances @ distances), slope + distances / PRIOR_SPREAD
 
     bounds = [(value - 4, value + 4) for value in prior]
-    best = minimize(cost, prior, jac=True, method="L-BFGS-B", bounds=bounds, options={"maxiter": STEPS_MAX})
-    return dict(zip(names, np.exp(best.x).tolist(), strict=True))
+    solution = minimize(cost, prior, jac=True, method="L-BFGS-B", bounds=bounds, options={"maxiter": STEPS_MAX})
+    return dict(zip(names, np.exp(solution.x).tolist(), strict=True))
 
 
 def _width(precision: Floats, centred: Floats, types: Texts) -> tuple[float, int]:
@@ -313,14 +317,14 @@ def _width(precision: Floats, centred: Floats, types: Texts) -> tuple[float, int
         squares.append(float(np.quantile(np.abs(errors) / spread, LEVEL)) ** 2)
     normal = float(t.ppf((1 + LEVEL) / 2, np.inf))
     count = len(squares)
-    measured = np.sqrt((sum(squares) + PRIOR_TYPES * normal**2) / (count + PRIOR_TYPES)) / normal
-    return float(max(1.0, measured) * t.ppf((1 + LEVEL) / 2, count + PRIOR_TYPES - 1)), count
+    width_ratio = np.sqrt((sum(squares) + PRIOR_TYPES * normal**2) / (count + PRIOR_TYPES)) / normal
+    return float(max(1.0, width_ratio) * t.ppf((1 + LEVEL) / 2, count + PRIOR_TYPES - 1)), count
 
 
-def left_out_errors(precision: Floats, weights: Floats, left: Ints) -> tuple[Floats, Floats]:
-    """Return the errors of rows that are predicted from all others, and their standard deviations.
+def left_out_errors(precision: Floats, weights: Floats, rows: Ints) -> tuple[Floats, Floats]:
+    """Return the errors of ``rows`` that are predicted from all other rows, and their standard deviations.
 
     Both follow from the inverse covariance of all rows (Rasmussen and Williams, section 5.4.2, for groups of rows).
     """
-    covariance = np.linalg.inv(precision[np.ix_(left, left)])
-    return covariance @ weights[left], np.sqrt(np.diag(covariance))
+    covariance = np.linalg.inv(precision[np.ix_(rows, rows)])
+    return covariance @ weights[rows], np.sqrt(np.diag(covariance))

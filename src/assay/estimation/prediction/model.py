@@ -5,7 +5,7 @@ configuration with stacked trees (:mod:`assay.estimation.prediction.stack`). The
 folds; all repetitions of a configuration are in one fold. Intervals come from errors of trees that had not seen the
 configuration (cross-conformal prediction and CV+: R. F. Barber et al., Ann. Stat. 49 (2021)). For a cluster or a layout
 that was never measured, other trees are used: their features are hardware and devices, not names. For an instance type
-that was never measured, it is a Gaussian process (:mod:`assay.estimation.prediction.instance_types`).
+that was never measured, a Gaussian process is used (:mod:`assay.estimation.prediction.instance_types`).
 """
 
 from __future__ import annotations
@@ -98,8 +98,10 @@ class TransferModel:
 
     def logs(self, features: Features) -> Floats:
         """Return the expected logarithms of times."""
-        known = features[:, self.columns]
-        logs: Floats = self.forest.by_tree(known).mean(axis=1) + known @ self.line[:-1] + self.line[-1]
+        selected_features = features[:, self.columns]
+        logs: Floats = (
+            self.forest.by_tree(selected_features).mean(axis=1) + selected_features @ self.line[:-1] + self.line[-1]
+        )
         return logs
 
 
@@ -182,7 +184,7 @@ def learn(table: RunTable, seed: int = SEED) -> TimeModel:
     sizes = {kind: len(factor.levels) + 1 for kind in codes if (factor := encoding.factor(kind))}
     quantiles = {kind: quantile_by_level(scores, code[of_row], sizes[kind]) for kind, code in codes.items()}
     pairs = {
-        pair_named(a, b): _measured(codes[a], codes[b], (sizes[a], sizes[b]))
+        pair_named(a, b): _measured_pairs(codes[a], codes[b], (sizes[a], sizes[b]))
         for a, b in NEW_PAIRS
         if a in codes and b in codes
     }
@@ -225,14 +227,14 @@ def codes_of(table: RunTable, encoding: Encoding, kind: str) -> Ints:
     """Return each row's level number in the encoding; the number after the last if the row has no known level."""
     factor, column = encoding.factor(kind), table.columns[kind]
     assert factor is not None
-    number = {level: at for at, level in enumerate(factor.levels)}
+    number = {level: code for code, level in enumerate(factor.levels)}
     return np.array([*(number.get(level, len(number)) for level in column.levels), len(number)])[column.codes]
 
 
-def _measured(a: Ints, b: Ints, shape: tuple[int, int]) -> Mask:
-    measured = np.zeros(shape, dtype=np.bool_)
-    measured[a, b] = True
-    return measured
+def _measured_pairs(a: Ints, b: Ints, shape: tuple[int, int]) -> Mask:
+    is_measured = np.zeros(shape, dtype=np.bool_)
+    is_measured[a, b] = True
+    return is_measured
 
 
 @dataclass(frozen=True, slots=True)
@@ -278,9 +280,9 @@ class _LeaveOneOut:
         """Return, by level, the absolute errors of its rows when the level is left out."""
         errors = []
         for level in levels:
-            kept, left = self._split(codes == level)
-            transfer = self._fitted(learner, kept, columns, trees=LEFT_OUT_TREES)
-            errors.append(np.abs(self.logs[left] - transfer.logs(self.features[left])))
+            training_rows, test_rows = self._split(codes == level)
+            transfer = self._fitted(learner, training_rows, columns, trees=LEFT_OUT_TREES)
+            errors.append(np.abs(self.logs[test_rows] - transfer.logs(self.features[test_rows])))
         return errors
 
     def pairs(self) -> dict[str, Unseen]:
@@ -292,31 +294,37 @@ class _LeaveOneOut:
             pair_codes = self.codes[a] * (int(self.codes[b].max()) + 1) + self.codes[b]
             errors = []
             for pair in _most_frequent(pair_codes, LEFT_OUT_PAIRS_MAX):
-                of_pair = pair_codes == pair
-                alone = any((code[of_pair][0] == code[~of_pair]).sum() == 0 for code in (self.codes[a], self.codes[b]))
-                if alone:
+                is_pair = pair_codes == pair
+                is_only_pair = any(
+                    (code[is_pair][0] == code[~is_pair]).sum() == 0 for code in (self.codes[a], self.codes[b])
+                )
+                if is_only_pair:
                     continue  # without this pair, the level itself would be new
-                kept, left = self._split(of_pair)
-                forest = grow_forest(self.features[kept], self.logs[kept], None, trees=LEFT_OUT_TREES, seed=self.seed)
-                errors.append(np.abs(self.logs[left] - forest.by_tree(self.features[left]).mean(axis=1)))
+                training_rows, test_rows = self._split(is_pair)
+                forest = grow_forest(
+                    self.features[training_rows], self.logs[training_rows], None, trees=LEFT_OUT_TREES, seed=self.seed
+                )
+                errors.append(np.abs(self.logs[test_rows] - forest.by_tree(self.features[test_rows]).mean(axis=1)))
             unseen[pair_named(a, b)] = Unseen(left_out_quantile(errors), len(errors))
         return unseen
 
-    def _split(self, left_out: Mask) -> tuple[Ints, Ints]:
+    def _split(self, is_left_out: Mask) -> tuple[Ints, Ints]:
         random = np.random.default_rng(self.seed)
-        kept, left = np.flatnonzero(~left_out), np.flatnonzero(left_out)
-        if len(kept) > LEFT_OUT_ROWS_MAX:
-            kept = random.choice(kept, LEFT_OUT_ROWS_MAX, replace=False)
-        return kept, left[:: max(1, len(left) // LEFT_OUT_ROWS_MAX)]
+        training_rows, test_rows = np.flatnonzero(~is_left_out), np.flatnonzero(is_left_out)
+        if len(training_rows) > LEFT_OUT_ROWS_MAX:
+            training_rows = random.choice(training_rows, LEFT_OUT_ROWS_MAX, replace=False)
+        return training_rows, test_rows[:: max(1, len(test_rows) // LEFT_OUT_ROWS_MAX)]
 
     def _fitted(self, learner: Learner, rows: Ints, columns: Ints, *, trees: int) -> TransferModel:
-        known, logs = self.features[rows][:, columns], self.logs[rows]
-        line = _line(known, logs) if learner.ridge else np.zeros(len(columns) + 1)
-        rest = logs - (known @ line[:-1] + line[-1])
+        selected_features, logs = self.features[rows][:, columns], self.logs[rows]
+        line = _line(selected_features, logs) if learner.ridge else np.zeros(len(columns) + 1)
+        residuals = logs - (selected_features @ line[:-1] + line[-1])
         if learner.boosted:
-            return TransferModel(boost(known, rest, trees=6 * trees, seed=self.seed), columns, line)
+            return TransferModel(boost(selected_features, residuals, trees=6 * trees, seed=self.seed), columns, line)
         return TransferModel(
-            grow_forest(known, rest, None, trees=trees, seed=self.seed, leaf=learner.leaf), columns, line
+            grow_forest(selected_features, residuals, None, trees=trees, seed=self.seed, leaf=learner.leaf),
+            columns,
+            line,
         )
 
 
@@ -329,10 +337,10 @@ def _most_frequent(codes: Ints, levels_max: int) -> list[int]:
 
 def _line(features: Features, logs: Floats) -> Floats:
     """Return the coefficients of a ridge regression, the constant last. Unlike trees, a line can extrapolate."""
-    wide = features.astype(np.float64)
-    middle, scale = wide.mean(axis=0), wide.std(axis=0)
-    apart = np.divide(wide - middle, scale, out=np.zeros_like(wide), where=scale > 1e-9)
-    gram = apart.T @ apart + 0.01 * len(logs) * np.eye(wide.shape[1])
-    coefficients = np.linalg.solve(gram, apart.T @ (logs - logs.mean()))
+    values = features.astype(np.float64)
+    means, scale = values.mean(axis=0), values.std(axis=0)
+    standardised = np.divide(values - means, scale, out=np.zeros_like(values), where=scale > 1e-9)
+    gram = standardised.T @ standardised + 0.01 * len(logs) * np.eye(values.shape[1])
+    coefficients = np.linalg.solve(gram, standardised.T @ (logs - logs.mean()))
     slope = np.divide(coefficients, scale, out=np.zeros_like(coefficients), where=scale > 1e-9)
-    return np.append(slope, logs.mean() - middle @ slope)
+    return np.append(slope, logs.mean() - means @ slope)

@@ -25,12 +25,12 @@ from assay.foundation.errors import RepositoryError
 VERSION = 6
 """Version of the file format. Files of other versions are rejected."""
 MAGIC = f"assay model {VERSION}\n".encode()
-_PLAIN = ("configurations", "medians")
+_TIME_ARRAYS = ("configurations", "medians")
 
 
 def encode_model(model: TimeModel, learned_from: str) -> bytes:
     """Return the model as bytes."""
-    arrays: dict[str, Any] = {name: getattr(model, name) for name in _PLAIN}
+    arrays: dict[str, Any] = {name: getattr(model, name) for name in _TIME_ARRAYS}
     stack = model.stack
     for prefix, forest in (("forest", stack.forest), ("boosting", stack.boosting.forest), ("scale", stack.scale)):
         arrays |= {f"{prefix}.{name}": getattr(forest, name) for name in ARRAYS}
@@ -94,8 +94,8 @@ def decode_model(data: bytes, learned_from: str) -> TimeModel:
     return model
 
 
-def _refused(why: str) -> RepositoryError:
-    return RepositoryError(f"a cached model is not used: {why}", hint="assay learns it again from the runs")
+def _refused(reason: str) -> RepositoryError:
+    return RepositoryError(f"a cached model is not used: {reason}", hint="assay learns it again from the runs")
 
 
 def _forest(arrays: Any, prefix: str, width: int) -> Forest:
@@ -126,15 +126,15 @@ def _instance_types(arrays: Any, header: Any) -> InstanceTypeModel | None:
     weights = _array(arrays, "instance_types.weights", np.float64)
     precision = _array(arrays, "instance_types.precision", np.float64, 2)
     rows = len(weights)
-    fit = all(len(values) == rows for values in (*texts.values(), *numbers.values()))
-    fit &= precision.shape == (rows, rows) and all(values.dtype.kind == "U" for values in texts.values())
-    fit &= all(numbers[name].shape[1] == len(middles[name]) == len(spreads[name]) for name in NUMBERS)
-    if not fit or set(header["deviations"]) != set(DEVIATIONS):
+    is_consistent = all(len(values) == rows for values in (*texts.values(), *numbers.values()))
+    is_consistent &= precision.shape == (rows, rows) and all(values.dtype.kind == "U" for values in texts.values())
+    is_consistent &= all(numbers[name].shape[1] == len(middles[name]) == len(spreads[name]) for name in NUMBERS)
+    if not is_consistent or set(header["deviations"]) != set(DEVIATIONS):
         raise ValueError("the model for a new instance type does not fit")
     deviations = {name: float(value) for name, value in header["deviations"].items()}
-    known = Shapes(**texts, **numbers)
+    shapes = Shapes(**texts, **numbers)
     facts = float(header["middle"]), weights, precision, float(header["width"]), int(header["types"])
-    return InstanceTypeModel(known, middles, spreads, deviations, *facts)
+    return InstanceTypeModel(shapes, middles, spreads, deviations, *facts)
 
 
 def _array(arrays: Any, name: str, kind: Any, dimensions: int = 1) -> NDArray[Any]:
@@ -166,8 +166,8 @@ def _model(arrays: Any) -> TimeModel:
         pairs[p].shape != shapes[p] for p in pairs
     ):
         raise ValueError("the quantiles or pairs do not fit the levels")
-    plain = {name: _array(arrays, name, np.float64) for name in _PLAIN}
-    if len({len(values) for values in plain.values()}) > 1:
+    time_arrays = {name: _array(arrays, name, np.float64) for name in _TIME_ARRAYS}
+    if len({len(values) for values in time_arrays.values()}) > 1:
         raise ValueError("its configurations have different numbers of times")
     return TimeModel(
         encoding=encoding,
@@ -182,7 +182,7 @@ def _model(arrays: Any) -> TimeModel:
         instance_types=_instance_types(arrays, header["instance_types"]),
         runs=int(header["runs"]),
         seed=int(header["seed"]),
-        **plain,
+        **time_arrays,
     )
 
 

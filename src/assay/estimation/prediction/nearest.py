@@ -46,15 +46,18 @@ class MeasuredConfigurations:
     def of(cls, table: RunTable) -> Self:
         """Return the configurations of a table. Raises SpecificationError if it has too few runs to learn from."""
         data = TrainingData.of(table)
-        at_table = np.flatnonzero(usable(table))
-        return cls(data.configurations(), data.logs, np.bincount(data.groups.of_row), at_table[data.first])
+        usable_rows = np.flatnonzero(usable(table))
+        return cls(data.configurations(), data.logs, np.bincount(data.groups.of_row), usable_rows[data.first])
 
 
 def nearest(
-    encoding: Encoding, measured: MeasuredConfigurations, predicted: RunTable, configurations_max: int = 3
+    encoding: Encoding,
+    measured_configurations: MeasuredConfigurations,
+    predicted: RunTable,
+    configurations_max: int = 3,
 ) -> list[NearConfiguration]:
     """Return the nearest of the measured configurations to the first row of ``predicted``."""
-    configurations = measured.configurations
+    configurations = measured_configurations.configurations
     distance = np.zeros(len(configurations))
     differences: dict[str, Floats] = {}
     for factor in encoding.factors:
@@ -62,29 +65,31 @@ def nearest(
             continue
         column = configurations.columns[factor.name]
         text = predicted.columns[factor.name].text(0) if factor.name in predicted.columns else None
-        same = column.codes == (ABSENT if text is None else column.code(text))
-        differs = (~same if text is None or text in column.levels else np.ones(len(same), np.bool_)).astype(np.float64)
+        is_same = column.codes == (ABSENT if text is None else column.code(text))
+        difference = (~is_same if text is None or text in column.levels else np.ones(len(is_same), np.bool_)).astype(
+            np.float64
+        )
         if factor.numeric and text is not None:
             with np.errstate(invalid="ignore", divide="ignore"):
                 ratio = np.abs(np.log2(numbers(configurations, factor.name) / numbers(predicted, factor.name)[0]))
-            differs = differs * (0.5 + 0.5 * np.minimum(np.nan_to_num(ratio, nan=1.0, posinf=4.0), 4.0))
-        differences[factor.name] = differs
-        distance += differs * DIFFERENCE_WEIGHTS.get(factor.name, 1.0)
+            difference = difference * (0.5 + 0.5 * np.minimum(np.nan_to_num(ratio, nan=1.0, posinf=4.0), 4.0))
+        differences[factor.name] = difference
+        distance += difference * DIFFERENCE_WEIGHTS.get(factor.name, 1.0)
     order = [
-        int(at)
-        for at in np.argsort(distance, kind="stable")[:configurations_max]
-        if distance[at] < DIFFERENCE_WEIGHTS["workload"]
+        int(row)
+        for row in np.argsort(distance, kind="stable")[:configurations_max]
+        if distance[row] < DIFFERENCE_WEIGHTS["workload"]
     ]
     return [
         NearConfiguration(
-            int(measured.positions[at]),
-            float(np.exp(measured.logs[at])),
-            int(measured.sizes[at]),
+            int(measured_configurations.positions[row]),
+            float(np.exp(measured_configurations.logs[row])),
+            int(measured_configurations.sizes[row]),
             tuple(
-                f"{name} {configurations.columns[name].text(at) or 'none'}"
-                for name, differs in differences.items()
-                if differs[at] > 0
+                f"{name} {configurations.columns[name].text(row) or 'none'}"
+                for name, difference in differences.items()
+                if difference[row] > 0
             ),
         )
-        for at in order
+        for row in order
     ]

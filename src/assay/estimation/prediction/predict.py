@@ -65,49 +65,58 @@ def predict(model: TimeModel, table: RunTable) -> Predictions:
     size = len(table)
     reasons: dict[int, list[str]] = {}
     codes = {kind: _codes(model, table, kind) for kind in TRANSFER_FACTORS if model.encoding.factor(kind)}
-    new = {kind: _new(model, table, kind) for kind in codes}
+    new_levels = {kind: _has_new_level(model, table, kind) for kind in codes}
     no_rows = np.zeros(size, dtype=np.bool_)
-    unknown = _outside(model, table, new.get("cluster", no_rows), reasons)
-    unknown |= new.get("workload", no_rows)
+    is_unknown = _is_outside(model, table, new_levels.get("cluster", no_rows), reasons)
+    is_unknown |= new_levels.get("workload", no_rows)
     basis = np.zeros(size, dtype=np.int64)
-    half, logs = _interpolated(model, table, codes)
-    rented = new["cluster"] & _new_instance_type(model, table) if model.instance_types else no_rows
-    rows_by_kind = {"layout": new.get("layout", no_rows), "cluster": new.get("cluster", no_rows) & ~rented}
+    half_widths, logs = _interpolated(model, table, codes)
+    has_new_type = new_levels["cluster"] & _has_new_instance_type(model, table) if model.instance_types else no_rows
+    rows_by_kind = {
+        "layout": new_levels.get("layout", no_rows),
+        "cluster": new_levels.get("cluster", no_rows) & ~has_new_type,
+    }
     for kind, rows_of_kind in rows_by_kind.items():
         rows = np.flatnonzero(rows_of_kind)
         if not len(rows):
             continue
         basis[rows] = BASES.index(Basis.NEW_LAYOUT if kind == "layout" else Basis.NEW_CLUSTER)
         logs[rows] = model.transfers[kind].logs(model.encoding.of(table.subset(rows)))
-        half[rows] = model.unseen[kind].quantile
+        half_widths[rows] = model.unseen[kind].quantile
         _add_new_level_reasons(reasons, rows, table, kind, model.unseen[kind].levels)
-    if model.instance_types and len(rows := np.flatnonzero(rented)):
+    if model.instance_types and len(rows := np.flatnonzero(has_new_type)):
         basis[rows] = BASES.index(Basis.NEW_CLUSTER)
-        logs[rows], half[rows] = model.instance_types.estimates(Shapes.of(model.encoding, table.subset(rows)))
+        logs[rows], half_widths[rows] = model.instance_types.estimates(Shapes.of(model.encoding, table.subset(rows)))
         _add_new_level_reasons(reasons, rows, table, RENTED, model.instance_types.types)
-    nameless = new.get("cluster", no_rows) & new.get("layout", no_rows) & _unknown_devices(model, table)
-    for row in np.flatnonzero(nameless):
+    is_unlike_all = (
+        new_levels.get("cluster", no_rows) & new_levels.get("layout", no_rows) & _unknown_devices(model, table)
+    )
+    for row in np.flatnonzero(is_unlike_all):
         reasons.setdefault(int(row), []).append("cluster and layout are new, and its kind of disks was never measured")
-    unknown |= nameless
+    is_unknown |= is_unlike_all
     for a, b in NEW_PAIRS:
         name = pair_named(a, b)
         if name not in model.pairs:
             continue
-        rows = np.flatnonzero(~new[a] & ~new[b] & ~model.pairs[name][codes[a], codes[b]])
+        rows = np.flatnonzero(~new_levels[a] & ~new_levels[b] & ~model.pairs[name][codes[a], codes[b]])
         basis[rows] = np.maximum(basis[rows], BASES.index(Basis.NEW_PAIR))
-        unseen = model.unseen[name]
-        half[rows] = np.fmax(half[rows], unseen.quantile) if np.isfinite(unseen.quantile) else np.nan
-        for at in rows.tolist():
-            pair = f"{_text(table, a, at)} with {_text(table, b, at)}"
-            hint = f"; its error is estimated by leaving out {unseen.levels} pairs in turn"
-            reasons.setdefault(at, []).append(f"no run has {a} and {b} {pair}{hint if unseen.levels > 1 else ''}")
-    for row in np.flatnonzero(~unknown & ~np.isfinite(half)):
+        pair_error = model.unseen[name]
+        half_widths[rows] = (
+            np.fmax(half_widths[rows], pair_error.quantile) if np.isfinite(pair_error.quantile) else np.nan
+        )
+        for row_number in rows.tolist():
+            pair = f"{_text(table, a, row_number)} with {_text(table, b, row_number)}"
+            hint = f"; its error is estimated by leaving out {pair_error.levels} pairs in turn"
+            reasons.setdefault(row_number, []).append(
+                f"no run has {a} and {b} {pair}{hint if pair_error.levels > 1 else ''}"
+            )
+    for row in np.flatnonzero(~is_unknown & ~np.isfinite(half_widths)):
         reasons.setdefault(int(row), []).append("too few levels were measured to estimate the error for a new one")
-    unknown |= ~np.isfinite(half)
-    logs[unknown] = np.nan
-    basis[unknown] = BASES.index(Basis.UNKNOWN)
+    is_unknown |= ~np.isfinite(half_widths)
+    logs[is_unknown] = np.nan
+    basis[is_unknown] = BASES.index(Basis.UNKNOWN)
     with np.errstate(over="ignore"):
-        times = np.exp(logs), np.exp(logs - half), np.exp(logs + half)
+        times = np.exp(logs), np.exp(logs - half_widths), np.exp(logs + half_widths)
     return Predictions(
         *times, basis=basis, reasons={row: tuple(dict.fromkeys(messages)) for row, messages in reasons.items()}
     )
@@ -117,13 +126,13 @@ def _unknown_devices(model: TimeModel, table: RunTable) -> Mask:
     """Return the rows whose devices are unknown, or of a kind that no learned layout has."""
     layouts = model.encoding.factor("layout")
     codes = [parse_name(level) for level in layouts.levels] if layouts else []
-    learned = {kind for code in codes if code for kind in code.devices}
+    learned_kinds = {kind for code in codes if code for kind in code.devices}
     devices = devices_of(table)
-    unknown: Mask = np.isnan(devices["hdd"])
+    is_unknown: Mask = np.isnan(devices["hdd"])
     for kind, count in devices.items():
-        if kind not in learned:
-            unknown = unknown | (np.nan_to_num(count) > 0)
-    return unknown
+        if kind not in learned_kinds:
+            is_unknown = is_unknown | (np.nan_to_num(count) > 0)
+    return is_unknown
 
 
 def _interpolated(model: TimeModel, table: RunTable, codes: Mapping[str, Ints]) -> tuple[Floats, Floats]:
@@ -133,12 +142,12 @@ def _interpolated(model: TimeModel, table: RunTable, codes: Mapping[str, Ints]) 
     for kind, code in codes.items():
         quantile_of_level = model.level_quantiles[kind][np.minimum(code, len(model.level_quantiles[kind]) - 1)]
         quantile = np.fmax(quantile, quantile_of_level)
-    half = quantile * estimates.usual_error
+    half_widths = quantile * estimates.usual_error
     for kind, code in codes.items():
-        rare = np.isnan(model.level_quantiles[kind][code]) & (code < len(model.level_quantiles[kind]) - 1)
-        if rare.any() and kind in model.unseen:
-            half[rare] = np.fmax(half[rare], model.unseen[kind].quantile)
-    return half, estimates.logs
+        has_rare_level = np.isnan(model.level_quantiles[kind][code]) & (code < len(model.level_quantiles[kind]) - 1)
+        if has_rare_level.any() and kind in model.unseen:
+            half_widths[has_rare_level] = np.fmax(half_widths[has_rare_level], model.unseen[kind].quantile)
+    return half_widths, estimates.logs
 
 
 def _codes(model: TimeModel, table: RunTable, kind: str) -> Ints:
@@ -148,20 +157,20 @@ def _codes(model: TimeModel, table: RunTable, kind: str) -> Ints:
     return np.full(len(table), len(factor.levels) if factor else 0)
 
 
-def _new(model: TimeModel, table: RunTable, kind: str) -> Mask:
+def _has_new_level(model: TimeModel, table: RunTable, kind: str) -> Mask:
     factor, column = model.encoding.factor(kind), table.columns.get(kind)
     if factor is None or column is None:
         return np.zeros(len(table), dtype=np.bool_)
-    known = set(factor.levels)
-    new: Mask = np.array([*(level not in known for level in column.levels), False])[column.codes]
-    return new
+    learned_levels = set(factor.levels)
+    is_new: Mask = np.array([*(level not in learned_levels for level in column.levels), False])[column.codes]
+    return is_new
 
 
-def _new_instance_type(model: TimeModel, table: RunTable) -> Mask:
+def _has_new_instance_type(model: TimeModel, table: RunTable) -> Mask:
     """Return the rows whose workers are of an instance type that no learned run has."""
     names, codes = instance_types_of(table)
-    new: Mask = np.array([*(name not in model.encoding.hardware for name in names), False])[codes]
-    return new
+    is_new: Mask = np.array([*(name not in model.encoding.hardware for name in names), False])[codes]
+    return is_new
 
 
 def _text(table: RunTable, name: str, row: int) -> str:
@@ -173,15 +182,15 @@ def _text(table: RunTable, name: str, row: int) -> str:
 
 def _add_new_level_reasons(reasons: dict[int, list[str]], rows: Ints, table: RunTable, kind: str, levels: int) -> None:
     for row in rows:
-        words = f"no run has {kind} {_text(table, kind, row)}"
+        reason = f"no run has {kind} {_text(table, kind, row)}"
         if levels > 1:
-            words += f"; its error is estimated by leaving out {levels} {kind}s in turn"
-        reasons.setdefault(int(row), []).append(words)
+            reason += f"; its error is estimated by leaving out {levels} {kind}s in turn"
+        reasons.setdefault(int(row), []).append(reason)
 
 
-def _outside(model: TimeModel, table: RunTable, new_cluster: Mask, reasons: dict[int, list[str]]) -> Mask:
+def _is_outside(model: TimeModel, table: RunTable, new_cluster: Mask, reasons: dict[int, list[str]]) -> Mask:
     """Return the rows with a level outside the learned range, and note the reason."""
-    outside = np.zeros(len(table), dtype=np.bool_)
+    is_outside = np.zeros(len(table), dtype=np.bool_)
     for factor in model.encoding.factors:
         column = table.columns.get(factor.name)
         if column is None or factor.name in TRANSFER_FACTORS[1:]:
@@ -193,18 +202,20 @@ def _outside(model: TimeModel, table: RunTable, new_cluster: Mask, reasons: dict
             for row in rows:
                 if factor.of_cluster and new_cluster[row]:
                     continue
-                if (why := _why_outside(factor, level, BEYOND_ON_NEW_CLUSTER if new_cluster[row] else 1.0)) is not None:
-                    outside[row] = True
-                    reasons.setdefault(int(row), []).append(why)
-    return outside
+                if (
+                    reason := _why_outside(factor, level, BEYOND_ON_NEW_CLUSTER if new_cluster[row] else 1.0)
+                ) is not None:
+                    is_outside[row] = True
+                    reasons.setdefault(int(row), []).append(reason)
+    return is_outside
 
 
-def _why_outside(factor: EncodedFactor, level: str, beyond: float) -> str | None:
+def _why_outside(factor: EncodedFactor, level: str, range_factor: float) -> str | None:
     if not factor.numeric:
-        shown = ", ".join(factor.levels[:8]) + (" …" if len(factor.levels) > 8 else "")
-        return f"no run has {factor.name} {level}; measured levels: {shown}"
+        levels_text = ", ".join(factor.levels[:8]) + (" …" if len(factor.levels) > 8 else "")
+        return f"no run has {factor.name} {level}; measured levels: {levels_text}"
     value = number_of(level)
-    low, high = sorted((factor.low / beyond, factor.high * beyond))
+    low, high = sorted((factor.low / range_factor, factor.high * range_factor))
     if low <= value <= high:
         return None
     return f"{factor.name} {level} is outside the measured range, {factor.low:.12g} to {factor.high:.12g}"

@@ -26,7 +26,7 @@ ERROR_MIN = 0.02
 """Minimum usual error of a workload: 2 %."""
 SEPARATE_ERROR_RUNS_MIN = 20
 """Minimum number of runs of one workload on one cluster to get a separate usual error."""
-_REST_MIN = 0.5
+_REMAINING_SHARE_MIN = 0.5
 """Minimum share of runs that must remain for outliers to be left out the second time."""
 
 
@@ -41,8 +41,8 @@ class ExpectedTimes:
     def outliers(self, table: RunTable) -> Mask:
         """Return which runs are outliers."""
         with np.errstate(invalid="ignore", divide="ignore"):
-            far = np.abs(np.log(table.values["duration_s"] / self.expected_s)) >= np.log(OUTLIER_RATIO_MIN)
-            outliers: Mask = (np.abs(self.errors_off) >= OUTLIER_ERRORS_MIN) & far
+            is_far = np.abs(np.log(table.values["duration_s"] / self.expected_s)) >= np.log(OUTLIER_RATIO_MIN)
+            outliers: Mask = (np.abs(self.errors_off) >= OUTLIER_ERRORS_MIN) & is_far
         return outliers
 
 
@@ -52,42 +52,48 @@ def second_opinion(table: RunTable, unsound: Mask | None = None, seed: int = SEE
     Raises SpecificationError if there are too few runs to learn from.
     """
     rows = np.flatnonzero(usable(table))
-    taken = table.subset(rows)
-    sound_at_first = np.ones(len(taken), dtype=np.bool_) if unsound is None else ~unsound[rows]
-    first = _judged(taken, sound_at_first, seed)
-    sound = sound_at_first & ~first.outliers(taken)
-    judged = _judged(taken, sound, seed) if _REST_MIN <= sound.sum() / sound_at_first.sum() < 1.0 else first
+    usable_runs = table.subset(rows)
+    sound_at_first = np.ones(len(usable_runs), dtype=np.bool_) if unsound is None else ~unsound[rows]
+    first_opinion = _expected_times(usable_runs, sound_at_first, seed)
+    is_sound = sound_at_first & ~first_opinion.outliers(usable_runs)
+    opinion = (
+        _expected_times(usable_runs, is_sound, seed)
+        if _REMAINING_SHARE_MIN <= is_sound.sum() / sound_at_first.sum() < 1.0
+        else first_opinion
+    )
     unknown = np.full(len(table), np.nan)
     result = ExpectedTimes(unknown, unknown.copy())
-    result.expected_s[rows] = judged.expected_s
-    result.errors_off[rows] = judged.errors_off
+    result.expected_s[rows] = opinion.expected_s
+    result.errors_off[rows] = opinion.errors_off
     return result
 
 
-def _judged(taken: RunTable, sound: Mask, seed: int) -> ExpectedTimes:
-    """Return the opinion on all rows, learned from the ``sound`` rows."""
-    data = TrainingData.of(taken.subset(sound))
+def _expected_times(usable_runs: RunTable, is_sound: Mask, seed: int) -> ExpectedTimes:
+    """Return the opinion on all runs, learned from the sound runs."""
+    data = TrainingData.of(usable_runs.subset(is_sound))
     encoding = learned_encoding(data.configurations())
-    configurations = groups_by(taken, distinguishing_factors(taken))
+    configurations = groups_by(usable_runs, distinguishing_factors(usable_runs))
     first = np.zeros(configurations.count, dtype=np.int64)
-    first[configurations.of_row[::-1]] = np.arange(len(taken))[::-1]
-    logs = np.log(taken.values["duration_s"])
-    kept = Groups(configurations.of_row[sound], configurations.count)
-    medians = median_by(logs[sound], kept)
-    known = np.flatnonzero(np.isfinite(medians))
-    unknown = np.flatnonzero(~np.isfinite(medians))
-    features = encoding.of(taken.subset(first))
+    first[configurations.of_row[::-1]] = np.arange(len(usable_runs))[::-1]
+    logs = np.log(usable_runs.values["duration_s"])
+    sound_groups = Groups(configurations.of_row[is_sound], configurations.count)
+    medians = median_by(logs[is_sound], sound_groups)
+    known_numbers = np.flatnonzero(np.isfinite(medians))
+    unknown_numbers = np.flatnonzero(~np.isfinite(medians))
+    features = encoding.of(usable_runs.subset(first))
     expected, spread = np.empty(configurations.count), np.empty(configurations.count)
-    folds = out_of_fold(features[known], medians[known], seed)
-    expected[known], spread[known] = folds.expected, folds.spread
-    if len(unknown):
-        by_tree = folds.forest.by_tree(features[unknown])
-        expected[unknown], spread[unknown] = by_tree.mean(axis=1), tree_spread(by_tree)
-    off = (logs - expected[configurations.of_row]) / spread[configurations.of_row]
-    names = [name for name in ("workload", "cluster") if name in taken.columns]
-    alike = groups_by(taken, names)
-    usual = NORMAL * median_by(np.abs(off[sound]), Groups(alike.of_row[sound], alike.count))
-    sizes = np.bincount(alike.of_row[sound], minlength=alike.count)
-    usual[sizes < SEPARATE_ERROR_RUNS_MIN] = NORMAL * float(np.median(np.abs(off[sound])))
-    error = np.maximum(usual[alike.of_row] * spread[configurations.of_row], ERROR_MIN)
+    folds = out_of_fold(features[known_numbers], medians[known_numbers], seed)
+    expected[known_numbers], spread[known_numbers] = folds.expected, folds.spread
+    if len(unknown_numbers):
+        by_tree = folds.forest.by_tree(features[unknown_numbers])
+        expected[unknown_numbers], spread[unknown_numbers] = by_tree.mean(axis=1), tree_spread(by_tree)
+    scaled_errors = (logs - expected[configurations.of_row]) / spread[configurations.of_row]
+    names = [name for name in ("workload", "cluster") if name in usable_runs.columns]
+    noise_groups = groups_by(usable_runs, names)
+    usual_errors = NORMAL * median_by(
+        np.abs(scaled_errors[is_sound]), Groups(noise_groups.of_row[is_sound], noise_groups.count)
+    )
+    sizes = np.bincount(noise_groups.of_row[is_sound], minlength=noise_groups.count)
+    usual_errors[sizes < SEPARATE_ERROR_RUNS_MIN] = NORMAL * float(np.median(np.abs(scaled_errors[is_sound])))
+    error = np.maximum(usual_errors[noise_groups.of_row] * spread[configurations.of_row], ERROR_MIN)
     return ExpectedTimes(np.exp(expected[configurations.of_row]), (logs - expected[configurations.of_row]) / error)

@@ -83,7 +83,7 @@ class Stack:
     share: float
     """Weight of the boosted trees."""
     scale: Forest
-    """Estimates the logarithm of the absolute error."""
+    """Trees that estimate the logarithm of the absolute error."""
 
     def estimates(self, features: Features) -> Estimates:
         """Return the estimates of all trees."""
@@ -106,10 +106,10 @@ def out_of_fold(features: Features, logs: Floats, seed: int) -> Folds:
     expected, median, spread = np.empty((3, len(features)))
     forests = []
     for number in range(fold.max() + 1):
-        kept, left = fold != number, fold == number
-        forest = grow_forest(features[kept], logs[kept], None, trees=trees, seed=seed + number)
-        by_tree = forest.by_tree(features[left])
-        expected[left], median[left], spread[left] = (
+        training_rows, test_rows = fold != number, fold == number
+        forest = grow_forest(features[training_rows], logs[training_rows], None, trees=trees, seed=seed + number)
+        by_tree = forest.by_tree(features[test_rows])
+        expected[test_rows], median[test_rows], spread[test_rows] = (
             by_tree.mean(axis=1),
             np.median(by_tree, axis=1),
             tree_spread(by_tree),
@@ -125,26 +125,33 @@ def stacked(features: Features, logs: Floats, seed: int) -> tuple[Stack, Estimat
     boosted = np.empty(len(features))
     sets = []
     for number in range(fold.max() + 1):
-        kept, left = fold != number, fold == number
-        sets.append(boost_robustly(features[kept], logs[kept], seed + number))
-        boosted[left] = sets[-1].by_set(features[left])[:, 0]
+        training_rows, test_rows = fold != number, fold == number
+        sets.append(boost_robustly(features[training_rows], logs[training_rows], seed + number))
+        boosted[test_rows] = sets[-1].by_set(features[test_rows])[:, 0]
     blends = {share: (1 - share) * trees.median + share * boosted for share in SHARES}
     share = min(SHARES, key=lambda share: float(np.abs(logs - blends[share]).mean()))
     expected = blends[share]
-    known = _with_disagreement(features, trees.spread, boosted - trees.median)
+    scale_features = _with_disagreement(features, trees.spread, boosted - trees.median)
     log_errors = np.log(np.abs(logs - expected) + ERROR_OFFSET)
     usual_error = np.empty(len(features))
     scales = []
     for number in range(fold.max() + 1):
-        left, random = fold == number, np.random.default_rng(seed + number)
-        kept = np.sort(random.permutation(np.flatnonzero(~left))[:SCALE_ROWS_MAX])
+        test_rows, random = fold == number, np.random.default_rng(seed + number)
+        training_rows = np.sort(random.permutation(np.flatnonzero(~test_rows))[:SCALE_ROWS_MAX])
         scales.append(
-            grow_forest(known[kept], log_errors[kept], None, trees=TREES, seed=seed + number, leaf=SCALE_LEAF)
+            grow_forest(
+                scale_features[training_rows],
+                log_errors[training_rows],
+                None,
+                trees=TREES,
+                seed=seed + number,
+                leaf=SCALE_LEAF,
+            )
         )
-        usual_error[left] = np.exp(scales[-1].by_tree(known[left]).mean(axis=1))
+        usual_error[test_rows] = np.exp(scales[-1].by_tree(scale_features[test_rows]).mean(axis=1))
     return Stack(trees.forest, join_boosting(sets), share, join_forests(scales)), Estimates(expected, usual_error)
 
 
 def _with_disagreement(features: Features, spread: Floats, disagreement: Floats) -> Features:
-    added = np.column_stack([np.log(spread), np.abs(disagreement)])
-    return np.concatenate([features, added.astype(np.float32)], axis=1)
+    columns = np.column_stack([np.log(spread), np.abs(disagreement)])
+    return np.concatenate([features, columns.astype(np.float32)], axis=1)

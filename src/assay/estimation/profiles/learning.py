@@ -119,26 +119,26 @@ def learned_profile(observed_runs: Sequence[ObservedRun], name: str, machine_cor
     Runs without a known data size and runs without tasks are left out and counted. Raises SpecificationError if no
     run is left.
     """
-    valid = [
+    valid_runs = [
         observed
         for observed in observed_runs
         if observed.run.origin is Origin.MEASURED and observed.run.status is RunStatus.VALID
     ]
-    usable = [observed for observed in valid if observed.run.data_bytes and _has_tasks(observed)]
-    excluded = _excluded(valid)
-    if not usable:
+    usable_runs = [observed for observed in valid_runs if observed.run.data_bytes and _has_tasks(observed)]
+    exclusions = _exclusions_text(valid_runs)
+    if not usable_runs:
         raise SpecificationError(
-            f"no valid measured run to learn from{f': {excluded}' if excluded else ''}",
+            f"no valid measured run to learn from{f': {exclusions}' if exclusions else ''}",
             hint="a profile needs runs with their tasks and the size of their data; `assay runs --where …` lists runs",
         )
-    engines = sorted({observed.run.engine for observed in usable})
+    engines = sorted({observed.run.engine for observed in usable_runs})
     if len(engines) > 1:
         raise SpecificationError(f"the runs are of several engines: {', '.join(engines)}", hint="choose with --where")
-    scales = {observed.run.lab_scale for observed in usable}
+    scales = {observed.run.lab_scale for observed in usable_runs}
     if len({scale is None for scale in scales}) > 1:
         raise SpecificationError("labs and real hosts can't be learned from together", hint="choose with --where")
-    cores = _machine_cores(usable) or machine_cores
-    facts = [_facts(observed, cores) for observed in usable]
+    cores = _machine_cores(usable_runs) or machine_cores
+    facts = [_facts(observed, cores) for observed in usable_runs]
     job_cpu, jvm_cpu, io_cpu = _fit_cpu_shares(facts)
     idle_s = _idle_task_s(facts)
     by_program: dict[str, list[_RunFacts]] = {}
@@ -153,7 +153,7 @@ def learned_profile(observed_runs: Sequence[ObservedRun], name: str, machine_cor
         job_cpu_s=job_cpu,
         io_cpu_s_per_byte=io_cpu,
     )
-    runs = [observed.run for observed in usable]
+    runs = [observed.run for observed in usable_runs]
     models = {node.cpu for run in runs for node in run.recorded.nodes.values() if node.cpu}
     counts = [
         len(cluster_facts.worker_names or ()) or cluster_facts.workers or 0
@@ -170,9 +170,9 @@ def learned_profile(observed_runs: Sequence[ObservedRun], name: str, machine_cor
         workloads={program: _workload(program, group, idle_s) for program, group in sorted(by_program.items())},
         learned=ProfileSource(
             source=f"learned from {len(runs)} measured runs of {', '.join(sorted({run.cluster for run in runs}))}"
-            + (f"; {excluded}" if excluded else ""),
+            + (f"; {exclusions}" if exclusions else ""),
             runs=len(runs),
-            excluded=len(valid) - len(usable),
+            excluded=len(valid_runs) - len(usable_runs),
             clusters=tuple(sorted({run.cluster for run in runs})),
             layouts=tuple(sorted({run.layout for run in runs})),
             workers_min=min(counts, default=0),
@@ -191,23 +191,23 @@ def _has_tasks(observed: ObservedRun) -> bool:
     return metrics.keys() >= _PHASES and metrics.get("map_tasks", 0) + metrics.get("reduce_tasks", 0) > 0
 
 
-def _excluded(valid: Sequence[ObservedRun]) -> str:
+def _exclusions_text(valid_runs: Sequence[ObservedRun]) -> str:
     """Return how many runs are left out of a profile, by reason; empty if none is."""
-    unknown = sum(not observed.run.data_bytes for observed in valid)
-    without_tasks = sum(bool(observed.run.data_bytes) and not _has_tasks(observed) for observed in valid)
-    counts = ((unknown, "with unknown data size"), (without_tasks, "without tasks"))
+    unknown_count = sum(not observed.run.data_bytes for observed in valid_runs)
+    without_tasks = sum(bool(observed.run.data_bytes) and not _has_tasks(observed) for observed in valid_runs)
+    counts = ((unknown_count, "with unknown data size"), (without_tasks, "without tasks"))
     parts = [f"{count} {'run' if count == 1 else 'runs'} {reason}" for count, reason in counts if count]
     return f"left out: {', '.join(parts)}" if parts else ""
 
 
 def _estimate(values: Iterable[float]) -> Uncertain:
     """Return the median with the interval that holds 90 % of single runs."""
-    known = sorted(values)
-    middle = median(known)
-    if len(known) < 3:
-        return Uncertain(middle, middle * 0.7, middle * 1.3, len(known))
-    spread = Z90 * stdev(known) * math.sqrt(1 + 1 / len(known))
-    return Uncertain(middle, max(0.0, middle - spread), middle + spread, len(known))
+    sorted_values = sorted(values)
+    median_value = median(sorted_values)
+    if len(sorted_values) < 3:
+        return Uncertain(median_value, median_value * 0.7, median_value * 1.3, len(sorted_values))
+    spread = Z90 * stdev(sorted_values) * math.sqrt(1 + 1 / len(sorted_values))
+    return Uncertain(median_value, max(0.0, median_value - spread), median_value + spread, len(sorted_values))
 
 
 def _machine_cores(observed_runs: Sequence[ObservedRun]) -> int | None:
@@ -222,11 +222,14 @@ def _facts(observed: ObservedRun, cores: int | None) -> _RunFacts:
 def _staged_facts(observed: ObservedRun, cores: int | None) -> _RunFacts:
     """Return the facts of a run with stages. Stages without parents count as maps, the others as reduces."""
     run, staged_run = observed.run, with_stages(observed.run, observed.tasks)
-    first = {stage.stage_id for stage in staged_run.stages if not stage.parents}
+    first_stages = {stage.stage_id for stage in staged_run.stages if not stage.parents}
     counts = [
-        sum(stage.tasks for stage in staged_run.stages if (stage.stage_id in first) is kind) for kind in (True, False)
+        sum(stage.tasks for stage in staged_run.stages if (stage.stage_id in first_stages) is kind)
+        for kind in (True, False)
     ]
-    cpu_s = [sum(s for stage, s in staged_run.cpu_s.items() if (stage in first) is kind) for kind in (True, False)]
+    cpu_s = [
+        sum(s for stage, s in staged_run.cpu_s.items() if (stage in first_stages) is kind) for kind in (True, False)
+    ]
     read = float(sum(stage.read_bytes for stage in staged_run.stages if not stage.parents))
     written = float(sum(stage.written_bytes for stage in staged_run.stages))
     shuffled = float(sum(stage.shuffle_write_bytes for stage in staged_run.stages))
@@ -259,11 +262,11 @@ def _staged_facts(observed: ObservedRun, cores: int | None) -> _RunFacts:
 def _mapped_facts(observed: ObservedRun, cores: int | None) -> _RunFacts:
     run, metrics = observed.run, observed.run.metrics
     maps, reduces = int(metrics.get("map_tasks", 0)), int(metrics.get("reduce_tasks", 0))
-    counted_s = metrics.get("cpu_s", 0.0)
-    by_kind = {kind: sum(t.cpu_s or 0.0 for t in observed.tasks if t.kind == kind) for kind in ("map", "reduce")}
+    cpu_s = metrics.get("cpu_s", 0.0)
+    cpu_s_by_kind = {kind: sum(t.cpu_s or 0.0 for t in observed.tasks if t.kind == kind) for kind in ("map", "reduce")}
     if not observed.tasks:
         share = maps / max(1, maps + reduces)
-        by_kind = {"map": counted_s * share, "reduce": counted_s * (1 - share)}
+        cpu_s_by_kind = {"map": cpu_s * share, "reduce": cpu_s * (1 - share)}
     read, written = metrics.get("hdfs_read_bytes", 0.0), metrics.get("hdfs_write_bytes", 0.0)
     shuffled = metrics.get("shuffle_bytes", 0.0)
     local = metrics.get("local_read_bytes", 0.0) + metrics.get("local_write_bytes", 0.0)
@@ -279,9 +282,9 @@ def _mapped_facts(observed: ObservedRun, cores: int | None) -> _RunFacts:
         maps=maps,
         reduces=reduces,
         attempts=len(observed.tasks) or maps + reduces,
-        map_cpu_s=by_kind["map"],
-        reduce_cpu_s=by_kind["reduce"],
-        other_cpu_s=_other_cpu_s(observed, span, sum(by_kind.values()), cores),
+        map_cpu_s=cpu_s_by_kind["map"],
+        reduce_cpu_s=cpu_s_by_kind["reduce"],
+        other_cpu_s=_other_cpu_s(observed, span, sum(cpu_s_by_kind.values()), cores),
         background_cores=_background_cores(observed, span),
         read=read,
         map_output=metrics.get("map_output_bytes", 0.0),
@@ -296,12 +299,12 @@ def _times(observed: ObservedRun) -> tuple[float, float, float, float, tuple[flo
     in which attempts ran."""
     run, metrics = observed.run, observed.run.metrics
     if run.jobs and observed.tasks:
-        first, last = min(t.start_s for t in observed.tasks), max(t.end_s for t in observed.tasks)
+        first_s, last_s = min(t.start_s for t in observed.tasks), max(t.end_s for t in observed.tasks)
         submit_s, finish_s = run.jobs[0].submit_s, run.jobs[-1].finish_s
-        return submit_s, first - submit_s, max(0.0, finish_s - last), run.duration_s - finish_s, (first, last)
+        return submit_s, first_s - submit_s, max(0.0, finish_s - last_s), run.duration_s - finish_s, (first_s, last_s)
     outside_s, setup_s, cleanup_s = (metrics[name] for name in ("phase_overhead_s", "phase_setup_s", "phase_cleanup_s"))
-    first = 0.8 * outside_s + setup_s
-    return 0.8 * outside_s, setup_s, cleanup_s, 0.2 * outside_s, (first, run.duration_s - 0.2 * outside_s - cleanup_s)
+    first_s = 0.8 * outside_s + setup_s
+    return 0.8 * outside_s, setup_s, cleanup_s, 0.2 * outside_s, (first_s, run.duration_s - 0.2 * outside_s - cleanup_s)
 
 
 def _other_cpu_s(observed: ObservedRun, span: tuple[float, float], counted_s: float, cores: int | None) -> float | None:
@@ -314,10 +317,12 @@ def _other_cpu_s(observed: ObservedRun, span: tuple[float, float], counted_s: fl
             node_cpu_s = [sum(increases.get((node, "cpu", metric), 0.0) for metric in CPU_BUSY) for node in names]
         if node_cpu_s and all(value is not None for value in node_cpu_s):
             return max(0.0, sum(value or 0.0 for value in node_cpu_s) - counted_s)
-    busy = run.metrics.get("cpu_busy_share")
-    if busy is None or not cores or run.lab_scale is None:
+    busy_share = run.metrics.get("cpu_busy_share")
+    if busy_share is None or not cores or run.lab_scale is None:
         return None
-    return max(0.0, busy * cores * run.duration_s - _SETUP_CORES * (run.duration_s - span[1] + span[0]) - counted_s)
+    return max(
+        0.0, busy_share * cores * run.duration_s - _SETUP_CORES * (run.duration_s - span[1] + span[0]) - counted_s
+    )
 
 
 def _background_cores(observed: ObservedRun, span: tuple[float, float]) -> float | None:
@@ -345,14 +350,16 @@ def _constant_background(facts: Sequence[_RunFacts]) -> float:
 
 def _fit_cpu_shares(facts: Sequence[_RunFacts]) -> tuple[Uncertain, Uncertain, Uncertain]:
     """Return the CPU seconds of a job, an attempt and a moved byte that fit the workers' CPU time best."""
-    known = [run_facts for run_facts in facts if run_facts.other_cpu_s is not None]
+    known_facts = [run_facts for run_facts in facts if run_facts.other_cpu_s is not None]
     stages = any(run_facts.staged for run_facts in facts)
     prior_means, prior_spreads = (PRIOR_STAGED, PRIOR_STAGED_SPREAD) if stages else (PRIOR, PRIOR_SPREAD)
-    if not known:
+    if not known_facts:
         job, task, byte = (Uncertain.assumed(value) for value in prior_means)
         return job, task, byte
-    rows = np.asarray([[run_facts.holders, run_facts.attempts, run_facts.moved] for run_facts in known], dtype=float)
-    measured_cpu_s = np.asarray([run_facts.other_cpu_s for run_facts in known], dtype=float)
+    rows = np.asarray(
+        [[run_facts.holders, run_facts.attempts, run_facts.moved] for run_facts in known_facts], dtype=float
+    )
+    measured_cpu_s = np.asarray([run_facts.other_cpu_s for run_facts in known_facts], dtype=float)
     noise = np.maximum(_NOISE * measured_cpu_s, 0.5)
     prior, spread = np.asarray(prior_means), np.asarray(prior_spreads)
     scaled = rows * spread / noise[:, None]
@@ -361,7 +368,7 @@ def _fit_cpu_shares(facts: Sequence[_RunFacts]) -> tuple[Uncertain, Uncertain, U
     values = np.maximum(prior + spread * shift, 0.0)
     half_widths = np.sqrt(np.diag(np.linalg.inv(precision))) * spread * Z90
     job, task, byte = (
-        Uncertain(float(v), max(0.0, float(v - s)), float(v + s), len(known))
+        Uncertain(float(v), max(0.0, float(v - s)), float(v + s), len(known_facts))
         for v, s in zip(values, half_widths, strict=True)
     )
     return job, task, byte
@@ -378,50 +385,58 @@ def _idle_task_s(facts: Sequence[_RunFacts]) -> float:
 def _workload(program: str, facts: Sequence[_RunFacts], idle_s: float) -> WorkloadProfile:
     graphs = [run_facts.staged for run_facts in facts if run_facts.staged]
     same_graph = most_frequent(graphs) if graphs else []
-    kept = [run_facts for run_facts in facts if run_facts.staged in same_graph] if graphs else facts
-    left = compressed_shares(same_graph) if graphs else _compression(kept)
+    used_facts = [run_facts for run_facts in facts if run_facts.staged in same_graph] if graphs else facts
+    compression = compressed_shares(same_graph) if graphs else _compression(used_facts)
 
     def ratio(shares: Mapping[int, float]) -> float:
         return fmean(shares.values())
 
-    data = {number: _data_bytes(run_facts.run) for number, run_facts in enumerate(kept)}
-    read = ratio({k: kept[k].read / size for k, size in data.items()})
-    output = ratio({k: kept[k].map_output / size for k, size in data.items()})
-    written = ratio({k: kept[k].written / size for k, size in data.items()})
-    jobs = round(median(max(1, len(run_facts.run.jobs)) for run_facts in kept))
+    data = {number: _data_bytes(run_facts.run) for number, run_facts in enumerate(used_facts)}
+    read = ratio({k: used_facts[k].read / size for k, size in data.items()})
+    output = ratio({k: used_facts[k].map_output / size for k, size in data.items()})
+    written = ratio({k: used_facts[k].written / size for k, size in data.items()})
+    jobs = round(median(max(1, len(run_facts.run.jobs)) for run_facts in used_facts))
     shuffles = output > NEGLIGIBLE_SHARE
-    plain = [run_facts for run_facts in kept if not _codec(run_facts.run) and run_facts.map_output > 0]
+    uncompressed_facts = [
+        run_facts for run_facts in used_facts if not _codec(run_facts.run) and run_facts.map_output > 0
+    ]
     combined = (
-        fmean(min(1.0, run_facts.shuffled / run_facts.map_output) for run_facts in plain) if plain and shuffles else 1.0
+        fmean(min(1.0, run_facts.shuffled / run_facts.map_output) for run_facts in uncompressed_facts)
+        if uncompressed_facts and shuffles
+        else 1.0
     )
     combined = 1.0 if combined > 0.9 else combined
-    moved = {k: max(kept[k].read, 0.0 if shuffles else kept[k].written) for k in data}
-    map_bytes = {k: moved[k] if moved[k] > NEGLIGIBLE_SHARE * size else size for k, size in data.items()}
-    handled = {k: max(kept[k].shuffled if plain else kept[k].map_output * combined, 1.0) for k in data}
+    moved_bytes = {k: max(used_facts[k].read, 0.0 if shuffles else used_facts[k].written) for k in data}
+    map_bytes = {k: moved_bytes[k] if moved_bytes[k] > NEGLIGIBLE_SHARE * size else size for k, size in data.items()}
+    handled_bytes = {
+        k: max(used_facts[k].shuffled if uncompressed_facts else used_facts[k].map_output * combined, 1.0) for k in data
+    }
     sizes = [int(size) for size in data.values()]
     return WorkloadProfile(
         workload=program,
-        n=len(kept),
+        n=len(used_facts),
         data_bytes_min=min(sizes),
         data_bytes_max=max(sizes),
-        maps=_follows([(run_facts.run, run_facts.maps) for run_facts in kept]),
-        reduces=_follows([(run_facts.run, run_facts.reduces) for run_facts in kept], splits=False),
+        maps=_rule_of_tasks([(run_facts.run, run_facts.maps) for run_facts in used_facts]),
+        reduces=_rule_of_tasks([(run_facts.run, run_facts.reduces) for run_facts in used_facts], splits=False),
         jobs=jobs,
         read=zero_if_negligible(read),
         map_output=zero_if_negligible(output),
         combined=combined,
         written=zero_if_negligible(written),
         written_by_maps=not shuffles,
-        located=bool(graphs) or fmean(run_facts.run.metrics.get("node_local_share", 0.0) for run_facts in kept) > 0.5,
+        located=bool(graphs)
+        or fmean(run_facts.run.metrics.get("node_local_share", 0.0) for run_facts in used_facts) > 0.5,
         map_cpu_s_per_byte=_estimate(
-            max(0.0, run_facts.map_cpu_s - idle_s * run_facts.maps) / map_bytes[k] for k, run_facts in enumerate(kept)
+            max(0.0, run_facts.map_cpu_s - idle_s * run_facts.maps) / map_bytes[k]
+            for k, run_facts in enumerate(used_facts)
         ),
         reduce_cpu_s_per_byte=_estimate(
-            max(0.0, run_facts.reduce_cpu_s - idle_s * run_facts.reduces) / handled[k] if shuffles else 0.0
-            for k, run_facts in enumerate(kept)
+            max(0.0, run_facts.reduce_cpu_s - idle_s * run_facts.reduces) / handled_bytes[k] if shuffles else 0.0
+            for k, run_facts in enumerate(used_facts)
         ),
-        compression=left,
-        stages=stage_profiles(same_graph, left, _follows_staged, _estimate, idle_s) if same_graph else (),
+        compression=compression,
+        stages=stage_profiles(same_graph, compression, _rule_of_staged_tasks, _estimate, idle_s) if same_graph else (),
     )
 
 
@@ -446,26 +461,26 @@ def _compression(facts: Sequence[_RunFacts]) -> dict[str, Uncertain]:
     return {codec: _estimate(ratios) for codec, ratios in ratios_by_codec.items()}
 
 
-def _follows(counted: Sequence[tuple[Run, int]], *, splits: bool = True) -> str:
+def _rule_of_tasks(task_counts: Sequence[tuple[Run, int]], *, splits: bool = True) -> str:
     """Return the option that sets the number of tasks in all runs; if none does, ``splits`` or the median number."""
-    if splits and all(_splits(run) == count for run, count in counted):
+    if splits and all(_splits(run) == count for run, count in task_counts):
         return SPLITS
     for option in ("files", "maps", "reduces") if splits else ("reduces",):
-        if all(run.workload_parameters.get(option) == str(count) for run, count in counted):
+        if all(run.workload_parameters.get(option) == str(count) for run, count in task_counts):
             return option
-    return SPLITS if splits else str(round(median(count for _, count in counted)))
+    return SPLITS if splits else str(round(median(count for _, count in task_counts)))
 
 
-def _follows_staged(counted: Sequence[tuple[Run, int]]) -> str:
+def _rule_of_staged_tasks(task_counts: Sequence[tuple[Run, int]]) -> str:
     """Return the option that sets the number of tasks of a stage in all runs, or else the median number."""
-    if all(_splits(run) == count for run, count in counted):
+    if all(_splits(run) == count for run, count in task_counts):
         return SPLITS
     options = (
         name
         for name in ("reduces", "maps", "files")
-        if all(run.workload_parameters.get(name) == str(count) for run, count in counted)
+        if all(run.workload_parameters.get(name) == str(count) for run, count in task_counts)
     )
-    return next(options, str(max(1, round(median(count for _, count in counted)))))
+    return next(options, str(max(1, round(median(count for _, count in task_counts)))))
 
 
 def _splits(run: Run) -> int | None:

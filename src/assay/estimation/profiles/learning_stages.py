@@ -60,8 +60,12 @@ def with_stages(run: Run, tasks: Iterable[TaskAttempt]) -> StagedRun:
         cpu_s[number] = cpu_s.get(number, 0.0) + (task.cpu_s or 0.0)
         job_of.setdefault(number, task.job_id)
     order = {job.job_id: position for position, job in enumerate(run.jobs)}
-    ended = sorted((stage for stage in run.stages if stage.failure is None), key=lambda stage: stage.stage_id)
-    return StagedRun(run, tuple(ended), cpu_s, {number: order.get(name, 0) for number, name in job_of.items()})
+    succeeded_stages = sorted(
+        (stage for stage in run.stages if stage.failure is None), key=lambda stage: stage.stage_id
+    )
+    return StagedRun(
+        run, tuple(succeeded_stages), cpu_s, {number: order.get(name, 0) for number, name in job_of.items()}
+    )
 
 
 def most_frequent(runs: Sequence[StagedRun]) -> list[StagedRun]:
@@ -75,33 +79,35 @@ def compressed_shares(runs: Sequence[StagedRun]) -> dict[str, Uncertain]:
     """Return the share of shuffled bytes that each codec leaves; an assumed share, ``n`` 0, if every run compressed."""
     by_codec: dict[str, list[float]] = {}
     for staged_run in runs:
-        shuffled = sum(stage.shuffle_write_bytes for stage in staged_run.stages)
-        by_codec.setdefault(shuffle_codec(staged_run.run.parameters), []).append(shuffled / staged_run.data_bytes)
-    plain = by_codec.pop("", None)
-    if not plain or not fmean(plain) > NEGLIGIBLE_SHARE:
+        shuffled_bytes = sum(stage.shuffle_write_bytes for stage in staged_run.stages)
+        by_codec.setdefault(shuffle_codec(staged_run.run.parameters), []).append(shuffled_bytes / staged_run.data_bytes)
+    uncompressed_ratios = by_codec.pop("", None)
+    if not uncompressed_ratios or not fmean(uncompressed_ratios) > NEGLIGIBLE_SHARE:
         return {codec: Uncertain.assumed(COMPRESSED_SHARES.get(codec, _CODEC_ASSUMED)) for codec in by_codec}
-    share_left = {}
+    shares = {}
     for codec, ratios in by_codec.items():
-        left = [ratio / fmean(plain) for ratio in ratios]
-        share_left[codec] = Uncertain(fmean(left), min(left), max(left), len(left))
-    return share_left
+        codec_shares = [ratio / fmean(uncompressed_ratios) for ratio in ratios]
+        shares[codec] = Uncertain(fmean(codec_shares), min(codec_shares), max(codec_shares), len(codec_shares))
+    return shares
 
 
 def stage_profiles(
     runs: Sequence[StagedRun],
-    left: Mapping[str, Uncertain],
-    follows: Callable[[Sequence[tuple[Run, int]]], str],
+    compression: Mapping[str, Uncertain],
+    rule_of_tasks: Callable[[Sequence[tuple[Run, int]]], str],
     estimate: Callable[[Iterable[float]], Uncertain],
     idle_s: float,
 ) -> tuple[StageProfile, ...]:
     """Return the profile of each stage.
 
-    ``left``: share of bytes that each codec leaves. ``follows``: returns the option that sets a number of tasks.
-    ``idle_s``: CPU seconds of an idle attempt.
+    ``compression``: share of bytes that each codec leaves. ``rule_of_tasks``: returns the option that sets a number of
+    tasks. ``idle_s``: CPU seconds of an idle attempt.
     """
     profiles: list[StageProfile] = []
     for position, (job, all_parents) in enumerate(runs[0].shape):
-        samples = [(staged_run, staged_run.stages[position], _plain(staged_run, left)) for staged_run in runs]
+        samples = [
+            (staged_run, staged_run.stages[position], _compressed_share(staged_run, compression)) for staged_run in runs
+        ]
         data = {id(staged_run): staged_run.data_bytes for staged_run in runs}
         parents = tuple(parent for parent in all_parents if profiles[parent].shuffled)
         read = (
@@ -110,17 +116,18 @@ def stage_profiles(
             else zero_if_negligible(fmean(stage.read_bytes / data[id(staged_run)] for staged_run, stage, _ in samples))
         )
         shuffled = fmean(
-            stage.shuffle_write_bytes / plain / data[id(staged_run)] for staged_run, stage, plain in samples
+            stage.shuffle_write_bytes / remaining_share / data[id(staged_run)]
+            for staged_run, stage, remaining_share in samples
         )
         written = zero_if_negligible(
             fmean(stage.written_bytes / data[id(staged_run)] for staged_run, stage, _ in samples)
         )
-        handled = sum(profiles[parent].shuffled for parent in parents) if parents else read
-        handled = handled or max(shuffled, written) or 1.0
-        task_bytes = [handled * data[id(staged_run)] / max(1, stage.tasks) for staged_run, stage, _ in samples]
+        handled_share = sum(profiles[parent].shuffled for parent in parents) if parents else read
+        handled_share = handled_share or max(shuffled, written) or 1.0
+        task_bytes = [handled_share * data[id(staged_run)] / max(1, stage.tasks) for staged_run, stage, _ in samples]
         profiles.append(
             StageProfile(
-                tasks=follows([(staged_run.run, stage.tasks) for staged_run, stage, _ in samples]),
+                tasks=rule_of_tasks([(staged_run.run, stage.tasks) for staged_run, stage, _ in samples]),
                 job=job,
                 parents=parents,
                 read=read,
@@ -129,7 +136,7 @@ def stage_profiles(
                 memory=max(_memory(stage, size) for (_, stage, _), size in zip(samples, task_bytes, strict=True)),
                 cpu_s_per_byte=estimate(
                     max(0.0, staged_run.cpu_s.get(stage.stage_id, 0.0) - idle_s * stage.tasks)
-                    / (handled * data[id(staged_run)])
+                    / (handled_share * data[id(staged_run)])
                     for staged_run, stage, _ in samples
                 ),
             )
@@ -142,9 +149,9 @@ def _memory(stage: Stage, task_bytes: float) -> float:
     return stage.peak_memory_bytes / task_bytes if task_bytes >= _TASK_MIN_BYTES else 0.0
 
 
-def _plain(staged_run: StagedRun, left: Mapping[str, Uncertain]) -> float:
+def _compressed_share(staged_run: StagedRun, compression: Mapping[str, Uncertain]) -> float:
     codec = shuffle_codec(staged_run.run.parameters)
-    return left[codec].value if codec in left else 1.0
+    return compression[codec].value if codec in compression else 1.0
 
 
 def zero_if_negligible(value: float) -> float:

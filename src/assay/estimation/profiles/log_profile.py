@@ -33,15 +33,15 @@ def log_profile(
     logs: Sequence[tuple[Run, Sequence[TaskAttempt]]], workload: str, growth: float, name: str
 ) -> CostProfile:
     """Return the profile of the runs under the name ``workload``. Raises SpecificationError if none can be used."""
-    observed = [
+    observed_runs = [
         ObservedRun(
             replace(run, workload=workload, data_bytes=data_bytes_of(run), jobs=run.jobs or _jobs(tasks)), tasks
         )
         for run, tasks in logs
     ]
-    profile = learned_profile(observed, name)
+    profile = learned_profile(observed_runs, name)
     costs = profile.workloads[workload]
-    grown = replace(
+    grown_costs = replace(
         costs,
         maps=_grown(costs.maps, max(_count(run, "map") for run, _ in logs), growth),
         map_cpu_s_per_byte=_widened(costs.map_cpu_s_per_byte, len(logs)),
@@ -49,15 +49,15 @@ def log_profile(
         stages=tuple(_grown_stage(stage, growth, len(logs)) for stage in costs.stages),
     )
     nodes = max(len({task.node for task in tasks if task.node}) for _, tasks in logs)
-    fixed = replace(
+    engine_costs = replace(
         profile.costs,
         job_start_s=_widened(profile.costs.job_start_s, len(logs)),
         task_cpu_s=_widened(profile.costs.task_cpu_s, len(logs)),
     )
     return replace(
         profile,
-        costs=fixed,
-        workloads={workload: grown},
+        costs=engine_costs,
+        workloads={workload: grown_costs},
         learned=replace(profile.learned, source=f"learned from {name}", workers_min=nodes, workers_max=nodes),
     )
 

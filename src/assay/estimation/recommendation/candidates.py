@@ -79,7 +79,7 @@ class Machine:
         The name of the layout follows if the catalogue names its own layouts, or offers several devices of a kind.
         """
         kinds = [device.device.kind for device in self.option.devices]
-        named = (self.option.layouts and not is_layout_code(self.layout.name)) or len(set(kinds)) < len(kinds)
+        has_layout_name = (self.option.layouts and not is_layout_code(self.layout.name)) or len(set(kinds)) < len(kinds)
         hdfs, intermediate = ({device.kind for device in devices} for devices in (self.hdfs, self.intermediate))
         parts = []
         for kind in dict.fromkeys(device.kind for device in self.devices):
@@ -87,7 +87,7 @@ class Machine:
             sizes = {device.capacity_bytes for device in self.devices if device.kind is kind}
             size = f" of {format_bytes(min(sizes))}" if len(sizes) == 1 else ""
             parts.append(plural(self.kinds[str(kind)], disk_noun(str(kind))) + size + purpose)
-        return " + ".join(parts) + (f" ({self.layout.name})" if named else "")
+        return " + ".join(parts) + (f" ({self.layout.name})" if has_layout_name else "")
 
     @property
     def network_text(self) -> str:
@@ -129,18 +129,20 @@ class Candidates:
         machine = self.machines[self.machine[row]]
         differences = np.array(
             [
-                (other.option.name != machine.option.name)
-                + (other.memory_bytes != machine.memory_bytes)
-                + (other.layout.name != machine.layout.name)
-                + (other.network != machine.network)
-                for other in self.machines
+                (candidate.option.name != machine.option.name)
+                + (candidate.memory_bytes != machine.memory_bytes)
+                + (candidate.layout.name != machine.layout.name)
+                + (candidate.network != machine.network)
+                for candidate in self.machines
             ]
         )[self.machine]
         differences += (self.containers != self.containers[row]).astype(np.int64) + (self.codec != self.codec[row])
         steps = np.abs(self.workers - self.workers[row])
-        smallest = min(steps[(differences == 0) & (steps > 0)], default=0)
-        alone: Mask = ((differences == 1) & (steps == 0)) | ((differences == 0) & (steps == smallest) & (steps > 0))
-        return alone
+        smallest_step = min(steps[(differences == 0) & (steps > 0)], default=0)
+        has_one_change: Mask = ((differences == 1) & (steps == 0)) | (
+            (differences == 0) & (steps == smallest_step) & (steps > 0)
+        )
+        return has_one_change
 
     def label(self, row: int) -> str:
         """Return a cluster in words: the number of workers, the hardware of each, and settings with several choices.
@@ -202,8 +204,8 @@ def candidates(catalogue: HardwareCatalogue) -> Candidates:
 def _containers(machine: Machine, catalogue: HardwareCatalogue) -> tuple[int, ...]:
     option = machine.option
     memory_bytes = max(int(catalogue.parameters.get(name, STOCK_MEMORY[name])) for name in TASK_MEMORY)
-    most = max(2, int((machine.memory_bytes - _RESERVED_MEMORY_BYTES) // (memory_bytes * MIB)))
-    return option.containers or (min(option.cores, most),)
+    containers_max = max(2, int((machine.memory_bytes - _RESERVED_MEMORY_BYTES) // (memory_bytes * MIB)))
+    return option.containers or (min(option.cores, containers_max),)
 
 
 def _machines(option: WorkerOption) -> list[Machine]:
@@ -225,29 +227,31 @@ def _storages(option: WorkerOption) -> list[tuple[tuple[Device, ...], Layout]]:
         return [(tuple(by_name[name] for name in layout.devices()), layout) for layout in option.layouts]
     storages = []
     for counts in itertools.product(*(device.counts for device in option.devices)):
-        chosen = [(device_option, count) for device_option, count in zip(option.devices, counts, strict=True) if count]
-        devices = tuple(device for device_option, count in chosen for device in numbered(device_option, count))
-        storages += [(devices, layout) for layout in _layouts(chosen, devices)]
+        device_counts = [
+            (device_option, count) for device_option, count in zip(option.devices, counts, strict=True) if count
+        ]
+        devices = tuple(device for device_option, count in device_counts for device in numbered(device_option, count))
+        storages += [(devices, layout) for layout in _layouts(device_counts, devices)]
     return storages
 
 
-def _layouts(chosen: Sequence[tuple[DeviceOption, int]], devices: Sequence[Device]) -> list[Layout]:
+def _layouts(device_counts: Sequence[tuple[DeviceOption, int]], devices: Sequence[Device]) -> list[Layout]:
     """Return one layout with everything on all devices and, for mixed devices, one with HDFS on hard disks only."""
     if not devices:
         return []
     directories = tuple(Directories(device.name) for device in devices)
     hard_disks = tuple(Directories(device.name) for device in devices if device.kind is DeviceKind.HDD)
     flash = tuple(Directories(device.name) for device in devices if device.kind is not DeviceKind.HDD)
-    shared = Layout(_name(chosen, "HY"), directories, directories)
-    return [shared, Layout(_name(chosen, "HS"), hard_disks, flash)] if hard_disks and flash else [shared]
+    shared = Layout(_name(device_counts, "HY"), directories, directories)
+    return [shared, Layout(_name(device_counts, "HS"), hard_disks, flash)] if hard_disks and flash else [shared]
 
 
-def _name(chosen: Sequence[tuple[DeviceOption, int]], mixed: str) -> str:
+def _name(device_counts: Sequence[tuple[DeviceOption, int]], mixed: str) -> str:
     """Return ALOJA's code if it describes this layout exactly; else the devices, and ``shared`` if all hold
     everything.
     """
-    kinds = [option.device.kind for option, _ in chosen]
-    counts = {option.device.kind: count for option, count in chosen}
+    kinds = [option.device.kind for option, _ in device_counts]
+    counts = {option.device.kind: count for option, count in device_counts}
     hdd, ssd, nvme = (counts.get(kind, 0) for kind in (DeviceKind.HDD, DeviceKind.SSD, DeviceKind.NVME))
     if len(set(kinds)) == len(kinds):
         if not ssd and not nvme:
@@ -258,9 +262,9 @@ def _name(chosen: Sequence[tuple[DeviceOption, int]], mixed: str) -> str:
             return f"{mixed}{hdd}"
         if kinds == [DeviceKind.NVME] and nvme == 1:
             return "NVE"
-    listed = "-".join(f"{count}{option.group}" for option, count in chosen)
-    both = DeviceKind.HDD in kinds and len(set(kinds)) > 1
-    return f"{listed}-shared" if both and mixed == "HY" else listed
+    devices_text = "-".join(f"{count}{option.group}" for option, count in device_counts)
+    is_mixed = DeviceKind.HDD in kinds and len(set(kinds)) > 1
+    return f"{devices_text}-shared" if is_mixed and mixed == "HY" else devices_text
 
 
 def cluster_of(candidates: Candidates, row: int) -> Cluster:
@@ -268,7 +272,7 @@ def cluster_of(candidates: Candidates, row: int) -> Cluster:
     machine = candidates.machines[candidates.machine[row]]
     option = machine.option
     nic = Nic(option.networks[machine.network])
-    kind = NodeType(
+    worker_type = NodeType(
         name=option.name,
         cores=option.cores,
         memory_bytes=machine.memory_bytes,
@@ -279,12 +283,13 @@ def cluster_of(candidates: Candidates, row: int) -> Cluster:
         cpu_speed=option.cpu_speed,
         credits=option.credits,
     )
-    head = NodeType("master", option.cores, machine.memory_bytes, (), nic)
+    master_type = NodeType("master", option.cores, machine.memory_bytes, (), nic)
     masters = tuple(
-        Node(f"master{number}", head, frozenset({Role.MASTER})) for number in range(1, candidates.catalogue.masters + 1)
+        Node(f"master{number}", master_type, frozenset({Role.MASTER}))
+        for number in range(1, candidates.catalogue.masters + 1)
     )
     names = (f"{option.name}{number}" for number in range(1, int(candidates.workers[row]) + 1))
-    workers = tuple(Node(name, kind, frozenset({Role.WORKER})) for name in names)
+    workers = tuple(Node(name, worker_type, frozenset({Role.WORKER})) for name in names)
     return Cluster(candidates.catalogue.name, Placement.SSH, (*masters, *workers))
 
 
@@ -294,12 +299,12 @@ def _spark_parameters(machine: Machine, workers: int, parameters: Mapping[str, s
     node_mb = (machine.memory_bytes - _RESERVED_MEMORY_BYTES) // MIB
     master_mb = spark.container_mb(parameters, spark.MASTER_MEMORY, spark.MASTER_OVERHEAD)
     executor_mb = max(1, spark.container_mb(parameters, spark.MEMORY, spark.OVERHEAD))
-    per_worker = max(1, min(machine.option.cores // cores, (node_mb - 2 * master_mb) // executor_mb))
+    executors_per_worker = max(1, min(machine.option.cores // cores, (node_mb - 2 * master_mb) // executor_mb))
     return {
         **parameters,
         NODE_MEMORY: str(max(0, node_mb)),
         spark.CORES: str(cores),
-        spark.EXECUTORS: str(per_worker * workers),
+        spark.EXECUTORS: str(executors_per_worker * workers),
     }
 
 
@@ -311,11 +316,11 @@ def plan_for(
     Raises SpecificationError for an invalid plan.
     """
     machine = candidates.machines[candidates.machine[row]]
-    layout, chosen = machine.layout, candidates.catalogue.parameters
+    layout, catalogue_parameters = machine.layout, candidates.catalogue.parameters
     if engine == "spark":
-        parameters = _spark_parameters(machine, int(candidates.workers[row]), chosen)
+        parameters = _spark_parameters(machine, int(candidates.workers[row]), catalogue_parameters)
     else:
-        parameters = {**STOCK_MEMORY, **chosen, CONTAINERS: str(candidates.containers[row])}
+        parameters = {**STOCK_MEMORY, **catalogue_parameters, CONTAINERS: str(candidates.containers[row])}
     codec = candidates.codecs[candidates.codec[row]]
     if codec:
         parameters[COMPRESSION] = codec

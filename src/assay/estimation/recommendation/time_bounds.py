@@ -102,17 +102,17 @@ def shortest_times_s(powers: Powers, costs: CostProfile, workload: WorkloadProfi
     disk_s = np.maximum(hdfs_s, spill_s)
     remote = compressed * (1 - 1 / powers.workers) + data * workload.written * max(0, volumes.output_copies - 1)
     work_s = np.maximum(np.maximum(cpu_s / powers.cores, disk_s), remote / powers.links)
-    fixed = costs.costs
+    engine_costs = costs.costs
     jobs = workload.jobs * passes
-    fixed_s = fixed.client_start_s.value + fixed.client_end_s.value
-    fixed_s += jobs * (fixed.job_start_s.value + fixed.job_end_s.value)
+    fixed_s = engine_costs.client_start_s.value + engine_costs.client_end_s.value
+    fixed_s += jobs * (engine_costs.job_start_s.value + engine_costs.job_end_s.value)
     bound_s: Floats = fixed_s + passes * work_s
     return bound_s
 
 
-def fits(powers: Powers, kept_bytes: float, spilled_bytes: float, share: float) -> Mask:
+def fits(powers: Powers, stored_bytes: float, spilled_bytes: float, share: float) -> Mask:
     """Return which clusters have room for the HDFS data, all replicas included, and for the intermediate data."""
-    together = kept_bytes + np.where(powers.shared, spilled_bytes, 0.0) <= share * powers.hdfs_bytes
-    apart = powers.shared | (spilled_bytes <= share * powers.intermediate_bytes)
-    fitting: Mask = together & apart
-    return fitting
+    hdfs_fits = stored_bytes + np.where(powers.shared, spilled_bytes, 0.0) <= share * powers.hdfs_bytes
+    intermediate_fits = powers.shared | (spilled_bytes <= share * powers.intermediate_bytes)
+    fits_both: Mask = hdfs_fits & intermediate_fits
+    return fits_both

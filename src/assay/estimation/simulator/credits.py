@@ -37,7 +37,7 @@ def with_credits(result: SimulationResult, buckets: Sequence[CreditBucket], work
     if not buckets:
         return result
     seconds, uses = uses_over_time(result.tree, buckets, workers)
-    duration_s, credit_uses = limited(seconds, uses, buckets)
+    duration_s, credit_uses = time_with_credits(seconds, uses, buckets)
     tree = {name: value for name, value in result.tree.items() if name not in ("traces", "trace_t_s")}
     return replace(
         result, duration_s=result.duration_s - float(seconds.sum()) + duration_s, credits=credit_uses, tree=tree
@@ -54,53 +54,60 @@ def uses_over_time(tree: Mapping[str, Any], buckets: Sequence[CreditBucket], wor
         if not is_cpu and metric not in ("read_bytes", "write_bytes"):
             continue
         for index, bucket in enumerate(buckets):
-            of_cpu = bucket.kind is CreditKind.CPU
-            if is_cpu if of_cpu else not is_cpu and bucket.counts(subject.removeprefix("disk:")):
+            if bucket.kind is CreditKind.CPU:
+                uses_bucket = is_cpu
+            else:
+                uses_bucket = not is_cpu and bucket.counts(subject.removeprefix("disk:"))
+            if uses_bucket:
                 totals[index] += np.asarray(trace["values"], dtype=np.float64)
     uses: Floats = np.diff(totals, axis=1) / workers
     seconds: Floats = np.diff(times_s)
     return seconds, uses
 
 
-def limited(seconds: Floats, uses: Floats, buckets: Sequence[CreditBucket]) -> tuple[float, tuple[CreditUse, ...]]:
+def time_with_credits(
+    seconds: Floats, uses: Floats, buckets: Sequence[CreditBucket]
+) -> tuple[float, tuple[CreditUse, ...]]:
     """Return the time of a run, and the use of each bucket.
 
     ``seconds``: the length of each interval at full rates. ``uses``: what it uses, buckets × intervals.
     """
     balances = [bucket.start for bucket in buckets]
     empty_after: list[float | None] = [None] * len(buckets)
-    added, charged = [0.0] * len(buckets), [0.0] * len(buckets)
+    added_s, surplus_charged = [0.0] * len(buckets), [0.0] * len(buckets)
     now_s = 0.0
     for number, full_s in enumerate(seconds.tolist()):
-        left_s = full_s
+        remaining_s = full_s
         rates = (uses[:, number] / full_s).tolist() if full_s > 0 else []
         for _ in range(_CHANGES_MAX):
-            if left_s <= 0:
+            if remaining_s <= 0:
                 break
             speed, slowest = _speed(rates, balances, buckets)
             if slowest is not None and empty_after[slowest] is None:
                 empty_after[slowest] = now_s
-            nets = [bucket.baseline_per_s - rate * speed for rate, bucket in zip(rates, buckets, strict=True)]
-            step_s = left_s / speed
-            for net, balance, bucket in zip(nets, balances, buckets, strict=True):
-                if net < 0 and not bucket.is_unlimited and not _is_empty(balance, bucket):
-                    step_s = min(step_s, balance / -net)
+            net_gains = [bucket.baseline_per_s - rate * speed for rate, bucket in zip(rates, buckets, strict=True)]
+            step_s = remaining_s / speed
+            for net_gain, balance, bucket in zip(net_gains, balances, buckets, strict=True):
+                if net_gain < 0 and not bucket.is_unlimited and not _is_empty(balance, bucket):
+                    step_s = min(step_s, balance / -net_gain)
             if slowest is not None:
-                added[slowest] += step_s * (1 - speed)
-            for index, (net, bucket) in enumerate(zip(nets, buckets, strict=True)):
-                balance = balances[index] + step_s * (net if bucket.earns else min(0.0, net))
-                lowest = -bucket.surplus_max if bucket.is_unlimited else 0.0
+                added_s[slowest] += step_s * (1 - speed)
+            for index, (net_gain, bucket) in enumerate(zip(net_gains, buckets, strict=True)):
+                balance = balances[index] + step_s * (net_gain if bucket.earns else min(0.0, net_gain))
+                balance_min = -bucket.surplus_max if bucket.is_unlimited else 0.0
                 if bucket.is_unlimited:
-                    charged[index] += max(0.0, lowest - balance)
-                balances[index] = min(bucket.limit, max(lowest, balance))
+                    surplus_charged[index] += max(0.0, balance_min - balance)
+                balances[index] = min(bucket.limit, max(balance_min, balance))
             now_s += step_s
-            left_s -= step_s * speed
-            if left_s < _EMPTY_SHARE * full_s:
-                left_s = 0.0
-        now_s += left_s
+            remaining_s -= step_s * speed
+            if remaining_s < _EMPTY_SHARE * full_s:
+                remaining_s = 0.0
+        now_s += remaining_s
     credit_uses = tuple(
-        CreditUse(bucket.kind, after, more, at_once, max(0.0, -balance))
-        for bucket, after, more, at_once, balance in zip(buckets, empty_after, added, charged, balances, strict=True)
+        CreditUse(bucket.kind, after, added, at_once, max(0.0, -balance))
+        for bucket, after, added, at_once, balance in zip(
+            buckets, empty_after, added_s, surplus_charged, balances, strict=True
+        )
     )
     return now_s, credit_uses
 
@@ -108,14 +115,14 @@ def limited(seconds: Floats, uses: Floats, buckets: Sequence[CreditBucket]) -> t
 def typical_use(results: Sequence[SimulationResult], factor: float) -> tuple[CreditUse, ...]:
     """Return the median use of credits over simulations of one run, with times multiplied by ``factor``."""
     uses = []
-    for of_kind in zip(*(result.credits for result in results), strict=True):
-        after_s = median(math.inf if use.empty_after_s is None else use.empty_after_s for use in of_kind)
-        added_s = median(use.added_s for use in of_kind) * factor
+    for kind_uses in zip(*(result.credits for result in results), strict=True):
+        after_s = median(math.inf if use.empty_after_s is None else use.empty_after_s for use in kind_uses)
+        added_s = median(use.added_s for use in kind_uses) * factor
         charged, owed = (
-            median(getattr(use, name) for use in of_kind) * factor for name in ("surplus_charged", "surplus_owed")
+            median(getattr(use, name) for use in kind_uses) * factor for name in ("surplus_charged", "surplus_owed")
         )
         ends_s = None if math.isinf(after_s) else after_s * factor
-        uses.append(CreditUse(of_kind[0].kind, ends_s, added_s, charged, owed))
+        uses.append(CreditUse(kind_uses[0].kind, ends_s, added_s, charged, owed))
     return tuple(uses)
 
 

@@ -50,24 +50,24 @@ def draws(profile: CostProfile, count: int, seed: int, core_sigma: float = 0.0) 
     """
     rng = random.Random(seed)  # noqa: S311 - draws of a model, no secret
     sigmas = (cpu_sigma(profile), DEVICE_SIGMA, LINK_SIGMA, log_sigma(profile.costs.job_start_s))
-    drawn = [[rng.gauss(0.0, 1.0) for _ in sigmas] for _ in range(count - 1)]
-    columns = [_stretched([values[at] for values in drawn]) for at in range(len(sigmas))]
+    samples = [[rng.gauss(0.0, 1.0) for _ in sigmas] for _ in range(count - 1)]
+    columns = [_standardised([values[index] for values in samples]) for index in range(len(sigmas))]
     rng = random.Random(f"{seed}/cores")  # noqa: S311
-    cores = _stretched([rng.gauss(0.0, 1.0) for _ in range(count - 1)])
+    cores = _standardised([rng.gauss(0.0, 1.0) for _ in range(count - 1)])
     for number in range(count):
-        cpu, *others = (math.exp(sigma * column[number]) for sigma, column in zip(sigmas, columns, strict=True))
-        yield ParameterDraw(seed + number, cpu * math.exp(core_sigma * cores[number]), *others)
+        cpu, *other_factors = (math.exp(sigma * column[number]) for sigma, column in zip(sigmas, columns, strict=True))
+        yield ParameterDraw(seed + number, cpu * math.exp(core_sigma * cores[number]), *other_factors)
 
 
-def _stretched(drawn: Sequence[float]) -> list[float]:
+def _standardised(values: Sequence[float]) -> list[float]:
     """Return 0 followed by the draws, shifted and scaled to mean 0 and standard deviation 1 if there are two or
     more."""
-    if len(drawn) < 2:
-        return [0.0, *drawn]
-    middle = fmean(drawn)
-    apart = [0.0, *(value - middle for value in drawn)]
-    spread = stdev(apart)
-    return [value / spread for value in apart]
+    if len(values) < 2:
+        return [0.0, *values]
+    mean = fmean(values)
+    deviations = [0.0, *(value - mean for value in values)]
+    spread = stdev(deviations)
+    return [value / spread for value in deviations]
 
 
 def log_sigma(value: Uncertain) -> float:

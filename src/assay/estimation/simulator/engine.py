@@ -21,7 +21,7 @@ from assay.estimation.simulator.draws import REPETITION_SIGMA, draws
 from assay.estimation.simulator.error_model import Z90, sigma_of
 from assay.estimation.simulator.extrapolation import extrapolation_error
 from assay.estimation.simulator.process import SimulationResult, run_simulations, simulate
-from assay.estimation.simulator.reduced_cluster import smaller
+from assay.estimation.simulator.reduced_cluster import reduced_scenario
 from assay.estimation.simulator.results import groups_of_nodes, read_result
 from assay.estimation.simulator.results_stages import with_stages
 from assay.estimation.simulator.scenario import Scenario, SimulationRequest, scenario_of, shares_of
@@ -121,20 +121,22 @@ class SimulatedEngine(NoDaemons):
             raise EngineError(message, hint="the simulator takes workloads by their names")
         show(f"{label}: simulating {program.main_class}")
         request = self.request(program.main_class, program.size)
-        began, clock = time.time(), time.monotonic()
+        start_unix_s, clock = time.time(), time.monotonic()
         scenario = scenario_of(request)
         trees = [scenario.with_seed(program.seed, program.main_class, "traces", self._trace_by)]
         try:
             async with asyncio.timeout(timeout_s):
                 [result] = await run_simulations(trees)
-                middle_s, sigma = await self._spread(program.main_class, request, result.duration_s)
+                median_s, sigma = await self._spread(program.main_class, request, result.duration_s)
         except TimeoutError:
             message = f"the simulation did not end within {timeout_s:.0f} s"
             outcome = Outcome(124, message, {}, 0, time.monotonic() - clock, timed_out=True)
-            return ProgramResult(outcome, began, logs={f"{label}.log": message.encode()}, sources=self._sources())
-        with_all_assumptions = replace(scenario, assumptions=(*extrapolation_error(request)[1], *scenario.assumptions))
+            return ProgramResult(
+                outcome, start_unix_s, logs={f"{label}.log": message.encode()}, sources=self._sources()
+            )
+        complete_scenario = replace(scenario, assumptions=(*extrapolation_error(request)[1], *scenario.assumptions))
         return await asyncio.to_thread(
-            self._program_result, result, with_all_assumptions, began, label, (middle_s, sigma)
+            self._program_result, result, complete_scenario, start_unix_s, label, (median_s, sigma)
         )
 
     def request(self, workload: str, size: Size) -> SimulationRequest:
@@ -158,34 +160,38 @@ class SimulatedEngine(NoDaemons):
         )
         key = " ".join(map(str, inputs))
         if key not in self._spreads:
-            drawn = [(draw.seed, scenario_of(draw.of(request))) for draw in draws(self._profile, DRAWS, SEED)]
-            results = await run_simulations([smaller(scenario).with_seed(seed, "draw") for seed, scenario in drawn])
+            seeds_and_scenarios = [
+                (draw.seed, scenario_of(draw.of(request))) for draw in draws(self._profile, DRAWS, SEED)
+            ]
+            results = await run_simulations(
+                [reduced_scenario(scenario).with_seed(seed, "draw") for seed, scenario in seeds_and_scenarios]
+            )
             times = [result.duration_s for result in results]
-            parts = (
+            sigmas = (
                 stdev(map(math.log, times)),
                 sigma_of(shares_of(request, results)),
                 REPETITION_SIGMA,
                 extrapolation_error(request)[0],
             )
-            is_whole = smaller(drawn[0][1]) is drawn[0][1]
-            middle_s = median(times) if is_whole else simulated_s * median(times) / times[0]
-            self._spreads[key] = middle_s, math.sqrt(sum(part * part for part in parts))
+            is_whole = reduced_scenario(seeds_and_scenarios[0][1]) is seeds_and_scenarios[0][1]
+            median_s = median(times) if is_whole else simulated_s * median(times) / times[0]
+            self._spreads[key] = median_s, math.sqrt(sum(part * part for part in sigmas))
         return self._spreads[key]
 
     def _program_result(
-        self, result: SimulationResult, scenario: Scenario, began: float, label: str, spread: tuple[float, float]
+        self, result: SimulationResult, scenario: Scenario, start_unix_s: float, label: str, spread: tuple[float, float]
     ) -> ProgramResult:
         pool = scenario.document.cluster.cpu_pool
         simulated = read_result(result, pool.cores if pool else None)
         if self._profile.workloads[result.tree["id"]].stages:
             simulated = with_stages(simulated, result.tree, scenario.document)
-        middle_s, sigma = spread
+        median_s, sigma = spread
         assumptions = list(dict.fromkeys((*scenario.assumptions, *result.assumptions)))
         counters = {group: dict(counts) for job in simulated.jobs[-1:] for group, counts in job.counters.items()}
         text = "\n".join((f"{result.duration_s:.3f} s of virtual time", *assumptions))
         return ProgramResult(
             Outcome(0, text, counters, 0, result.duration_s),
-            began,
+            start_unix_s,
             jobs=simulated.jobs,
             tasks=simulated.tasks,
             phases=simulated.phases,
@@ -196,8 +202,8 @@ class SimulatedEngine(NoDaemons):
             sources=self._sources(),
             metrics={
                 **simulated.metrics,
-                SIMULATED_LOW_S: middle_s * math.exp(-Z90 * sigma),
-                SIMULATED_HIGH_S: middle_s * math.exp(Z90 * sigma),
+                SIMULATED_LOW_S: median_s * math.exp(-Z90 * sigma),
+                SIMULATED_HIGH_S: median_s * math.exp(Z90 * sigma),
             },
             environment={
                 "simulation": {
@@ -223,8 +229,8 @@ class SimulatedEngine(NoDaemons):
     def _sources(self) -> dict[str, str]:
         learned = f"simulated with profile {self._profile.name}: {self._profile.learned.source}"
         interval = "simulated: an end of the 90 % interval of single runs"
-        both = dict.fromkeys((SIMULATED_LOW_S, SIMULATED_HIGH_S), interval)
-        return {"duration_s": learned, "phases": "simulated", "tasks": "simulated", **both}
+        interval_sources = dict.fromkeys((SIMULATED_LOW_S, SIMULATED_HIGH_S), interval)
+        return {"duration_s": learned, "phases": "simulated", "tasks": "simulated", **interval_sources}
 
     async def check(
         self, program: Program, parameters: Mapping[str, str], *, reads_bytes: int, timeout_s: float, show: ShowProgress
@@ -254,8 +260,8 @@ class Simulator(LockedProvider[SimulatedEngine]):
         """Return the engine, with the files that were written under this layout."""
         name = self.rules.file_system(configuration, self.cluster)
         storage = self._storages.setdefault(name, InMemoryStorage())
-        known = (self.rules, self.cluster, self._profile, configuration, self._trace_by)
-        return SimulatedEngine(self.facts, storage, *known)
+        settings = (self.rules, self.cluster, self._profile, configuration, self._trace_by)
+        return SimulatedEngine(self.facts, storage, *settings)
 
     async def on_reuse(self, engine: SimulatedEngine, configuration: Configuration, show: ShowProgress) -> None:
         """Keep the engine if only parameters of jobs differ."""
@@ -282,4 +288,4 @@ def shipped_simulator(rules: Rules) -> MakeProvider:
 
 def refuse(request: SimulationRequest) -> None:
     """Raise SpecificationError if ``request`` can't be simulated; called before the first run of a plan."""
-    simulate([smaller(scenario_of(request)).with_seed(SEED, "check")])
+    simulate([reduced_scenario(scenario_of(request)).with_seed(SEED, "check")])

@@ -50,13 +50,13 @@ def time_shares(
     ``limits``: the simulator's limiting resource to its share of the tasks' time. ``fixed_s``: time outside of all
     tasks. ``disks``: purpose (``dfs``, ``intermediate``) to ``hdd`` or ``flash``.
     """
-    outside = min(1.0, max(0.0, fixed_s / duration_s)) if duration_s > 0 else 0.0
-    whole = sum(limits.values()) or 1.0
-    shares = {"fixed": outside}
+    fixed_share = min(1.0, max(0.0, fixed_s / duration_s)) if duration_s > 0 else 0.0
+    total = sum(limits.values()) or 1.0
+    shares = {"fixed": fixed_share}
     for name, share in limits.items():
         kind, _, purpose = name.partition(":")
         resource = disks.get(purpose, "hdd") if kind == "disk" else kind
-        shares[resource] = shares.get(resource, 0.0) + share / whole * (1 - outside)
+        shares[resource] = shares.get(resource, 0.0) + share / total * (1 - fixed_share)
     return shares
 
 
@@ -77,8 +77,8 @@ def similarity(
     seconds = [
         (before_s * before.get(name, 0.0), after_s * after.get(name, 0.0)) for name in before.keys() | after.keys()
     ]
-    either = sum(max(pair) for pair in seconds)
-    return sum(min(pair) for pair in seconds) / either if either else 0.0
+    total = sum(max(pair) for pair in seconds)
+    return sum(min(pair) for pair in seconds) / total if total else 0.0
 
 
 def correction(
@@ -102,8 +102,8 @@ def correction(
     common = sum(share * after.get(name, 0.0) * _sigma(name) ** 2 for name, share in before.items())
     common += drawn.covariance + alike * REST_SIGMA**2
     weight = (common + alike * mean_sigma**2) / (variance_before + mean_sigma**2)
-    remaining = variance_after - 2 * weight * common + weight**2 * (variance_before + mean_sigma**2)
-    return Correction(math.exp(weight * log_miss), math.sqrt(max(0.0, remaining)))
+    variance = variance_after - 2 * weight * common + weight**2 * (variance_before + mean_sigma**2)
+    return Correction(math.exp(weight * log_miss), math.sqrt(max(0.0, variance)))
 
 
 def _sigma(name: str) -> float:

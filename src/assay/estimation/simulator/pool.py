@@ -48,7 +48,7 @@ class _SimulatorProcess:
         try:
             self._process.stdin.write(msgspec.json.encode(scenario) + b"\n")
         except OSError as error:
-            raise self._gone() from error
+            raise self._end_error() from error
         return result_of(msgspec.json.decode(self._line(timeout_s)))
 
     def _line(self, timeout_s: float) -> bytes:
@@ -66,11 +66,11 @@ class _SimulatorProcess:
                     )
                 piece = os.read(stream.fileno(), _PIECE_BYTES)
                 if not piece:
-                    raise self._gone()
+                    raise self._end_error()
                 line += piece
         return bytes(line)
 
-    def _gone(self) -> HostError:
+    def _end_error(self) -> HostError:
         self.end()
         return HostError(
             f"the simulator ended with {self._process.returncode}",
@@ -144,12 +144,16 @@ class SimulatorPool:
         with self._lock:
             self._fail_if_closed()
             futures = [self._threads.submit(self._simulate_one, scenario) for scenario in scenarios]
-        left: set[Future[Answer]] = set(futures)
-        while left:
-            ready, waiting = wait(left, timeout=_PAUSE_S, return_when="FIRST_COMPLETED")
-            left = {future for future in waiting if not future.cancelled()}  # wait never returns them as done
-            if ready and done is not None:
-                done(len(futures) - len(left))
+        pending_futures: set[Future[Answer]] = set(futures)
+        while pending_futures:
+            finished_futures, unfinished_futures = wait(
+                pending_futures, timeout=_PAUSE_S, return_when="FIRST_COMPLETED"
+            )
+            pending_futures = {
+                future for future in unfinished_futures if not future.cancelled()
+            }  # wait never returns a cancelled future as done
+            if finished_futures and done is not None:
+                done(len(futures) - len(pending_futures))
         with self._lock:
             self._fail_if_closed()
         return [future.result() for future in futures]
@@ -166,14 +170,14 @@ class SimulatorPool:
         process = self._free.get()
         try:
             if process is None or process.ended:
-                process = self._started()
+                process = self._start_process()
             return process.answer(scenario, self._timeout_s)
         except AssayError as error:
             return error
         finally:
             self._free.put(process)
 
-    def _started(self) -> _SimulatorProcess:
+    def _start_process(self) -> _SimulatorProcess:
         with self._lock:
             self._fail_if_closed()
             process = _SimulatorProcess()

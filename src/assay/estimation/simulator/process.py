@@ -41,8 +41,8 @@ class SimulationResult:
 
 def simulator() -> Path:
     """Return the path of the program. Raises HostError with a hint if it is missing."""
-    named = os.environ.get(SIMULATOR_PATH_VARIABLE)
-    path = Path(named) if named else installation().simulator
+    path_text = os.environ.get(SIMULATOR_PATH_VARIABLE)
+    path = Path(path_text) if path_text else installation().simulator
     if path is None or not os.access(path, os.X_OK):
         raise HostError(
             "the simulator (assay-simulate) is missing",
@@ -61,14 +61,14 @@ def simulate(scenarios: Sequence[SimulatorInput], timeout_s: float = TIMEOUT_S) 
     if not scenarios:
         return []
     try:
-        done = subprocess.run(
+        completed = subprocess.run(
             [str(simulator())], input=_lines(scenarios), capture_output=True, timeout=timeout_s, check=False
         )
     except subprocess.TimeoutExpired as error:
         raise HostError(
             f"the simulator did not end within {timeout_s:.0f} s", hint="simulate fewer tasks or a smaller cluster"
         ) from error
-    return _results(scenarios, done.returncode, done.stdout, done.stderr)
+    return _results(scenarios, completed.returncode, completed.stdout, completed.stderr)
 
 
 async def run_simulations(scenarios: Sequence[SimulatorInput]) -> list[SimulationResult]:
@@ -77,27 +77,27 @@ async def run_simulations(scenarios: Sequence[SimulatorInput]) -> list[Simulatio
         str(simulator()), stdin=asyncio.subprocess.PIPE, stdout=asyncio.subprocess.PIPE, stderr=asyncio.subprocess.PIPE
     )
     try:
-        printed, errors = await process.communicate(_lines(scenarios))
+        output, errors = await process.communicate(_lines(scenarios))
     finally:
         if process.returncode is None:
             process.kill()
             await process.wait()
     # Large answers take seconds to read, in which the event loop must continue.
-    return await asyncio.to_thread(_results, scenarios, process.returncode or 0, printed, errors)
+    return await asyncio.to_thread(_results, scenarios, process.returncode or 0, output, errors)
 
 
 def _lines(scenarios: Sequence[SimulatorInput]) -> bytes:
     return b"".join(msgspec.json.encode(scenario) + b"\n" for scenario in scenarios)
 
 
-def _results(scenarios: Sequence[SimulatorInput], status: int, printed: bytes, errors: bytes) -> list[SimulationResult]:
-    answers = printed.splitlines()
+def _results(scenarios: Sequence[SimulatorInput], status: int, output: bytes, errors: bytes) -> list[SimulationResult]:
+    answers = output.splitlines()
     if status != 0 or len(answers) != len(scenarios):
-        words = errors.decode(errors="replace").strip().splitlines()
+        error_lines = errors.decode(errors="replace").strip().splitlines()
         raise HostError(
             f"the simulator ended with {status} after {len(answers)} of {len(scenarios)} answers",
             where=str(simulator()),
-            hint=words[-1] if words else "try again; if it fails again, report a bug in assay",
+            hint=error_lines[-1] if error_lines else "try again; if it fails again, report a bug in assay",
         )
     return [result_of(msgspec.json.decode(answer)) for answer in answers]
 

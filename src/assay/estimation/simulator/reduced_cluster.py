@@ -20,7 +20,7 @@ NODES_MIN = 20
 """Minimum number of nodes of a shrunk cluster."""
 
 
-def smaller(scenario: Scenario) -> Scenario:
+def reduced_scenario(scenario: Scenario) -> Scenario:
     """Return a scenario of about 200 nodes and 20,000 tasks at most; the same scenario if it is not larger."""
     document = scenario.document
     nodes = document.cluster.size

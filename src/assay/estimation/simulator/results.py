@@ -42,12 +42,12 @@ def read_result(simulated: SimulationResult, pool_cores: float | None = None) ->
     for task in tasks:
         by_job.setdefault(task.job_id, []).append(task)
     jobs = tuple(_job(job, by_job.get(str(job["name"]), []), tree) for job in tree.get("jobs", ()))
-    last = jobs[-1].job_id if jobs else ""
-    first_s = min((task.start_s for task in by_job.get(last, ())), default=0.0)
+    last_job = jobs[-1].job_id if jobs else ""
+    first_s = min((task.start_s for task in by_job.get(last_job, ())), default=0.0)
     phases = [
         Phase(_phase(phase, first_s), phase["start_s"], phase["end_s"])
         for phase in tree.get("phases", ())
-        if phase.get("job") in (None, last) and phase["end_s"] > phase["start_s"]
+        if phase.get("job") in (None, last_job) and phase["end_s"] > phase["start_s"]
     ]
     return SimulatedRun(simulated.duration_s, jobs, tasks, tuple(phases), _trace(tree, pool_cores))
 
@@ -130,7 +130,7 @@ _KINDS = ("map", "reduce")
 
 def _counters(tasks: Sequence[TaskAttempt], tree: Mapping[str, Any], jobs: int) -> dict[str, dict[str, int]]:
     totals: Mapping[str, float] = tree.get("counters", {})
-    shuffled = round(totals.get("shuffle_bytes", 0) / max(1, jobs))
+    shuffle_bytes = round(totals.get("shuffle_bytes", 0) / max(1, jobs))
     return {
         _FILES: {
             "HDFS_BYTES_READ": sum(task.hdfs_read_bytes for task in tasks),
@@ -139,8 +139,8 @@ def _counters(tasks: Sequence[TaskAttempt], tree: Mapping[str, Any], jobs: int) 
             "FILE_BYTES_WRITTEN": sum(task.local_write_bytes for task in tasks),
         },
         _TASKS: {
-            "REDUCE_SHUFFLE_BYTES": shuffled,
-            "MAP_OUTPUT_BYTES": shuffled,
+            "REDUCE_SHUFFLE_BYTES": shuffle_bytes,
+            "MAP_OUTPUT_BYTES": shuffle_bytes,
             "CPU_MILLISECONDS": round(1000 * sum(task.cpu_s or 0.0 for task in tasks)),
         },
         _JOBS: {
@@ -165,27 +165,27 @@ def groups_of_nodes(tree: Mapping[str, Any]) -> dict[str, str]:
 def _trace(tree: Mapping[str, Any], pool_cores: float | None) -> Trace:
     trace = Trace()
     times = [float(t_s) for t_s in tree.get("trace_t_s", ())]
-    used: dict[str, list[float]] = {}
+    cpu_s_by_node: dict[str, list[float]] = {}
     for series in tree.get("traces", ()):
         node, subject, metric = str(series["node"]), str(series["subject"]), str(series["metric"])
         values = [float(value) for value in series["values"]]
         if subject == "cpu" and pool_cores is not None:
             if metric == "user_s":
-                used[node] = values
+                cpu_s_by_node[node] = values
             continue
         trace.append_series(times, values, node, subject, metric, counter=bool(series["counter"]))
     if pool_cores is not None:
-        _add_shared_cpu(trace, times, used, pool_cores)
+        _add_shared_cpu(trace, times, cpu_s_by_node, pool_cores)
     return trace
 
 
-def _add_shared_cpu(trace: Trace, times: list[float], used: Mapping[str, list[float]], cores: float) -> None:
+def _add_shared_cpu(trace: Trace, times: list[float], cpu_s_by_node: Mapping[str, list[float]], cores: float) -> None:
     """Add the CPU series of a lab's nodes: for each node the CPU time of the whole machine, and that of its control
     group."""
-    together = [sum(values) for values in zip(*used.values(), strict=True)]
-    idle = [max(0.0, cores * t_s - busy_s) for t_s, busy_s in zip(times, together, strict=True)]
-    for node, node_cores in used.items():
+    machine_cpu_s = [sum(values) for values in zip(*cpu_s_by_node.values(), strict=True)]
+    idle = [max(0.0, cores * t_s - busy_s) for t_s, busy_s in zip(times, machine_cpu_s, strict=True)]
+    for node, node_cores in cpu_s_by_node.items():
         trace.append_series(times, node_cores, node, "cgroup", "cpu_s", counter=True)
-        trace.append_series(times, together, node, "cpu", "user_s", counter=True)
+        trace.append_series(times, machine_cpu_s, node, "cpu", "user_s", counter=True)
         trace.append_series(times, idle, node, "cpu", "idle_s", counter=True)
         trace.append_series(times, [cores] * len(times), node, "cpu", "cores", counter=False)

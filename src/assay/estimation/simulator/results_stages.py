@@ -20,9 +20,9 @@ _JOB = "0"
 
 def with_stages(run: SimulatedRun, result: Mapping[str, Any], scenario: ScenarioDocument) -> SimulatedRun:
     """Return ``run`` with the values of Spark's event log."""
-    [planned], [ran] = scenario.jobs, result["jobs"]
-    stage_indices = {stage.name: index for index, stage in enumerate(planned.stages)}
-    shuffles = [stage.output.to == "shuffle" for stage in planned.stages]
+    [scenario_job], [job_result] = scenario.jobs, result["jobs"]
+    stage_indices = {stage.name: index for index, stage in enumerate(scenario_job.stages)}
+    shuffles = [stage.output.to == "shuffle" for stage in scenario_job.stages]
     columns = result["task_columns"]
     numbers = zip(columns["stage"], columns["index"], columns["attempt"], strict=True)
     amounts = zip(columns["shuffle_bytes"], columns["output_bytes"], strict=True)
@@ -38,14 +38,14 @@ def with_stages(run: SimulatedRun, result: Mapping[str, Any], scenario: Scenario
             run.tasks, numbers, amounts, strict=True
         )
     )
-    by_stage: list[list[TaskAttempt]] = [[] for _ in planned.stages]
-    spilled = [0] * len(by_stage)
+    by_stage: list[list[TaskAttempt]] = [[] for _ in scenario_job.stages]
+    spilled_by_stage = [0] * len(by_stage)
     for task, index, spilled_bytes in zip(tasks, columns["stage"], columns["spilled_bytes"], strict=True):
         by_stage[index].append(task)
-        spilled[index] += round(spilled_bytes)
+        spilled_by_stage[index] += round(spilled_bytes)
     stages = tuple(
-        _stage(stage, index, ran["stages"][index], by_stage[index], spilled[index], stage_indices)
-        for index, stage in enumerate(planned.stages)
+        _stage(stage, index, job_result["stages"][index], by_stage[index], spilled_by_stage[index], stage_indices)
+        for index, stage in enumerate(scenario_job.stages)
     )
     jobs = tuple(_job(job, tasks) for job in run.jobs)
     return replace(
@@ -75,9 +75,9 @@ def _task(task: TaskAttempt, *, name: str, attempt: int, fetched_bytes: int, shu
 
 
 def _stage(
-    planned: ScenarioStage,
+    scenario_stage: ScenarioStage,
     stage_index: int,
-    ran: Mapping[str, Any],
+    stage_result: Mapping[str, Any],
     tasks: Sequence[TaskAttempt],
     spilled_bytes: int,
     stage_indices: Mapping[str, int],
@@ -85,18 +85,18 @@ def _stage(
     return Stage(
         stage_id=stage_index,
         attempt=0,
-        name=planned.name,
-        parents=tuple(stage_indices[name] for name in planned.input.stages),
-        tasks=int(ran["tasks"]),
-        start_s=float(ran["start_s"]),
-        end_s=float(ran["end_s"]),
+        name=scenario_stage.name,
+        parents=tuple(stage_indices[name] for name in scenario_stage.input.stages),
+        tasks=int(stage_result["tasks"]),
+        start_s=float(stage_result["start_s"]),
+        end_s=float(stage_result["end_s"]),
         failure=None,
         read_bytes=sum(task.hdfs_read_bytes for task in tasks),
         written_bytes=sum(task.hdfs_write_bytes for task in tasks),
         shuffle_read_bytes=sum(task.local_read_bytes for task in tasks),
         shuffle_write_bytes=sum(task.local_write_bytes for task in tasks),
         # Without shuffle input, simulated spills are the shuffle files that the stage writes.
-        spilled_bytes=spilled_bytes if planned.shuffle is not None else 0,
+        spilled_bytes=spilled_bytes if scenario_stage.shuffle is not None else 0,
         gc_s=0.0,
         peak_memory_bytes=0,
     )
@@ -109,9 +109,9 @@ def _job(job: Job, tasks: Sequence[TaskAttempt]) -> Job:
 
 def _phases(stages: Sequence[Stage], duration_s: float) -> tuple[Phase, ...]:
     spans = [(stage.stage_id, stage.start_s or 0.0, stage.end_s or 0.0) for stage in stages]
-    first, last = min(start for _, start, _ in spans), max(end for _, _, end in spans)
+    first_s, last_s = min(start for _, start, _ in spans), max(end for _, _, end in spans)
     phases = (Phase(f"stage {number}", start, end) for number, start, end in spans)
-    return (Phase("setup", 0.0, first), *phases, Phase("cleanup", last, duration_s))
+    return (Phase("setup", 0.0, first_s), *phases, Phase("cleanup", last_s, duration_s))
 
 
 def _executors(tasks: Sequence[TaskAttempt], cluster: ScenarioCluster) -> tuple[Executor, ...]:

@@ -106,14 +106,14 @@ class SimulationRequest:
 
 
 def request_of(
-    plan: Plan, planned: PlannedRun, profile: CostProfile, factors: Mapping[str, float] | None = None
+    plan: Plan, planned_run: PlannedRun, profile: CostProfile, factors: Mapping[str, float] | None = None
 ) -> SimulationRequest:
     """Return the request to simulate a planned run; ``factors``: fields ``cpu``, ``disks``, ``links``, ``fixed``
     and ``lab_cpu`` by name.
     """
-    configuration = replace(planned.configuration, engine=planned.configuration.engine or plan.engine)
-    size = size_of(planned, plan)
-    return SimulationRequest(plan.cluster, configuration, planned.workload.name, size, profile, **(factors or {}))
+    configuration = replace(planned_run.configuration, engine=planned_run.configuration.engine or plan.engine)
+    size = size_of(planned_run, plan)
+    return SimulationRequest(plan.cluster, configuration, planned_run.workload.name, size, profile, **(factors or {}))
 
 
 @dataclass(frozen=True, slots=True)
@@ -141,19 +141,19 @@ def scenario_of(request: SimulationRequest) -> Scenario:
 
     Raises SpecificationError if the profile lacks the workload or is for another engine, or if there is nothing to run.
     """
-    wanted = request.configuration.engine or request.profile.engine
-    request = replace(request, profile=request.profile.of_engine(wanted))
-    if wanted != request.profile.engine:
+    engine_name = request.configuration.engine or request.profile.engine
+    request = replace(request, profile=request.profile.of_engine(engine_name))
+    if engine_name != request.profile.engine:
         raise SpecificationError(
-            f"profile {request.profile.name} was learned on {request.profile.engine}, but the run uses {wanted}",
+            f"profile {request.profile.name} was learned on {request.profile.engine}, but the run uses {engine_name}",
             hint="learn one from runs of that engine: assay learn --where engine=NAME",
         )
     profile = request.profile.workloads.get(request.workload)
     if profile is None:
-        known = ", ".join(request.profile.workloads) or "none"
+        workloads_text = ", ".join(request.profile.workloads) or "none"
         raise SpecificationError(
             f"the profile {request.profile.name} has no workload {request.workload!r}",
-            hint=f"it has {known}; --learn-from takes a repository in which it was measured",
+            hint=f"it has {workloads_text}; --learn-from takes a repository in which it was measured",
         )
     assumptions: list[str] = []
     if request.profile.learned.lab_scale is not None and request.cluster.lab is None:
@@ -163,17 +163,19 @@ def scenario_of(request: SimulationRequest) -> Scenario:
         )
     cluster = request.cluster.using(request.configuration.workers)
     parameters = {**BY_DEFAULT, **request.configuration.parameters}
-    staged = None
+    staged_job = None
     if profile.stages:
         executors = settings.executors(parameters, len(cluster.workers))
         costs = request.profile
-        staged = stages.StagedJob(request.workload, request.size, profile, costs, parameters, executors, assumptions)
+        staged_job = stages.StagedJob(
+            request.workload, request.size, profile, costs, parameters, executors, assumptions
+        )
     document_cluster = _cluster(request, cluster, parameters, assumptions)
     engine = _engine(request, parameters)
-    if staged is not None:
-        engine = stages.spark_engine(engine, parameters, staged.spark_jobs)
+    if staged_job is not None:
+        engine = stages.spark_engine(engine, parameters, staged_job.spark_jobs)
     assumptions.append("no speculative attempts, no failures")
-    jobs = staged or _MapReduceJobs(request, profile, parameters, assumptions)
+    jobs = staged_job or _MapReduceJobs(request, profile, parameters, assumptions)
     block = request.size.block_bytes or block_size_bytes(parameters.get("dfs.blocksize", str(BLOCK_BYTES)))
     document = ScenarioDocument(
         document_cluster,
@@ -190,17 +192,17 @@ def scenario_of(request: SimulationRequest) -> Scenario:
     return Scenario(document, tuple(dict.fromkeys(assumptions)), buckets)
 
 
-def shares_of(request: SimulationRequest, simulated: Sequence[SimulationResult]) -> dict[str, float]:
+def shares_of(request: SimulationRequest, results: Sequence[SimulationResult]) -> dict[str, float]:
     """Return the shares of the time by resource, mean over simulations of ``request``."""
     profile = request.profile.of_engine(request.configuration.engine or request.profile.engine)
     costs, layout = profile.costs, request.configuration.layout
-    fixed_s = sum(cost.value for cost in (costs.client_start_s, costs.job_start_s, costs.job_end_s, costs.client_end_s))
+    fixed_s = sum(item.value for item in (costs.client_start_s, costs.job_start_s, costs.job_end_s, costs.client_end_s))
     kinds = {device.name: device.kind for device in request.cluster.workers[0].type.devices}
     disks = {
         purpose: "hdd" if any(kinds[part.device] is DeviceKind.HDD for part in parts) else "flash"
         for purpose, parts in (("dfs", layout.hdfs), ("intermediate", layout.intermediate))
     }
-    shares_by_simulation = [time_shares(cost.limits, fixed_s, cost.duration_s, disks) for cost in simulated]
+    shares_by_simulation = [time_shares(item.limits, fixed_s, item.duration_s, disks) for item in results]
     names = dict.fromkeys(name for shares in shares_by_simulation for name in shares)
     return {name: fmean(shares.get(name, 0.0) for shares in shares_by_simulation) for name in names}
 
@@ -251,16 +253,16 @@ def _nodes(
     memory = kind.memory_bytes * cluster.scale
     if cluster.lab is not None:
         memory = max(memory, cluster.lab.memory_floor_bytes)
-    asks: float = containers.allocation_mb(parameters, containers.MAP_MEMORY) * MIB
-    at_once = containers.containers_per_node(parameters, containers.MAP_MEMORY)
+    container_bytes: float = containers.allocation_mb(parameters, containers.MAP_MEMORY) * MIB
+    concurrent_tasks = containers.containers_per_node(parameters, containers.MAP_MEMORY)
     space_bytes: float = containers.node_memory_mb(parameters) * MIB
     cores: float | None = None
     if executors is not None:  # cores of executors limit the tasks, not memory
-        at_once, asks = executors, stages.resident_bytes(parameters)
+        concurrent_tasks, container_bytes = executors, stages.resident_bytes(parameters)
         space_bytes, cores = stages.UNLIMITED_BYTES, max(1e-6, executors * stages.cores_of(parameters))
     elif parameters.get(containers.CALCULATOR) == containers.DOMINANT:
         cores = int(_number(parameters, containers.NODE_VCORES, 16))
-    resident = DAEMONS_RSS_BYTES + at_once * max(CONTAINER_RSS_BYTES, 0.5 * asks)
+    resident_bytes = DAEMONS_RSS_BYTES + concurrent_tasks * max(CONTAINER_RSS_BYTES, 0.5 * container_bytes)
     network = request.configuration.network
     link_bits_per_s = cluster.link_bits_per_s(network) if network else kind.nic.rate_bits_per_s * cluster.scale
     return ScenarioNodes(
@@ -269,7 +271,7 @@ def _nodes(
         cores=kind.cores,
         cpu_speed=kind.cpu_speed / request.cpu,
         memory_bytes=memory,
-        cache_bytes=max(0.05 * memory, memory - resident),
+        cache_bytes=max(0.05 * memory, memory - resident_bytes),
         nic_in_bytes_per_s=link_bits_per_s / 8 * request.links,
         containers=ContainerSpace(space_bytes, cores),
         devices=_devices(request, cluster, kind),
@@ -279,25 +281,25 @@ def _nodes(
 def _devices(request: SimulationRequest, cluster: Cluster, kind: NodeType) -> list[ScenarioDevice]:
     layout, scale = request.configuration.layout, cluster.scale
     in_lab = cluster.lab is not None
-    emulated = (cluster.lab.disks if cluster.lab else None) or Disks.MODEL
-    used = [device for device in kind.devices if device.name in layout.devices()]
+    emulation = (cluster.lab.disks if cluster.lab else None) or Disks.MODEL
+    used_devices = [device for device in kind.devices if device.name in layout.devices()]
     dirty_s = dirty_seconds(kind.devices, scale) if in_lab else 0.0
     devices = []
-    for device in used:
-        changed = replace(
+    for device in used_devices:
+        drawn_device = replace(
             device,
             read_bytes_per_s=device.read_bytes_per_s * request.disks,
             write_bytes_per_s=device.write_bytes_per_s * request.disks,
         )
-        window = request_bytes(device, scale, emulated) if in_lab else None
+        window_bytes = request_bytes(device, scale, emulation) if in_lab else None
         devices.append(
             ScenarioDevice(
                 name=device.name,
                 size_bytes=device.capacity_bytes * scale,
-                model=model_numbers(changed, scale),
+                model=model_numbers(drawn_device, scale),
                 purposes=_purposes(layout, device.name),
-                readahead_bytes=window,
-                request_bytes=window,
+                readahead_bytes=window_bytes,
+                request_bytes=window_bytes,
                 dirty_limit_bytes=device.write_bytes_per_s * scale * dirty_s if in_lab else None,
             )
         )
@@ -307,8 +309,8 @@ def _devices(request: SimulationRequest, cluster: Cluster, kind: NodeType) -> li
 def _purposes(layout: Layout, device: str) -> dict[str, int]:
     hdfs = {part.device: part.count for part in layout.hdfs}
     intermediate = {part.device: part.count for part in layout.intermediate}
-    both = {"dfs": hdfs.get(device), "intermediate": intermediate.get(device)}
-    return {name: count for name, count in both.items() if count}
+    directories = {"dfs": hdfs.get(device), "intermediate": intermediate.get(device)}
+    return {name: count for name, count in directories.items() if count}
 
 
 def _engine(request: SimulationRequest, parameters: Mapping[str, str]) -> ScenarioEngine:
@@ -342,13 +344,13 @@ class _MapReduceJobs:
         size = self.request.size
         counts = {"files": size.files, "maps": size.maps, "reduces": size.reduces}
         if rule == SPLITS:
-            return splits_of(self._data, self._files, size.block_bytes or BLOCK_BYTES)
+            return splits_of(self._data_bytes, self._files, size.block_bytes or BLOCK_BYTES)
         if rule in counts:
             return counts[rule] or 1
         return int(rule)
 
     @property
-    def _data(self) -> int:
+    def _data_bytes(self) -> int:
         return workloads()[self.request.workload].data_bytes(self.request.size)
 
     @property
@@ -357,7 +359,7 @@ class _MapReduceJobs:
         return size.files or size.maps or size.reduces or 1
 
     @property
-    def _repeated(self) -> int:
+    def _job_count(self) -> int:
         return self.profile.jobs * (workloads()[self.request.workload].iterations(self.request.size))
 
     def datasets(self) -> list[ScenarioDataset]:
@@ -365,7 +367,7 @@ class _MapReduceJobs:
         if not self.profile.read:
             return []
         files = self._count(self.profile.maps) if self.profile.maps != SPLITS else self._files
-        return [ScenarioDataset("input", self._data * self.profile.read / max(1, self._repeated), files)]
+        return [ScenarioDataset("input", self._data_bytes * self.profile.read / max(1, self._job_count), files)]
 
     def scenario_jobs(self) -> list[ScenarioJob]:
         """Return the jobs, one after the other."""
@@ -373,7 +375,7 @@ class _MapReduceJobs:
         job_cpu_s = self.request.profile.costs.job_cpu_s.value / max(1, maps + reduces)
         stages = [self._map(maps, job_cpu_s), *([self._reduce(reduces, job_cpu_s)] if reduces else [])]
         memory_bytes = containers.allocation_mb(self.parameters, containers.MASTER_MEMORY) * MIB
-        return [ScenarioJob(f"job{number}", stages, memory_bytes) for number in range(1, self._repeated + 1)]
+        return [ScenarioJob(f"job{number}", stages, memory_bytes) for number in range(1, self._job_count + 1)]
 
     @property
     def _io_cpu(self) -> float:
@@ -384,9 +386,9 @@ class _MapReduceJobs:
         if self.parameters.get(MAP_OUTPUT_COMPRESS) != "true":
             return 1.0, 0.0
         name = self.parameters.get(MAP_OUTPUT_CODEC, "").rpartition(".")[2].removesuffix("Codec").lower() or "default"
-        usual, cpu = CODECS.get(name, CODECS["default"])
-        learned = self.profile.compression.get(name)
-        return stages.compressed_share(name, learned, usual.value, "map output", self.assumptions), cpu
+        default_share, cpu = CODECS.get(name, CODECS["default"])
+        learned_share = self.profile.compression.get(name)
+        return stages.compressed_share(name, learned_share, default_share.value, "map output", self.assumptions), cpu
 
     def _output(self, ratio: float) -> StageOutput:
         """Return the output of a stage that writes ``ratio`` bytes to HDFS for each byte that it reads."""
@@ -413,8 +415,8 @@ class _MapReduceJobs:
             output, write_cpu = self._output(profile.written / profile.read if profile.read else 1.0), io_cpu
         source = StageInput("dfs", dataset="input", located=profile.located)
         if not profile.read:
-            generated = self._data * (profile.written if profile.written_by_maps else 1.0)
-            source = StageInput("generated", bytes=generated / max(1, self._repeated))
+            generated = self._data_bytes * (profile.written if profile.written_by_maps else 1.0)
+            source = StageInput("generated", bytes=generated / max(1, self._job_count))
         return ScenarioStage(
             name="map",
             kind="map",

@@ -69,14 +69,16 @@ CODEC_CPU_S = {"lz4": 3e-9, "lzf": 6e-9, "snappy": 4e-9, "zstd": 1e-8}
 
 def executors_by_node(parameters: Mapping[str, str], names: list[str]) -> dict[str, int]:
     """Return the number of executors on each worker, as even as possible."""
-    whole, rest = divmod(settings.executors(parameters, len(names)), len(names))
-    return {name: whole + (index < rest) for index, name in enumerate(names)}
+    minimum, remainder = divmod(settings.executors(parameters, len(names)), len(names))
+    return {name: minimum + (index < remainder) for index, name in enumerate(names)}
 
 
-def compressed_share(codec: str, learned: Uncertain | None, usual: float, data: str, assumptions: list[str]) -> float:
+def compressed_share(
+    codec: str, learned_share: Uncertain | None, default_share: float, data: str, assumptions: list[str]
+) -> float:
     """Return the compressed size of ``data`` as a share of its size; adds an assumption if no measured run shows it."""
-    share = usual if learned is None else learned.value
-    if learned is None or not learned.n:
+    share = default_share if learned_share is None else learned_share.value
+    if learned_share is None or not learned_share.n:
         assumptions.append(f"assumed that {codec} compresses {data} to {format_percent(share)} (not measured)")
     return share
 
@@ -132,7 +134,7 @@ class StagedJob:
             return splits_of(self._data, files, size.block_bytes or BLOCK_BYTES)
         return (counts[rule] or 1) if rule in counts else max(1, int(rule))
 
-    def _handled(self, stage: StageProfile) -> float:
+    def _processed_per_byte(self, stage: StageProfile) -> float:
         """Return the bytes that a stage processes per byte of data."""
         fetched = sum(self.profile.stages[parent].shuffled for parent in stage.parents)
         return (fetched if stage.parents else stage.read) or max(stage.shuffled, stage.written) or 1.0
@@ -140,17 +142,17 @@ class StagedJob:
     def datasets(self) -> list[ScenarioDataset]:
         """Return the datasets in HDFS before the run: one dataset for each reading stage, or a single dataset that is
         read repeatedly."""
-        reading = [index for index, stage in enumerate(self.profile.stages) if stage.read and not stage.parents]
+        reading_stages = [index for index, stage in enumerate(self.profile.stages) if stage.read and not stage.parents]
         files = self.size.files or self.size.maps or self.size.reduces or 1
-        if not reading:
+        if not reading_stages:
             return []
-        amounts = {index: self._data * self.profile.stages[index].read for index in reading}
-        if self._read_again(reading):
+        amounts = {index: self._data * self.profile.stages[index].read for index in reading_stages}
+        if self._reads_repeatedly(reading_stages):
             return [ScenarioDataset("input", max(amounts.values()), files)]
-        return [ScenarioDataset(f"input{index}", amounts[index], files) for index in reading]
+        return [ScenarioDataset(f"input{index}", amounts[index], files) for index in reading_stages]
 
-    def _read_again(self, reading: list[int]) -> bool:
-        return sum(self.profile.stages[index].read for index in reading) > 1.5 and len(reading) > 1
+    def _reads_repeatedly(self, reading_stages: list[int]) -> bool:
+        return sum(self.profile.stages[index].read for index in reading_stages) > 1.5 and len(reading_stages) > 1
 
     def scenario_jobs(self) -> list[ScenarioJob]:
         """Return the application as one job."""
@@ -161,7 +163,7 @@ class StagedJob:
     def _stage(self, index: int, tasks: list[int], jvm_cpu_s: float) -> ScenarioStage:
         stage, io_cpu = self.profile.stages[index], self.cost_profile.costs.io_cpu_s_per_byte.value
         compressed_share, codec_cpu = self._codec()
-        handled, memory = self._handled(stage), self._memory(stage)
+        processed, memory = self._processed_per_byte(stage), self._memory(stage)
         read_cpu = io_cpu if stage.parents or stage.read else 0.0
         output, sort, shuffle, write_cpu = StageOutput("none"), None, None, 0.0
         if stage.parents:
@@ -177,7 +179,7 @@ class StagedJob:
                 kept_share=1.0,
             )
         if stage.shuffled:
-            ratio = stage.shuffled / handled
+            ratio = stage.shuffled / processed
             task_bytes = self._data * stage.shuffled / tasks[index]
             bypasses = ratio >= COMBINED_SHARE and self._partitions(index, tasks) <= BYPASS_MAX
             buffer_bytes = max(1.0, task_bytes / PARTITION_FILES if bypasses else memory)
@@ -186,13 +188,13 @@ class StagedJob:
             write_cpu = io_cpu + codec_cpu
         elif stage.written:
             copies = workloads()[self.workload].output_copies(self.size)
-            ratio, write_cpu = stage.written / handled, io_cpu
+            ratio, write_cpu = stage.written / processed, io_cpu
             output = StageOutput("dfs", ratio=ratio, replication=copies, remote_cpu_s_per_byte=io_cpu)
         return ScenarioStage(
             name=f"stage {index}",
             kind="map" if stage.shuffled else "reduce",
             tasks=tasks[index],
-            input=self._input(index, handled),
+            input=self._input(index, processed),
             cpu=StageCpu(jvm_cpu_s, read_cpu, stage.cpu_s_per_byte.value, write_s_per_byte=write_cpu),
             output=output,
             sort=sort,
@@ -200,14 +202,16 @@ class StagedJob:
             after=[f"stage {n}" for n, earlier in enumerate(self.profile.stages[:index]) if earlier.job < stage.job],
         )
 
-    def _input(self, index: int, handled: float) -> StageInput:
+    def _input(self, index: int, processed: float) -> StageInput:
         stage = self.profile.stages[index]
         if stage.parents:
             return StageInput("stage", stages=[f"stage {parent}" for parent in stage.parents])
         if not stage.read:
-            return StageInput("generated", bytes=self._data * handled)
-        reading = [n for n, other in enumerate(self.profile.stages) if other.read and not other.parents]
-        name = "input" if self._read_again(reading) else f"input{index}"
+            return StageInput("generated", bytes=self._data * processed)
+        reading_stages = [
+            n for n, candidate in enumerate(self.profile.stages) if candidate.read and not candidate.parents
+        ]
+        name = "input" if self._reads_repeatedly(reading_stages) else f"input{index}"
         return StageInput("dfs", dataset=name, bytes=self._data * stage.read, located=True)
 
     def _partitions(self, index: int, tasks: list[int]) -> int:
@@ -216,14 +220,16 @@ class StagedJob:
     def _memory(self, stage: StageProfile) -> float:
         """Return the number of bytes that a task can process before it spills."""
         heap = (settings.memory_mb(settings.stated(self.parameters, settings.MEMORY)) or 0) * MIB
-        room = max(0.0, heap - RESERVED_BYTES) * EXECUTION_SHARE / cores_of(self.parameters)
-        return max(1.0, room / stage.memory) if stage.memory else UNLIMITED_BYTES
+        memory_bytes = max(0.0, heap - RESERVED_BYTES) * EXECUTION_SHARE / cores_of(self.parameters)
+        return max(1.0, memory_bytes / stage.memory) if stage.memory else UNLIMITED_BYTES
 
     def _codec(self) -> tuple[float, float]:
         """Return the compressed share of shuffled bytes, and the CPU seconds per byte."""
         name = shuffle_codec(self.parameters)
         if not name:
             return 1.0, 0.0
-        usual = COMPRESSED_SHARES.get(name, COMPRESSED_SHARES[DEFAULT_CODEC])
-        share = compressed_share(name, self.profile.compression.get(name), usual, "shuffled bytes", self.assumptions)
+        default_share = COMPRESSED_SHARES.get(name, COMPRESSED_SHARES[DEFAULT_CODEC])
+        share = compressed_share(
+            name, self.profile.compression.get(name), default_share, "shuffled bytes", self.assumptions
+        )
         return share, CODEC_CPU_S.get(name, CODEC_CPU_S[DEFAULT_CODEC])

@@ -69,10 +69,10 @@ class PlannedTuning:
             f"find the fastest ({self.tuner.strategy}), then {2 * self.tuner.pairs} to compare it with the plan's "
             "configuration"
         ]
-        why = Counter(
+        reasons = Counter(
             message for candidate in range(len(space.points)) if (message := space.why_not(candidate)) is not None
         )
-        lines += [f"{count:,} can't be run: {message}" for message, count in why.most_common(3)]
+        lines += [f"{count:,} can't be run: {message}" for message, count in reasons.most_common(3)]
         if self.tuner.before:
             lines.append(f"{len(self.tuner.before)} runs of these configurations are in the repository, and count")
         return [*lines, self.estimated] if self.estimated else lines
@@ -107,7 +107,7 @@ def _write(journal: CampaignJournal, description: Mapping[str, Any]) -> None:
 def execute_tuning(
     tuning: PlannedTuning, request: CampaignRequest, repository: Repository, watcher: ProgressObserver
 ) -> tuple[str, CampaignSummary | None]:
-    """Make the remaining runs of a tuning; return its campaign's id, and the summary of this call or None without runs
+    """Make the remaining runs of a tuning. Return the campaign's id, and the summary of this call; None if no run is
     left.
 
     ``request`` executes ``tuning.plan``; the tuner chooses its runs.

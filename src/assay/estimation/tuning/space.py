@@ -101,14 +101,14 @@ class Space:
         to the engine has an additional column.
         """
         columns: list[list[float]] = []
-        for at, dimension in enumerate(self.dimensions):
-            levels = [point[at] for point in self.points]
+        for index, dimension in enumerate(self.dimensions):
+            levels = [point[index] for point in self.points]
             if (numbers := dimension.numbers) is not None:
-                of_level = dict(zip((*dimension.levels, dimension.default), numbers, strict=False))
-                columns.append([of_level[level] if level is not None else 0.5 for level in levels])
+                number_of_level = dict(zip((*dimension.levels, dimension.default), numbers, strict=False))
+                columns.append([number_of_level[level] if level is not None else 0.5 for level in levels])
             else:
-                words = dict.fromkeys(level for level in levels if level is not None)
-                columns += [[float(level == word) / math.sqrt(2) for level in levels] for word in words]
+                texts = dict.fromkeys(level for level in levels if level is not None)
+                columns += [[float(level == word) / math.sqrt(2) for level in levels] for word in texts]
             if None in levels:
                 columns.append([float(level is None) for level in levels])
         return np.array(columns, dtype=np.float64).T
@@ -148,28 +148,30 @@ def space_of(plan: Plan, workload: str, at: dict[str, str], over: Sequence[str],
         raise SpecificationError(unknown("workload", workload, [spec.key for spec in plan.workloads]), where="--for")
     if not over:
         raise SpecificationError("no parameter is varied", where="--over", hint="for example --over containers=2..16")
-    fixed = altered(plan, at, workload)
-    dimensions = tuple(_dimension(text, fixed) for text in over)
+    base_plan = altered(plan, at, workload)
+    dimensions = tuple(_dimension(text, base_plan) for text in over)
     names = [dimension.name for dimension in dimensions]
-    if twice := next((name for name in names if names.count(name) > 1), None):
-        raise SpecificationError(f"{twice} is named twice", where="--over", hint="write all its levels in one --over")
+    if repeated_name := next((name for name in names if names.count(name) > 1), None):
+        raise SpecificationError(
+            f"{repeated_name} is named twice", where="--over", hint="write all its levels in one --over"
+        )
     if len(names) > DIMENSIONS_MAX:
         raise SpecificationError(f"{len(names)} parameters are varied; the maximum is {DIMENSIONS_MAX}", where="--over")
     combinations = math.prod(len(dimension.levels) for dimension in dimensions)
     defaults = tuple(dimension.default for dimension in dimensions)
-    drawn = _points(dimensions, combinations, plan.seed)
-    points = tuple(dict.fromkeys((defaults, *drawn)))
-    once = {**fixed.retries, FailureClass.WORKLOAD: 0, FailureClass.VALIDATION: 0}  # a failure is a result
-    return Space(checked(replace(fixed, repetitions=runs, retries=once)), dimensions, points, combinations)
+    sampled_points = _points(dimensions, combinations, plan.seed)
+    points = tuple(dict.fromkeys((defaults, *sampled_points)))
+    retries = {**base_plan.retries, FailureClass.WORKLOAD: 0, FailureClass.VALIDATION: 0}  # a failure is a result
+    return Space(checked(replace(base_plan, repetitions=runs, retries=retries)), dimensions, points, combinations)
 
 
 def _points(dimensions: Sequence[Dimension], combinations: int, seed: int) -> list[tuple[str | None, ...]]:
     if combinations <= CANDIDATES_MAX:
         return list(itertools.product(*(dimension.levels for dimension in dimensions)))
-    drawn = random.Random(seed)  # noqa: S311 - a sample, not a secret
+    generator = random.Random(seed)  # noqa: S311 - a sample, not a secret
     points: dict[tuple[str | None, ...], None] = {}
     while len(points) < CANDIDATES_MAX:
-        points[tuple(drawn.choice(dimension.levels) for dimension in dimensions)] = None
+        points[tuple(generator.choice(dimension.levels) for dimension in dimensions)] = None
     return list(points)
 
 
@@ -186,13 +188,13 @@ def _dimension(text: str, plan: Plan) -> Dimension:
         raise SpecificationError(message, where="--over", hint="`assay whatif` estimates times on another cluster")
     if option in _NOT_TUNED:
         raise SpecificationError(f"{name} changes the work, not the way it is done", where="--over")
-    known = (
+    names = (
         LAYOUT_FACTOR,
         *setting_names(plan.rules),
         *(option_name for option_name in options if option_name not in _NOT_TUNED),
     )
-    if name not in known and not re.fullmatch(DOTTED, name):
-        message = f"{unknown('setting', name, known)}, or an engine parameter such as dfs.blocksize"
+    if name not in names and not re.fullmatch(DOTTED, name):
+        message = f"{unknown('setting', name, names)}, or an engine parameter such as dfs.blocksize"
         raise SpecificationError(message, where="--over")
     levels = _levels(name, value)
     if len(levels) < 2:
@@ -240,7 +242,7 @@ def _levels(name: str, text: str) -> tuple[str, ...]:
     else:
         start = math.log(max(low, 1))
         step = (math.log(high) - start) / (LEVELS_MAX - 1)
-        values = [low, *(round(math.exp(start + step * at)) for at in range(1, LEVELS_MAX - 1)), high]
+        values = [low, *(round(math.exp(start + step * index)) for index in range(1, LEVELS_MAX - 1)), high]
     return tuple(dict.fromkeys(f"{value}{unit}" for value in values))
 
 

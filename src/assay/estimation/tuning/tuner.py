@@ -77,20 +77,20 @@ class Tuner:
         tried = self.tried(searched)
         run_counts = Counter(self.space.candidate_of(run.levels) for run in searched)
         if len(searched) < self.budget:
-            used = {run.position for run in searched}
-            free = next(position for position in range(self.budget) if position not in used)
+            used_positions = {run.position for run in searched}
+            free_position = next(position for position in range(self.budget) if position not in used_positions)
             candidate = self.pick(tried, len(searched))
-            return [self._search_run(candidate, run_counts[candidate] + 1, tried, free)]
+            return [self._search_run(candidate, run_counts[candidate] + 1, tried, free_position)]
         winner = self.winner(tried)
         return self._comparison(winner, run_counts, finished) if winner else []
 
     def searched(self, finished: Sequence[Run]) -> list[Run]:
         """Return the last attempt of each run of the search, in order. A valid attempt takes precedence."""
-        last: dict[int, Run] = {}
+        last_attempts: dict[int, Run] = {}
         for run in finished:
-            if run.position < self.budget and (run.position not in last or run.status is RunStatus.VALID):
-                last[run.position] = run
-        return [last[position] for position in sorted(last)]
+            if run.position < self.budget and (run.position not in last_attempts or run.status is RunStatus.VALID):
+                last_attempts[run.position] = run
+        return [last_attempts[position] for position in sorted(last_attempts)]
 
     def tried(self, searched: Sequence[Run]) -> list[CandidateRun]:
         """Return the candidate and time of each run of the search."""
@@ -101,8 +101,8 @@ class Tuner:
         if not any(run.log_s is not None and run.candidate for run in tried):
             return None
         if self.strategy is Strategy.RANDOM or sum(run.log_s is not None for run in tried) < 2:
-            valid = [run for run in tried if run.log_s is not None]
-            return min(valid, key=lambda run: run.log_s or 0.0).candidate or None
+            valid_runs = [run for run in tried if run.log_s is not None]
+            return min(valid_runs, key=lambda run: run.log_s or 0.0).candidate or None
         return best_candidate(self.posterior(tried), tried) or None
 
     def expects_no_gain(self, finished: Sequence[Run]) -> bool:
@@ -125,22 +125,24 @@ class Tuner:
         if sum(run.log_s is not None for run in (*self.before, *tried)) < 2:
             return next((candidate for candidate in self._random_order() if candidate not in failed), 0)
         settling = runs_made >= self.budget - max(1, round(CONFIRMATION_SHARE * self.budget))
-        free = self.possible & ~np.isin(np.arange(len(self.possible)), list(failed))
-        return next_candidate(self.posterior(tried), tried, free if free.any() else self.possible, settling=settling)
+        is_allowed = self.possible & ~np.isin(np.arange(len(self.possible)), list(failed))
+        return next_candidate(
+            self.posterior(tried), tried, is_allowed if is_allowed.any() else self.possible, settling=settling
+        )
 
     def _opening(self) -> list[int]:
         """Return the first candidates: the defaults, a few others, and the defaults again to estimate the noise."""
         if "opening" not in self._drawn:
             count = 1 if self.before else max(2, min(2 * len(self.space.dimensions) + 1, self.budget // 3))
-            others = first_candidates(self.possible, count, self.estimate, self.seed)
-            self._drawn["opening"] = [0, *others, 0][: self.budget]
+            other_candidates = first_candidates(self.possible, count, self.estimate, self.seed)
+            self._drawn["opening"] = [0, *other_candidates, 0][: self.budget]
         return self._drawn["opening"]
 
     def _random_order(self) -> list[int]:
         if "random" not in self._drawn:
-            others = [candidate for candidate in range(1, len(self.possible)) if self.possible[candidate]]
-            random.Random(self.seed).shuffle(others)  # noqa: S311 - an order, not a secret
-            self._drawn["random"] = [0, *others]
+            other_candidates = [candidate for candidate in range(1, len(self.possible)) if self.possible[candidate]]
+            random.Random(self.seed).shuffle(other_candidates)  # noqa: S311 - an order, not a secret
+            self._drawn["random"] = [0, *other_candidates]
         return self._drawn["random"]
 
     def _tried(self, run: Run) -> CandidateRun | None:
@@ -164,13 +166,13 @@ class Tuner:
         )
 
     def _comparison(self, winner: int, run_counts: Counter[int | None], finished: Sequence[Run]) -> list[PlannedRun]:
-        valid = {run.position for run in finished if run.status is RunStatus.VALID}
-        left: list[PlannedRun] = []
+        valid_positions = {run.position for run in finished if run.status is RunStatus.VALID}
+        remaining_runs: list[PlannedRun] = []
         for pair in range(self.pairs):
             order = (0, winner) if pair % 2 == 0 else (winner, 0)
             for side, candidate in enumerate(order):
                 index = self.budget + 2 * pair + side
                 run = self.space.run(candidate, run_counts[candidate] + pair + 1, index, self.budget + pair)
                 assert run is not None
-                left += [run] if index not in valid else []
-        return left
+                remaining_runs += [run] if index not in valid_positions else []
+        return remaining_runs

@@ -50,9 +50,9 @@ def first_candidates(possible: Mask, count: int, estimate: Floats | None, seed: 
 
     Candidates that are farthest apart are not used: these are corners of the space, which are often slow.
     """
-    drawn = np.random.default_rng(seed).permutation(np.flatnonzero(possible)).tolist()
-    best = [] if estimate is None else np.argsort(np.where(possible, estimate, np.inf), kind="stable")[:2].tolist()
-    return [candidate for candidate in dict.fromkeys([*best, *drawn]) if candidate][:count]
+    random_order = np.random.default_rng(seed).permutation(np.flatnonzero(possible)).tolist()
+    fastest = [] if estimate is None else np.argsort(np.where(possible, estimate, np.inf), kind="stable")[:2].tolist()
+    return [candidate for candidate in dict.fromkeys([*fastest, *random_order]) if candidate][:count]
 
 
 def posterior(coordinates: Floats, tried: Sequence[CandidateRun], estimate: Floats | None, seed: int) -> Posterior:
@@ -62,33 +62,37 @@ def posterior(coordinates: Floats, tried: Sequence[CandidateRun], estimate: Floa
     from sklearn.gaussian_process.kernels import ConstantKernel, Matern, WhiteKernel
     from threadpoolctl import threadpool_limits
 
-    at = np.array([run.candidate for run in tried])
-    worst = max(run.log_s for run in tried if run.log_s is not None)
-    logs = np.array([worst if run.log_s is None else run.log_s for run in tried])
-    mean = _mean(logs, at, estimate, len(coordinates))
-    rest = logs - mean[at]
-    scale = max(float(rest.std()), 0.02)
+    candidates = np.array([run.candidate for run in tried])
+    slowest = max(run.log_s for run in tried if run.log_s is not None)
+    logs = np.array([slowest if run.log_s is None else run.log_s for run in tried])
+    mean = _mean(logs, candidates, estimate, len(coordinates))
+    residuals = logs - mean[candidates]
+    scale = max(float(residuals.std()), 0.02)
     kernel = ConstantKernel(1.0, (0.1, 20.0)) * Matern(
         np.full(coordinates.shape[1], 1.0), _LENGTHS, nu=2.5
     ) + WhiteKernel(min(max(0.03**2 / scale**2, _NOISE[0]), 1.0), (_NOISE[0] / scale**2, _NOISE[1] / scale**2))
     process = GaussianProcessRegressor(kernel, alpha=1e-8, random_state=seed)
     with warnings.catch_warnings(), threadpool_limits(1):  # threads slow down matrices this small
         warnings.simplefilter("ignore", ConvergenceWarning)  # a length at its bound is no failure
-        process.fit(coordinates[at], rest / scale)
-        rest_mean, rest_std = process.predict(coordinates, return_std=True)
+        process.fit(coordinates[candidates], residuals / scale)
+        residual_mean, residual_error = process.predict(coordinates, return_std=True)
     noise = float(process.kernel_.k2.noise_level)
-    error = np.sqrt(np.maximum(rest_std**2 - noise, 1e-12)) * scale
-    return Posterior(mean + rest_mean * scale, error, math.sqrt(noise) * scale)
+    error = np.sqrt(np.maximum(residual_error**2 - noise, 1e-12)) * scale
+    return Posterior(mean + residual_mean * scale, error, math.sqrt(noise) * scale)
 
 
-def _mean(logs: Floats, at: np.ndarray, estimate: Floats | None, size: int) -> Floats:
+def _mean(logs: Floats, candidates: np.ndarray, estimate: Floats | None, size: int) -> Floats:
     """Return the mean of the process: the mean log time, or the estimate scaled to the measured times."""
     if estimate is None:
         return np.full(size, float(logs.mean()))
-    centred, centred_logs = estimate - estimate[at].mean(), logs - logs.mean()
-    of_runs = centred[at]
+    centred, centred_logs = estimate - estimate[candidates].mean(), logs - logs.mean()
+    estimates_of_runs = centred[candidates]
     weight = 0.1  # pulls the slope towards 1 while there are few runs
-    slope = float((of_runs @ centred_logs + weight) / (of_runs @ of_runs + weight)) if len(at) else 1.0
+    slope = (
+        float((estimates_of_runs @ centred_logs + weight) / (estimates_of_runs @ estimates_of_runs + weight))
+        if len(candidates)
+        else 1.0
+    )
     scaled: Floats = logs.mean() + min(max(slope, 0.0), 1.5) * centred
     return scaled
 
@@ -97,24 +101,26 @@ def next_candidate(posterior: Posterior, tried: Sequence[CandidateRun], possible
     """Return the candidate to run next. With ``settling``, it has the fewest runs of the candidates that can't be
     distinguished from the fastest."""
     runs = _runs(tried, len(possible))
-    good = runs > 0
-    if settling and good.any():
-        best = int(np.argmin(np.where(good, posterior.log_s, np.inf)))
-        reach = np.sqrt(posterior.error**2 + posterior.noise**2 / np.maximum(runs, 1))
-        rivals = good & possible & (posterior.log_s - reach <= posterior.log_s[best] + reach[best])
+    has_valid_run = runs > 0
+    if settling and has_valid_run.any():
+        best = int(np.argmin(np.where(has_valid_run, posterior.log_s, np.inf)))
+        margin = np.sqrt(posterior.error**2 + posterior.noise**2 / np.maximum(runs, 1))
+        is_rival = has_valid_run & possible & (posterior.log_s - margin <= posterior.log_s[best] + margin[best])
         order = np.lexsort((posterior.log_s, runs))
-        return next(int(candidate) for candidate in order if rivals[candidate])
-    cautious = np.where(good, posterior.log_s + posterior.error, np.inf)
-    least = posterior.log_s[int(np.argmin(cautious))] if good.any() else float(posterior.log_s.min())
-    gain = _improvement(least - posterior.log_s, posterior.error)
+        return next(int(candidate) for candidate in order if is_rival[candidate])
+    upper_times = np.where(has_valid_run, posterior.log_s + posterior.error, np.inf)
+    fastest_log_s = (
+        posterior.log_s[int(np.argmin(upper_times))] if has_valid_run.any() else float(posterior.log_s.min())
+    )
+    gain = _improvement(fastest_log_s - posterior.log_s, posterior.error)
     gain *= 1.0 - posterior.noise / np.sqrt(posterior.error**2 + posterior.noise**2)
     return int(np.argmax(np.where(possible, gain, -1.0)))
 
 
 def best_candidate(posterior: Posterior, tried: Sequence[CandidateRun]) -> int:
     """Return the candidate with the least expected time, among those with valid runs and no failed run."""
-    good = _runs(tried, len(posterior.log_s)) > 0
-    return int(np.argmin(np.where(good, posterior.log_s, np.inf)))
+    has_valid_run = _runs(tried, len(posterior.log_s)) > 0
+    return int(np.argmin(np.where(has_valid_run, posterior.log_s, np.inf)))
 
 
 def _runs(tried: Sequence[CandidateRun], size: int) -> np.ndarray:
