@@ -27,6 +27,7 @@ import pytest
 from assay import __version__
 from assay.execution.lab.disks.diskd import FUSE
 from assay.foundation.installation import installation
+from java_archives import SMALL_JVM
 from lab_support import require_lab, unique_name
 from paths import ROOT
 
@@ -88,7 +89,8 @@ def installed(tmp_path_factory: pytest.TempPathFactory) -> Installed:
     if find_spec("hatchling") is None:
         pytest.skip("hatchling is not installed: tools/setup.sh test installs it")
     top = tmp_path_factory.mktemp("wheel")
-    done = _built(top, os.environ)
+    # Not optimised: no test measures the wheel's programs, and rustc needs two thirds less CPU time.
+    done = _built(top, {**os.environ, **SMALL_JVM, "CARGO_PROFILE_RELEASE_OPT_LEVEL": "0"})
     assert done.returncode == 0, done.stdout + done.stderr
     (wheel,) = top.glob("*.whl")
     venv.create(top / "venv", symlinks=True)

@@ -95,28 +95,42 @@ class Theirs:
         self.standalone = ("", "")
         """Address and page of Spark's own master."""
 
-    async def start(self, cluster: Cluster, transports: Mapping[str, Transport], show: ShowProgress) -> Attachment:
-        """Start it, unless it runs already, and return how it is entered."""
-        if self.attachment:
-            return self.attachment
+    async def start(
+        self, cluster: Cluster, transports: Mapping[str, Transport], show: ShowProgress, master: str = "yarn"
+    ) -> Attachment:
+        """Start it, and Spark's own master if ``master`` is that, unless it runs already; return how it is entered."""
+        if self._deployed is None:
+            deployed = replace(cluster, attached=None)
+            self._deployed = (DeployedSpark if find_spark() else DeployedHadoop)(deployed, transports)
+            await self._deployed.open(show)
+        if self.attachment is None or (master == "standalone" and not self.standalone[0]):
+            self.attachment = await self._provide(self._deployed, cluster, master, show)
+        return self.attachment
+
+    async def _provide(
+        self, deployed: DeployedHadoop | DeployedSpark, cluster: Cluster, master: str, show: ShowProgress
+    ) -> Attachment:
+        """Start the daemons that a program on ``master`` needs; return how they are entered."""
         spark = find_spark()
-        deployed = replace(cluster, attached=None)
-        self._deployed = (DeployedSpark if spark else DeployedHadoop)(deployed, transports)
-        await self._deployed.open(show)
         parts = (Directories("ssd"),)
         configuration = Configuration(
             {},
             Layout("SSD", parts, parts),
-            {"spark.master": "standalone"} if spark else {},
+            {"spark.master": master} if spark else {},
             engine="spark" if spark else "hadoop",
         )
-        engine = (await self._deployed.provide(configuration, show)).engine
+        engine = (await deployed.provide(configuration, show)).engine
         folder = Path(cluster.home).parent / "client"
         hadoop = engine.hadoop if isinstance(engine, SparkEngine) else engine
         assert isinstance(hadoop, HadoopEngine)
         client = write_client(hadoop, folder)
         daemons = hadoop.daemons
-        self.attachment = Attachment(
+        if isinstance(engine, SparkEngine) and engine.standalone:
+            self.standalone = (
+                engine.standalone.url,
+                f"{daemons.deployment.host(cluster.master)}:{engine.standalone.ports.http}",
+            )
+        return Attachment(
             cluster.master.name,
             str(client),
             daemons.configuration_directory(),
@@ -124,12 +138,6 @@ class Theirs:
             "/user/me/assay",
             spark=write_spark_client(spark.home, daemons.deployment.java, folder) if spark else None,
         )
-        if isinstance(engine, SparkEngine) and engine.standalone:
-            self.standalone = (
-                engine.standalone.url,
-                f"{daemons.deployment.host(cluster.master)}:{engine.standalone.ports.http}",
-            )
-        return self.attachment
 
     def on(self, master: str) -> Attachment:
         """Return how its Spark is entered on YARN, or on its own master."""
@@ -143,7 +151,7 @@ class Theirs:
     async def stop(self) -> None:
         if self._deployed:
             await self._deployed.close()
-        self._deployed, self.attachment = None, None
+        self._deployed, self.attachment, self.standalone = None, None, ("", "")
 
 
 LENT: list[Theirs] = []
@@ -177,7 +185,7 @@ class ExternalEngineKind:
         return self._ours or AttachedHadoop(replace(self._cluster, home=self._home), self._transports)
 
     async def open(self, show: ShowProgress) -> None:
-        await self.theirs.start(self._cluster, self._transports, show)
+        await self.theirs.start(self._cluster, self._transports, show, self._master)
         entered = replace(self.theirs.on(self._master), directory=f"/user/me/{self._engine_name}-{self._master}")
         ours = replace(self._cluster, home=self._home, attached=entered)
         self._ours = engine_kind(self._engine_name).provider_of(ours)(ours, self._transports)

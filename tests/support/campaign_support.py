@@ -16,6 +16,7 @@ from typing import Any, Self
 
 import pytest
 
+from java_archives import make_class_archives
 from paths import ARCHIVED_JAVA
 from program import called_json
 
@@ -56,10 +57,11 @@ nodes:
 
 
 def require_hadoop() -> None:
-    """Skip the test, loudly, where Hadoop can't run."""
+    """Skip the test, loudly, where Hadoop can't run. Otherwise make class archives that are recorded."""
     for program in ("java", "mvn"):
         if shutil.which(program) is None:
             pytest.skip(f"{program} is not installed: Hadoop can't be run here")
+    make_class_archives()
 
 
 def left_in_tmp() -> set[str]:

@@ -24,7 +24,7 @@ from assay.questions.runs.runs import selected
 from assay.store import Repository
 from assay.store.index.dataset import DESCRIPTION, METADATA_FOLDER, ExportSummary, LocalStore, export_dataset
 from builders import build_repository, make_run
-from paths import ROOT
+from paths import ARCHIVED_JAVA, ROOT
 
 
 def asked(query: str) -> list[tuple[Any, ...]]:
@@ -119,10 +119,13 @@ def test_the_page_names_every_column_of_each_table(tmp_path: Path) -> None:
 
 
 @pytest.mark.hadoop
-def test_a_real_spark_gives_the_repositorys_answers_to_the_last_digit(tmp_path: Path) -> None:
+def test_a_real_spark_gives_the_repositorys_answers_to_the_last_digit(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """In two batches, runs that are not valid among them; the same export goes out by Hadoop's shell."""
     if find() is None:
         pytest.skip("there is no Spark here: `assay spark fetch`, or set SPARK_HOME")
+    monkeypatch.setenv("JAVA_HOME", str(ARCHIVED_JAVA))
     jobs.require(print)
     repository = build_repository(tmp_path / "r")
     folder, address = tmp_path / "dataset", f"file://{tmp_path}/by-hadoop"

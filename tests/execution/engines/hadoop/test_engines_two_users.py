@@ -87,7 +87,7 @@ def _runs(user: str, folder: Path) -> list[dict[str, Any]]:
     for path in (folder, *folder.rglob("*")):
         shutil.chown(path, user)
     # This user can't read root's cache. A copy that the user can't write gets no class archive, which takes long.
-    unused = shutil.ignore_patterns("classes-*", "spark-*", "async-profiler-*")
+    unused = shutil.ignore_patterns("classes-*", "tests-*", "spark-*", "async-profiler-*")
     cache = shutil.copytree(cache_directory(), folder / "cache", ignore=unused)
     python = _python_for(user, folder, cache)
     command = [python, "-m", "assay"]

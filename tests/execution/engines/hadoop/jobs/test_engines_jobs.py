@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import os
 import re
 import shutil
 import subprocess
@@ -21,6 +22,7 @@ from assay.model.plans.program import JOBS_PACKAGE, Program
 from assay.workloads.catalogue import workloads
 from assay.workloads.workload import Size
 from campaign_support import require_hadoop
+from java_archives import SMALL_JVM
 from paths import ROOT
 
 SOURCES = ROOT / "java" / "jobs"
@@ -147,6 +149,7 @@ def test_junit_finds_the_jobs_right(tmp_path: Path) -> None:
     shutil.copytree(SOURCES, tmp_path / "jobs", ignore=shutil.ignore_patterns("target"))
     done = subprocess.run(
         ["mvn", "-B", "-q", "-f", str(tmp_path / "jobs" / "pom.xml"), "test"],
+        env={**os.environ, **SMALL_JVM},
         capture_output=True,
         text=True,
         timeout=900,

@@ -120,7 +120,8 @@ public final class KMeans extends Configured implements Tool {
             Path file = new Path(output, "centroids-" + iteration);
             write(files, file, centroids);
             if (iteration < iterations) {
-                Path to = new Path(output, "_clusters");
+                // A folder per iteration: the ApplicationMaster of the last one may still delete its own temporary folder.
+                Path to = new Path(output, "_clusters-" + (iteration + 1));
                 Arguments.done(iteration(points, file, to));
                 centroids = replaced(files, to, centroids);
                 files.delete(to, true);
