@@ -1,7 +1,7 @@
 //! The write cache of a drive: its data, and the piece that goes to the medium next.
 //!
-//! Dirty extents in the order of their offsets; adjacent extents of one epoch are merged. Each flush ends an epoch, so
-//! that later writes never prolong it.
+//! The cache holds dirty extents in the order of their offsets and merges adjacent extents of one epoch. Each flush
+//! ends an epoch, so that later writes never prolong the flush.
 
 use std::collections::BTreeMap;
 
@@ -22,6 +22,7 @@ pub struct Piece {
     pub epoch: u64,
 }
 
+/// The dirty data of a drive, as extents.
 #[derive(Debug, Default)]
 pub struct WriteCache {
     capacity_bytes: u64,
@@ -35,7 +36,7 @@ impl WriteCache {
         WriteCache { capacity_bytes, ..WriteCache::default() }
     }
 
-    pub fn could_hold(&self, bytes: u64) -> bool {
+    pub fn fits(&self, bytes: u64) -> bool {
         bytes <= self.capacity_bytes
     }
 
@@ -47,13 +48,13 @@ impl WriteCache {
         !self.extents.is_empty()
     }
 
-    /// Whether more than three quarters are used.
+    /// Whether more than three quarters of the capacity are used.
     pub fn is_nearly_full(&self) -> bool {
         self.used_bytes * 4 > self.capacity_bytes * 3
     }
 
-    /// Time since which the oldest extent has been waiting.
-    pub fn oldest_since(&self) -> Option<Ns> {
+    /// The time at which the oldest extent was written.
+    pub fn oldest_write_time(&self) -> Option<Ns> {
         self.extents.values().map(|extent| extent.since).min()
     }
 
@@ -67,12 +68,12 @@ impl WriteCache {
         self.extents.values().any(|extent| extent.epoch <= epoch)
     }
 
-    /// Whether the cache holds all of the range, so that a read needs no medium.
+    /// Whether the cache holds the whole range, so that a read need not go to the medium.
     pub fn contains(&self, start: u64, end: u64) -> bool {
         let mut covered = start;
         let before = self.extents.range(..=start).next_back();
-        for (&from, extent) in before.into_iter().chain(self.extents.range(start + 1..end)) {
-            if from > covered {
+        for (&extent_start, extent) in before.into_iter().chain(self.extents.range(start + 1..end)) {
+            if extent_start > covered {
                 return false;
             }
             covered = covered.max(extent.end);
@@ -85,22 +86,22 @@ impl WriteCache {
 
     /// Add a write. Data of the range that is already dirty stays as it is.
     pub fn insert(&mut self, start: u64, end: u64, now: Ns) {
-        let mut free = Vec::new();
-        let mut from = start;
+        let mut gaps = Vec::new();
+        let mut gap_start = start;
         let before = self.extents.range(..start).next_back();
-        for (&at, extent) in before.into_iter().chain(self.extents.range(start..end)) {
-            if extent.end <= from {
+        for (&offset, extent) in before.into_iter().chain(self.extents.range(start..end)) {
+            if extent.end <= gap_start {
                 continue;
             }
-            if at > from {
-                free.push((from, at));
+            if offset > gap_start {
+                gaps.push((gap_start, offset));
             }
-            from = from.max(extent.end);
+            gap_start = gap_start.max(extent.end);
         }
-        if from < end {
-            free.push((from, end));
+        if gap_start < end {
+            gaps.push((gap_start, end));
         }
-        for (start, end) in free {
+        for (start, end) in gaps {
             self.insert_new(start, end, now);
         }
     }
@@ -108,9 +109,9 @@ impl WriteCache {
     fn insert_new(&mut self, mut start: u64, mut end: u64, now: Ns) {
         self.used_bytes += end - start;
         let mut since = now;
-        if let Some((&left, &extent)) = self.extents.range(..start).next_back() {
+        if let Some((&left_start, &extent)) = self.extents.range(..start).next_back() {
             if extent.end == start && extent.epoch == self.epoch {
-                start = left;
+                start = left_start;
                 since = since.min(extent.since);
             }
         }
@@ -125,11 +126,11 @@ impl WriteCache {
     }
 
     /// The next piece of at most `bytes_max`: the first at or above `head`, else the lowest (C-LOOK). With `epoch`,
-    /// only what a flush waits for.
+    /// only the data that the flush of this epoch waits for.
     pub fn next_piece(&self, head: u64, bytes_max: u64, epoch: Option<u64>) -> Option<Piece> {
-        let wanted = |entry: &(&u64, &Extent)| epoch.map_or(true, |last| entry.1.epoch <= last);
-        let above = self.extents.range(head..).find(wanted);
-        let (&start, extent) = above.or_else(|| self.extents.range(..head).find(wanted))?;
+        let is_eligible = |entry: &(&u64, &Extent)| epoch.map_or(true, |last| entry.1.epoch <= last);
+        let above = self.extents.range(head..).find(is_eligible);
+        let (&start, extent) = above.or_else(|| self.extents.range(..head).find(is_eligible))?;
         Some(Piece { start, end: extent.end.min(start + bytes_max), epoch: extent.epoch })
     }
 

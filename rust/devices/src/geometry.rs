@@ -2,17 +2,19 @@
 //!
 //! Positions are sweeps, in seconds: the sweep of an offset is the time to read from byte 0 to the offset without a
 //! pause. The difference of two sweeps is the transfer time between the offsets. Divided by the time of a revolution,
-//! its whole part is a number of tracks, and its fraction is the angle. Zones: bits per inch are about the same
-//! everywhere, so the rate falls linearly from the outer to the inner *cylinder*, and the sweep is linear in the
+//! its whole part is a number of tracks, and its fraction is the angle. Zones: bits per inch are about the same on
+//! all cylinders, so the rate falls linearly from the outer to the inner *cylinder*, and the sweep is linear in the
 //! cylinder. At an offset, the rate is `outer * sqrt(1 - (1 - s^2) x)`, with `s` the rate of the inner edge as a share
 //! of the outer rate, and `x` the share of the capacity before the offset.
 //!
-//! Seek times: square root of the distance while the arm accelerates, linear once it coasts, after Ruemmler and
-//! Wilkes, "An introduction to disk drive modeling", IEEE Computer 27(3), 1994. Track skew is taken to be perfect.
+//! The time of a seek grows with the square root of the distance while the arm accelerates, and linearly once it
+//! coasts, after Ruemmler and Wilkes, "An introduction to disk drive modeling", IEEE Computer 27(3), 1994. The model
+//! assumes perfect track skew.
 
 use crate::{ns, Ns, NS_PER_S};
 
-/// Share of the full stroke above which the time of a seek is linear: 383 of 1962 cylinders on Ruemmler and Wilkes' HP 97560.
+/// Share of the full stroke above which the time of a seek is linear: 383 of 1962 cylinders on Ruemmler and Wilkes' HP
+/// 97560.
 const COAST_FROM: f64 = 0.2;
 /// Rotational delays below this value are rounding errors, not missed sectors.
 const ROUNDING_S: f64 = 2e-6;
@@ -54,8 +56,8 @@ impl SeekCurve {
 pub struct Geometry {
     size: f64,
     outer_bytes_per_s: f64,
-    /// 1 - s^2: decrease of the square of the rate over the disk.
-    fall: f64,
+    /// 1 - s^2: the decrease of the squared rate from the outer to the inner edge.
+    squared_rate_decrease: f64,
     total_s: f64,
     pub revolution_s: f64,
     curve: SeekCurve,
@@ -75,7 +77,7 @@ impl Geometry {
         let mut geometry = Geometry {
             size: size as f64,
             outer_bytes_per_s,
-            fall: 1.0 - inner_share * inner_share,
+            squared_rate_decrease: 1.0 - inner_share * inner_share,
             total_s: 0.0,
             revolution_s: 60.0 / rpm,
             curve,
@@ -88,11 +90,11 @@ impl Geometry {
     /// Seconds to read everything before `offset` without a pause.
     pub fn sweep_s(&self, offset: u64) -> f64 {
         let offset = offset as f64;
-        if self.fall < 1e-9 {
+        if self.squared_rate_decrease < 1e-9 {
             return offset / self.outer_bytes_per_s;
         }
-        let rest = (1.0 - self.fall * (offset / self.size)).max(0.0).sqrt();
-        2.0 * self.size / (self.outer_bytes_per_s * self.fall) * (1.0 - rest)
+        let relative_rate = (1.0 - self.squared_rate_decrease * (offset / self.size)).max(0.0).sqrt();
+        2.0 * self.size / (self.outer_bytes_per_s * self.squared_rate_decrease) * (1.0 - relative_rate)
     }
 
     /// Seconds to read `bytes` from `offset` on.
@@ -105,8 +107,8 @@ impl Geometry {
         let distance_s = (to_s - from_s).abs();
         let seek_s =
             if distance_s < self.revolution_s { 0.0 } else { self.curve.seek_s((distance_s / self.total_s).min(1.0)) };
-        let there_s = (now + ns(seek_s)) as f64 / NS_PER_S;
-        let turn = (to_s - there_s) / self.revolution_s - self.phase;
+        let arrival_s = (now + ns(seek_s)) as f64 / NS_PER_S;
+        let turn = (to_s - arrival_s) / self.revolution_s - self.phase;
         let delay_s = (turn - turn.floor()) * self.revolution_s;
         if delay_s > self.revolution_s - ROUNDING_S {
             return seek_s;

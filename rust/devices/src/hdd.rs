@@ -6,7 +6,7 @@
 //! - An access that continues where the last one ended costs transfer time only. An idle drive reads ahead for up to
 //!   one turn, so a sequential reader with a short pause between two requests loses no time.
 //! - With a write cache, a write is done once it is in the cache, and goes to the medium in the order of offsets
-//!   (C-LOOK). Reads go first until the cache is nearly full, a flush waits or data is old; then reads and writes
+//!   (C-LOOK). Reads go first until the cache is nearly full, a flush waits or a write is old; then reads and writes
 //!   alternate.
 
 use std::collections::VecDeque;
@@ -15,14 +15,14 @@ use crate::cache::{Piece, WriteCache};
 use crate::geometry::{Geometry, SeekCurve};
 use crate::{ns, Completion, Device, Kind, Ns, Request, Stats, NS_PER_S};
 
-/// Seconds of positioning that one second of waiting outweighs.
+/// Seconds of positioning that weigh as much as one second of waiting.
 const AGE_WEIGHT: f64 = 0.05;
 /// Maximum length of a piece that goes from the cache to the medium, in turns, so that reads come between pieces.
 const PIECE_TURNS: f64 = 2.0;
-/// Maximum time of one side when both reads and written data wait, in turns of the platter.
-const SHARE_TURNS: f64 = 4.0;
-/// Age from which written data alternates with reads even if the cache has room.
-const OLD_S: f64 = 0.5;
+/// Maximum time of one side (host or cache) when both wait for the medium, in turns of the platter.
+const SIDE_TURNS: f64 = 4.0;
+/// Age of written data from which it alternates with reads even if the cache has room, in seconds.
+const MAX_AGE_S: f64 = 0.5;
 
 /// The parameters of a hard disk. Rates are those of the outermost zone.
 #[derive(Clone, Copy, Debug)]
@@ -61,7 +61,7 @@ impl HddParams {
 }
 
 #[derive(Clone, Copy, Debug)]
-struct Waiting {
+struct QueuedRequest {
     request: Request,
     arrived: Ns,
     sweep_s: f64,
@@ -85,21 +85,22 @@ pub struct Hdd {
     cache: WriteCache,
     now: Ns,
     /// Requests that the host holds because the queue of the drive is full.
-    held: VecDeque<(Ns, Request)>,
+    host_queue: VecDeque<(Ns, Request)>,
     /// Requests in the drive that wait for the medium.
-    queue: Vec<Waiting>,
+    queue: Vec<QueuedRequest>,
     /// Writes that wait for room in the cache.
-    roomless: VecDeque<Request>,
+    waiting_writes: VecDeque<Request>,
     flushes: VecDeque<(u64, u64)>,
     /// Requests whose transfer over the interface is the last step.
-    crossing: VecDeque<Completion>,
+    transfers: VecDeque<Completion>,
     admitted: usize,
     at_work: Option<(Ns, Work)>,
     /// Offset and time of the end of the last access.
     head: u64,
     head_since: Ns,
-    turn: Side,
-    turn_since: Ns,
+    /// Side that the medium works for.
+    side: Side,
+    side_since: Ns,
     done: Vec<Completion>,
     stats: Stats,
 }
@@ -121,17 +122,17 @@ impl Hdd {
             geometry,
             cache: WriteCache::new(params.write_cache_bytes),
             now: 0,
-            held: VecDeque::new(),
+            host_queue: VecDeque::new(),
             queue: Vec::new(),
-            roomless: VecDeque::new(),
+            waiting_writes: VecDeque::new(),
             flushes: VecDeque::new(),
-            crossing: VecDeque::new(),
+            transfers: VecDeque::new(),
             admitted: 0,
             at_work: None,
             head: 0,
             head_since: 0,
-            turn: Side::Host,
-            turn_since: 0,
+            side: Side::Host,
+            side_since: 0,
             done: Vec::new(),
             stats: Stats::default(),
         }
@@ -142,28 +143,29 @@ impl Hdd {
         self.admitted -= 1;
     }
 
-    fn cross(&mut self, request: &Request) {
-        let free = self.crossing.back().map_or(self.now, |last| last.at.max(self.now));
-        let at = free + ns(request.bytes as f64 / self.params.interface_bytes_per_s);
-        self.crossing.push_back(Completion { id: request.id, at });
+    /// Transfer the data of a request over the interface after the transfers before it.
+    fn start_transfer(&mut self, request: &Request) {
+        let start = self.transfers.back().map_or(self.now, |last| last.at.max(self.now));
+        let at = start + ns(request.bytes as f64 / self.params.interface_bytes_per_s);
+        self.transfers.push_back(Completion { id: request.id, at });
     }
 
     /// Move requests from the host into the drive, and from the drive to the medium, as far as possible.
     fn dispatch(&mut self) {
         while self.admitted < self.params.queue_depth {
-            match self.held.pop_front() {
+            match self.host_queue.pop_front() {
                 Some((arrived, request)) => self.admit(arrived, request),
                 None => break,
             }
         }
-        while let Some(&request) = self.roomless.front() {
+        while let Some(&request) = self.waiting_writes.front() {
             if !self.cache.has_room(request.bytes) {
                 break;
             }
-            self.roomless.pop_front();
+            self.waiting_writes.pop_front();
             self.store(&request);
         }
-        self.settle_flushes();
+        self.complete_flushes();
         if self.at_work.is_none() {
             self.start_work();
         }
@@ -177,27 +179,27 @@ impl Hdd {
                 let epoch = self.cache.end_epoch();
                 self.flushes.push_back((request.id, epoch));
             }
-            Kind::Read if self.cache.contains(request.offset, end) => self.cross(&request),
-            Kind::Write if self.cache.could_hold(request.bytes) => self.roomless.push_back(request),
+            Kind::Read if self.cache.contains(request.offset, end) => self.start_transfer(&request),
+            Kind::Write if self.cache.fits(request.bytes) => self.waiting_writes.push_back(request),
             Kind::Read | Kind::Write => {
                 let sweep_s = self.geometry.sweep_s(request.offset);
-                self.queue.push(Waiting { request, arrived, sweep_s });
+                self.queue.push(QueuedRequest { request, arrived, sweep_s });
             }
         }
     }
 
     fn store(&mut self, request: &Request) {
         self.cache.insert(request.offset, request.offset + request.bytes, self.now);
-        self.cross(request);
+        self.start_transfer(request);
     }
 
-    fn settle_flushes(&mut self) {
+    fn complete_flushes(&mut self) {
         while let Some(&(id, epoch)) = self.flushes.front() {
-            let written = match self.at_work {
+            let is_written = match self.at_work {
                 Some((_, Work::Destage(piece))) => piece.epoch > epoch,
                 _ => true,
             };
-            if !written || self.cache.holds_epoch(epoch) {
+            if !is_written || self.cache.holds_epoch(epoch) {
                 break;
             }
             self.flushes.pop_front();
@@ -210,11 +212,11 @@ impl Hdd {
             (false, false) => return,
             (true, false) => Side::Host,
             (false, true) => Side::Cache,
-            (true, true) => self.whose_turn(),
+            (true, true) => self.next_side(),
         };
-        if side != self.turn {
-            self.turn = side;
-            self.turn_since = self.now;
+        if side != self.side {
+            self.side = side;
+            self.side_since = self.now;
         }
         match side {
             Side::Host => self.start_host(),
@@ -222,44 +224,45 @@ impl Hdd {
         }
     }
 
-    fn whose_turn(&self) -> Side {
-        let waited = |since: Ns, limit_s: f64| (self.now - since) as f64 / NS_PER_S >= limit_s;
-        let pressed = !self.roomless.is_empty()
+    fn next_side(&self) -> Side {
+        let has_passed = |since: Ns, limit_s: f64| (self.now - since) as f64 / NS_PER_S >= limit_s;
+        let cache_is_urgent = !self.waiting_writes.is_empty()
             || !self.flushes.is_empty()
             || self.cache.is_nearly_full()
-            || self.cache.oldest_since().map_or(false, |since| waited(since, OLD_S));
-        if !pressed {
+            || self.cache.oldest_write_time().map_or(false, |since| has_passed(since, MAX_AGE_S));
+        if !cache_is_urgent {
             return Side::Host;
         }
-        if !waited(self.turn_since, SHARE_TURNS * self.geometry.revolution_s) {
-            return self.turn;
+        if !has_passed(self.side_since, SIDE_TURNS * self.geometry.revolution_s) {
+            return self.side;
         }
-        match self.turn {
+        match self.side {
             Side::Host => Side::Cache,
             Side::Cache => Side::Host,
         }
     }
 
-    /// Time until the medium is under the head for an access at `offset`.
-    fn positioning_s(&self, offset: u64, sweep_s: f64, reads: bool) -> f64 {
+    /// Seconds until the head is over `offset`. A sequential read has no delay; a sequential write has none if the
+    /// drive paused for at most one turn.
+    fn positioning_s(&self, offset: u64, sweep_s: f64, is_read: bool) -> f64 {
         let idle_s = (self.now - self.head_since) as f64 / NS_PER_S;
-        if offset == self.head && (reads || idle_s <= self.geometry.revolution_s) {
+        if offset == self.head && (is_read || idle_s <= self.geometry.revolution_s) {
             return 0.0;
         }
         self.geometry.positioning_s(self.now, self.geometry.sweep_s(self.head), sweep_s)
     }
 
     fn start_host(&mut self) {
-        let cost = |waiting: &Waiting| {
+        let cost = |queued: &QueuedRequest| {
             let positioning_s =
-                self.positioning_s(waiting.request.offset, waiting.sweep_s, waiting.request.kind == Kind::Read);
-            let age_s = (self.now - waiting.arrived) as f64 / NS_PER_S;
+                self.positioning_s(queued.request.offset, queued.sweep_s, queued.request.kind == Kind::Read);
+            let age_s = (self.now - queued.arrived) as f64 / NS_PER_S;
             (positioning_s - AGE_WEIGHT * age_s, positioning_s)
         };
         let mut best = (f64::INFINITY, 0.0);
         let mut index = 0;
-        for (i, waiting) in self.queue.iter().enumerate() {
-            let candidate = cost(waiting);
+        for (i, queued) in self.queue.iter().enumerate() {
+            let candidate = cost(queued);
             if candidate.0 < best.0 {
                 best = candidate;
                 index = i;
@@ -269,9 +272,9 @@ impl Hdd {
         let mut transfer_s = self.geometry.transfer_s(request.offset, request.bytes);
         match request.kind {
             Kind::Read => {
-                let left_s = self.after_read_ahead(&request, transfer_s);
-                self.stats.busy_s += transfer_s - left_s; // the medium worked while the drive was idle
-                transfer_s = left_s;
+                let remaining_s = self.after_read_ahead(&request, transfer_s);
+                self.stats.busy_s += transfer_s - remaining_s; // the medium worked while the drive was idle
+                transfer_s = remaining_s;
             }
             _ => transfer_s *= self.params.read_bytes_per_s / self.params.write_bytes_per_s,
         }
@@ -284,8 +287,8 @@ impl Hdd {
             return transfer_s;
         }
         let idle_s = (self.now - self.head_since) as f64 / NS_PER_S;
-        let crossing_s = request.bytes as f64 / self.params.interface_bytes_per_s;
-        (transfer_s - idle_s.min(self.geometry.revolution_s)).max(crossing_s.min(transfer_s))
+        let interface_s = request.bytes as f64 / self.params.interface_bytes_per_s;
+        (transfer_s - idle_s.min(self.geometry.revolution_s)).max(interface_s.min(transfer_s))
     }
 
     fn start_destage(&mut self) {
@@ -331,7 +334,7 @@ impl Device for Hdd {
         self.advance(now, &mut done);
         self.done = done;
         self.stats.count(request);
-        self.held.push_back((self.now, request));
+        self.host_queue.push_back((self.now, request));
         self.dispatch();
     }
 
@@ -340,20 +343,20 @@ impl Device for Hdd {
             return Some(first.at);
         }
         let work = self.at_work.map(|(finish, _)| finish);
-        let crossing = self.crossing.front().map(|front| front.at);
-        work.into_iter().chain(crossing).min()
+        let transfer = self.transfers.front().map(|front| front.at);
+        work.into_iter().chain(transfer).min()
     }
 
     fn advance(&mut self, now: Ns, done: &mut Vec<Completion>) {
         done.append(&mut self.done);
         loop {
-            let crossed = self.crossing.front().copied().filter(|front| front.at <= now);
-            let worked = self.at_work.filter(|&(finish, _)| finish <= now);
-            match (crossed, worked) {
+            let next_transfer = self.transfers.front().copied().filter(|front| front.at <= now);
+            let next_work = self.at_work.filter(|&(finish, _)| finish <= now);
+            match (next_transfer, next_work) {
                 (None, None) => break,
-                (Some(front), worked) if worked.map_or(true, |(finish, _)| front.at <= finish) => {
+                (Some(front), next_work) if next_work.map_or(true, |(finish, _)| front.at <= finish) => {
                     self.now = self.now.max(front.at);
-                    self.crossing.pop_front();
+                    self.transfers.pop_front();
                     self.complete(front.id, front.at);
                 }
                 (_, Some((finish, work))) => {
@@ -369,7 +372,7 @@ impl Device for Hdd {
     }
 
     fn in_flight(&self) -> usize {
-        self.admitted + self.held.len()
+        self.admitted + self.host_queue.len()
     }
 
     fn stats(&self) -> Stats {

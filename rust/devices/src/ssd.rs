@@ -20,10 +20,10 @@ const STRIPE_S: f64 = 50e-6;
 pub struct SsdParams {
     pub channels: usize,
     pub read_bytes_per_s: f64,
-    /// Sustained rate.
+    /// Sustained rate of writes.
     pub write_bytes_per_s: f64,
     pub burst_write_bytes_per_s: f64,
-    /// 0: no buffer.
+    /// Size of the fast buffer. 0: no buffer.
     pub burst_bytes: f64,
     pub read_latency_s: f64,
     pub write_latency_s: f64,
@@ -53,8 +53,8 @@ impl SsdParams {
 pub struct Ssd {
     params: SsdParams,
     now: Ns,
-    held: VecDeque<Request>,
-    working: BinaryHeap<Reverse<(Ns, u64)>>,
+    host_queue: VecDeque<Request>,
+    in_flight_requests: BinaryHeap<Reverse<(Ns, u64)>>,
     channel_free: Vec<Ns>,
     read_free: Ns,
     write_free: Ns,
@@ -71,8 +71,8 @@ impl Ssd {
         Ssd {
             params: *params,
             now: 0,
-            held: VecDeque::new(),
-            working: BinaryHeap::new(),
+            host_queue: VecDeque::new(),
+            in_flight_requests: BinaryHeap::new(),
             channel_free: vec![0; params.channels],
             read_free: 0,
             write_free: 0,
@@ -85,22 +85,22 @@ impl Ssd {
     }
 
     fn dispatch(&mut self) {
-        while self.working.len() < self.params.queue_depth {
-            let request = match self.held.pop_front() {
+        while self.in_flight_requests.len() < self.params.queue_depth {
+            let request = match self.host_queue.pop_front() {
                 Some(request) => request,
                 None => break,
             };
-            if self.working.is_empty() {
+            if self.in_flight_requests.is_empty() {
                 let idle_s = (self.now - self.idle_since) as f64 / NS_PER_S;
-                let emptied = self.burst_left_bytes + idle_s * self.params.write_bytes_per_s;
-                self.burst_left_bytes = emptied.min(self.params.burst_bytes);
+                let free_bytes = self.burst_left_bytes + idle_s * self.params.write_bytes_per_s;
+                self.burst_left_bytes = free_bytes.min(self.params.burst_bytes);
             }
-            let at = match request.kind {
+            let finish = match request.kind {
                 Kind::Read => self.read(&request),
                 Kind::Write => self.write(&request),
                 Kind::Flush => self.written.max(self.now),
             };
-            self.working.push(Reverse((at, request.id)));
+            self.in_flight_requests.push(Reverse((finish, request.id)));
         }
     }
 
@@ -113,12 +113,13 @@ impl Ssd {
     fn write(&mut self, request: &Request) -> Ns {
         let start = start(self.now, &mut self.write_free, self.params.write_iops);
         let bytes = request.bytes as f64;
-        let burst = bytes.min(self.burst_left_bytes);
-        self.burst_left_bytes -= burst;
-        let duration_s = burst / self.params.burst_write_bytes_per_s + (bytes - burst) / self.params.write_bytes_per_s;
-        let at = self.transfer(start, request, duration_s) + ns(self.params.write_latency_s);
-        self.written = self.written.max(at);
-        at
+        let burst_part = bytes.min(self.burst_left_bytes);
+        self.burst_left_bytes -= burst_part;
+        let duration_s =
+            burst_part / self.params.burst_write_bytes_per_s + (bytes - burst_part) / self.params.write_bytes_per_s;
+        let finish = self.transfer(start, request, duration_s) + ns(self.params.write_latency_s);
+        self.written = self.written.max(finish);
+        finish
     }
 
     /// Occupy channels with a request that takes `duration_s` on all of them together; return the time at which the
@@ -127,15 +128,15 @@ impl Ssd {
         let channels = self.params.channels;
         let stripe_bytes = (self.params.read_bytes_per_s / channels as f64 * STRIPE_S).max(1.0) as u64;
         let stripes = (request.bytes + stripe_bytes - 1) / stripe_bytes;
-        let used = channels.min(stripes.max(1) as usize);
+        let used_channels = channels.min(stripes.max(1) as usize);
         let first = (request.offset / stripe_bytes % channels as u64) as usize;
-        let channel_ns = ns(duration_s * channels as f64 / used as f64);
+        let channel_ns = ns(duration_s * channels as f64 / used_channels as f64);
         self.stats.busy_s += duration_s;
         let mut end = start;
-        for index in first..first + used {
-            let free = &mut self.channel_free[index % channels];
-            *free = start.max(*free) + channel_ns;
-            end = end.max(*free);
+        for index in first..first + used_channels {
+            let free_at = &mut self.channel_free[index % channels];
+            *free_at = start.max(*free_at) + channel_ns;
+            end = end.max(*free_at);
         }
         end
     }
@@ -156,7 +157,7 @@ impl Device for Ssd {
         self.advance(now, &mut done);
         self.done = done;
         self.stats.count(request);
-        self.held.push_back(request);
+        self.host_queue.push_back(request);
         self.dispatch();
     }
 
@@ -164,19 +165,19 @@ impl Device for Ssd {
         if let Some(first) = self.done.first() {
             return Some(first.at);
         }
-        self.working.peek().map(|&Reverse((at, _))| at)
+        self.in_flight_requests.peek().map(|&Reverse((at, _))| at)
     }
 
     fn advance(&mut self, now: Ns, done: &mut Vec<Completion>) {
         done.append(&mut self.done);
-        while let Some(&Reverse((at, id))) = self.working.peek() {
+        while let Some(&Reverse((at, id))) = self.in_flight_requests.peek() {
             if at > now {
                 break;
             }
-            self.working.pop();
+            self.in_flight_requests.pop();
             self.now = self.now.max(at);
             done.push(Completion { id, at });
-            if self.working.is_empty() {
+            if self.in_flight_requests.is_empty() {
                 self.idle_since = at;
             }
             self.dispatch();
@@ -185,7 +186,7 @@ impl Device for Ssd {
     }
 
     fn in_flight(&self) -> usize {
-        self.working.len() + self.held.len()
+        self.in_flight_requests.len() + self.host_queue.len()
     }
 
     fn stats(&self) -> Stats {

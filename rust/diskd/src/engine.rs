@@ -1,7 +1,7 @@
-//! Send each answer when its model says that the device would have finished: the models in real time. Arrivals have the
-//! time of the monotonic clock, and a single thread sends all answers.
+//! Run the device models in real time: send each answer at the time at which the model finishes the request. Requests
+//! arrive at the time of the monotonic clock. A single thread sends all answers.
 //!
-//! Models advance in their own time, so a late answer does not delay the next one.
+//! A model computes with its own times, so an answer that is sent late does not delay the next one.
 
 use std::collections::{HashMap, HashSet};
 use std::sync::{Condvar, Mutex, MutexGuard};
@@ -14,7 +14,7 @@ use assay_spec::json;
 /// The answer to a finished request.
 pub enum Payload {
     Nothing,
-    /// Data that is not yet read from the host's own disk: see `Engine::deliver`.
+    /// The data is still being read from the host's own disk: see `Engine::deliver`.
     Awaited,
     Written(u32),
     /// A buffer, and the number of its valid bytes.
@@ -27,12 +27,14 @@ pub struct Answer {
     pub payload: Payload,
 }
 
-struct Served {
+struct ServedDevice {
     name: String,
     model: Model,
     /// Answers of the requests in flight, and of finished requests that await their data.
     answers: HashMap<u64, Payload>,
+    /// Finished requests whose data has not arrived.
     overdue: HashSet<u64>,
+    /// Time of the next event of the model.
     due: Ns,
     lateness: Lateness,
 }
@@ -44,7 +46,8 @@ struct Lateness {
 }
 
 struct State {
-    devices: Vec<Served>,
+    devices: Vec<ServedDevice>,
+    /// Time until which the sending thread sleeps; 0 while it is awake.
     sleeps_until: Ns,
 }
 
@@ -56,7 +59,7 @@ pub struct Engine {
 
 impl Engine {
     pub fn new(models: Vec<(String, Model)>) -> Engine {
-        let served = |(name, model)| Served {
+        let served_device = |(name, model)| ServedDevice {
             name,
             model,
             answers: HashMap::new(),
@@ -64,7 +67,7 @@ impl Engine {
             due: Ns::MAX,
             lateness: Lateness::default(),
         };
-        let devices = models.into_iter().map(served).collect();
+        let devices = models.into_iter().map(served_device).collect();
         Engine {
             state: Mutex::new(State { devices, sleeps_until: Ns::MAX }),
             wake: Condvar::new(),
@@ -84,22 +87,22 @@ impl Engine {
     pub fn submit(&self, device: usize, request: Request, payload: Payload) {
         let mut state = self.lock();
         let now = self.now();
-        let served = &mut state.devices[device];
-        served.answers.insert(request.id, payload);
-        served.model.submit(now, request);
-        served.due = served.model.next_event().unwrap_or(Ns::MAX);
-        if served.due < state.sleeps_until {
+        let device_state = &mut state.devices[device];
+        device_state.answers.insert(request.id, payload);
+        device_state.model.submit(now, request);
+        device_state.due = device_state.model.next_event().unwrap_or(Ns::MAX);
+        if device_state.due < state.sleeps_until {
             self.wake.notify_one();
         }
     }
 
-    /// Deliver the awaited data of a request. Returns the answer if the device would have sent it by now.
+    /// Deliver the awaited data of a request. Return the answer if the model has already finished the request.
     pub fn deliver(&self, device: usize, unique: u64, payload: Payload) -> Option<Answer> {
-        let served = &mut self.lock().devices[device];
-        if served.overdue.remove(&unique) {
+        let device_state = &mut self.lock().devices[device];
+        if device_state.overdue.remove(&unique) {
             return Some(Answer { unique, payload });
         }
-        served.answers.insert(unique, payload);
+        device_state.answers.insert(unique, payload);
         None
     }
 
@@ -110,17 +113,17 @@ impl Engine {
         let mut state = self.lock();
         loop {
             let now = self.now();
-            for served in state.devices.iter_mut().filter(|served| served.due <= now) {
-                served.collect(now, &mut done, &mut answers);
+            for device in state.devices.iter_mut().filter(|device| device.due <= now) {
+                device.collect(now, &mut done, &mut answers);
             }
             if !answers.is_empty() {
-                state.sleeps_until = 0; // awake: arrivals need not wake us
+                state.sleeps_until = 0;
                 drop(state);
                 answers.drain(..).for_each(&send);
                 state = self.lock();
                 continue;
             }
-            let due = state.devices.iter().map(|served| served.due).min().unwrap_or(Ns::MAX);
+            let due = state.devices.iter().map(|device| device.due).min().unwrap_or(Ns::MAX);
             state.sleeps_until = due;
             state = if due == Ns::MAX {
                 self.wake.wait(state).expect("a thread that holds the lock does not panic")
@@ -134,12 +137,12 @@ impl Engine {
     /// Return the totals of each device as one JSON object.
     pub fn stats_json(&self) -> String {
         let state = self.lock();
-        let devices: Vec<String> = state.devices.iter().map(Served::stats_json).collect();
+        let devices: Vec<String> = state.devices.iter().map(ServedDevice::stats_json).collect();
         format!("{{\n{}\n}}\n", devices.join(",\n"))
     }
 }
 
-impl Served {
+impl ServedDevice {
     fn collect(&mut self, now: Ns, done: &mut Vec<Completion>, answers: &mut Vec<Answer>) {
         self.model.advance(now, done);
         self.due = self.model.next_event().unwrap_or(Ns::MAX);

@@ -1,6 +1,7 @@
-//! `assay-diskd SPEC.json`: serves emulated disks as files of a FUSE file system until it is unmounted or told to end.
+//! `assay-diskd SPEC.json`: serves emulated disks as files of a FUSE file system until it is unmounted or gets SIGTERM.
 //!
-//! In: a JSON specification (docs/reference/devices.md). Out: the mount, one line `ready` on stdout, and `.stats` in the mount.
+//! Input: a JSON specification (docs/reference/devices.md). Output: the mount with its file `.stats`, and one line
+//! `ready` on stdout.
 
 mod engine;
 mod session;
@@ -51,7 +52,7 @@ fn run(path: &Path) -> Result<(), Failure> {
     let disks = spec.devices.iter().map(open_disk).collect::<Result<Vec<_>, _>>()?;
     let fuse = OpenOptions::new().read(true).write(true).open(FUSE_DEVICE);
     let fuse = fuse.map_err(|why| failure("can't open the kernel's FUSE", FUSE_DEVICE, why))?;
-    let signals = sys::hold_end_signals();
+    let signals = sys::block_end_signals();
     sys::raise_priority();
     let options = format!("rootmode=40000,user_id=0,group_id=0,allow_other,max_read={}", wire::REQUEST_BYTES_MAX);
     sys::mount_fuse(&fuse, &spec.mount, &options).map_err(|why| failure("can't mount", &spec.mount, why))?;
@@ -68,8 +69,8 @@ fn run(path: &Path) -> Result<(), Failure> {
 }
 
 fn session_of(spec: &Spec, fuse: File, disks: Vec<Disk>) -> Session {
-    let seeded = (0..).zip(&spec.devices);
-    let models = seeded.map(|(index, device)| (device.name.clone(), device.model(spec.seed.wrapping_add(index))));
+    let seeds = (0..).zip(&spec.devices);
+    let models = seeds.map(|(index, device)| (device.name.clone(), device.model(spec.seed.wrapping_add(index))));
     let now = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_secs());
     Session::new(fuse, disks, Engine::new(models.collect()), now)
 }
@@ -83,32 +84,32 @@ fn check_mount_point(mount: &Path) -> Result<(), Failure> {
 }
 
 fn open_disk(device: &DeviceSpec) -> Result<Disk, Failure> {
-    let wrong = |why: &dyn ToString| failure("can't use the image", &device.image, why.to_string());
+    let image_failure = |why: &dyn ToString| failure("can't use the image", &device.image, why.to_string());
     let image = OpenOptions::new().read(true).write(true).create(true).truncate(false).open(&device.image);
-    let image = image.map_err(|why| wrong(&why))?;
-    sys::lock(&image).map_err(|_| wrong(&"another process has locked it"))?;
-    let meta = image.metadata().map_err(|why| wrong(&why))?;
+    let image = image.map_err(|why| image_failure(&why))?;
+    sys::lock(&image).map_err(|_| image_failure(&"another process has locked it"))?;
+    let meta = image.metadata().map_err(|why| image_failure(&why))?;
     if !meta.is_file() || meta.file_type().is_block_device() {
-        return Err(wrong(&"it is not a regular file"));
+        return Err(image_failure(&"it is not a regular file"));
     }
     if meta.len() == 0 {
-        image.set_len(device.size_bytes).map_err(|why| wrong(&why))?;
+        image.set_len(device.size_bytes).map_err(|why| image_failure(&why))?;
     } else if meta.len() != device.size_bytes {
-        return Err(wrong(&format!("it has {} bytes and should have {}", meta.len(), device.size_bytes)));
+        return Err(image_failure(&format!("it has {} bytes and should have {}", meta.len(), device.size_bytes)));
     }
     Ok(Disk { name: device.name.clone(), image, size_bytes: device.size_bytes })
 }
 
 fn start_threads(session: &Arc<Session>, mount: &Path) -> Result<(), Failure> {
     let start = |name: String, work: Box<dyn FnOnce() + Send>| {
-        let started = thread::Builder::new().name(name).stack_size(STACK_BYTES).spawn(work);
-        started.map(drop).map_err(|why| failure("can't start a thread", mount, why))
+        let handle = thread::Builder::new().name(name).stack_size(STACK_BYTES).spawn(work);
+        handle.map(drop).map_err(|why| failure("can't start a thread", mount, why))
     };
     let timer = Arc::clone(session);
     start("timer".into(), Box::new(move || timer.engine.serve(|answer| timer.answer(answer))))?;
     for index in 0..FETCHERS {
         let session = Arc::clone(session);
-        start(format!("fetcher{index}"), Box::new(move || session.fetch_cold()))?;
+        start(format!("fetcher{index}"), Box::new(move || session.serve_cold_reads()))?;
     }
     let (session, mount) = (Arc::clone(session), PathBuf::from(mount));
     start("reader".into(), Box::new(move || serve(&session, &mount)))

@@ -1,9 +1,9 @@
-//! Serve the kernel's FUSE messages. Those that need no disk are answered at once. Reads, writes and flushes go to the
-//! engine; their data is moved before.
+//! Serve the kernel's FUSE messages. The session answers a message that needs no disk at once. It passes reads, writes
+//! and flushes to the engine, which answers them when the model finishes them.
 //!
-//! The image is written or read when a request arrives: two requests in flight have no order, and a request that
-//! follows a completed one sees its data. A single thread receives all messages, because the models depend on the order
-//! of arrival.
+//! The session writes or reads the image when a request arrives. Two requests in flight therefore have no order, and a
+//! request that follows a completed write sees its data. A single thread receives all messages, because the models
+//! depend on the order of arrival.
 
 use std::collections::{HashMap, VecDeque};
 use std::fs::File;
@@ -39,15 +39,16 @@ pub struct Session {
     pub disks: Vec<Disk>,
     pub engine: Engine,
     time_s: u64,
-    cold: Mutex<VecDeque<Cold>>,
-    cold_wakes: Condvar,
-    spare: Mutex<Vec<Vec<Vec<u8>>>>,
-    /// Content of `.stats` at its opening, by handle.
-    opened: Mutex<(u64, HashMap<u64, Vec<u8>>)>,
+    cold_reads: Mutex<VecDeque<ColdRead>>,
+    cold_read_arrived: Condvar,
+    /// Buffers for reuse, by the exponent of their size in bytes.
+    spare_buffers: Mutex<Vec<Vec<Vec<u8>>>>,
+    /// The last handle, and the content of `.stats` at its opening by handle.
+    open_stats: Mutex<(u64, HashMap<u64, Vec<u8>>)>,
 }
 
 /// A read whose data is not in the host's page cache.
-struct Cold {
+struct ColdRead {
     device: usize,
     unique: u64,
     offset: u64,
@@ -70,10 +71,10 @@ impl Session {
             disks,
             engine,
             time_s,
-            cold: Mutex::new(VecDeque::new()),
-            cold_wakes: Condvar::new(),
-            spare: Mutex::new(vec![Vec::new(); sizes]),
-            opened: Mutex::new((0, HashMap::new())),
+            cold_reads: Mutex::new(VecDeque::new()),
+            cold_read_arrived: Condvar::new(),
+            spare_buffers: Mutex::new(vec![Vec::new(); sizes]),
+            open_stats: Mutex::new((0, HashMap::new())),
         }
     }
 
@@ -153,7 +154,7 @@ impl Session {
                 Reply::Now(wire::statfs_reply(bytes, self.disks.len() as u64))
             }
             wire::RELEASE => {
-                self.opened.lock().expect("no panic while locked").1.remove(&message.u64(0));
+                self.open_stats.lock().expect("no panic while locked").1.remove(&message.u64(0));
                 Reply::Now(Body::default())
             }
             wire::RELEASEDIR | wire::FSYNCDIR | wire::DESTROY => Reply::Now(Body::default()),
@@ -194,16 +195,16 @@ impl Session {
             return Reply::Now(wire::open_reply(0, flags));
         }
         let text = self.engine.stats_json().into_bytes();
-        let mut opened = self.opened.lock().expect("no panic while locked");
-        opened.0 += 1;
-        let handle = opened.0;
-        opened.1.insert(handle, text);
+        let mut open_stats = self.open_stats.lock().expect("no panic while locked");
+        open_stats.0 += 1;
+        let handle = open_stats.0;
+        open_stats.1.insert(handle, text);
         Reply::Now(wire::open_reply(handle, flags))
     }
 
     fn read_stats(&self, message: &Message) -> Reply {
-        let opened = self.opened.lock().expect("no panic while locked");
-        let text = opened.1.get(&message.u64(0)).map_or(&[][..], |text| text);
+        let open_stats = self.open_stats.lock().expect("no panic while locked");
+        let text = open_stats.1.get(&message.u64(0)).map_or(&[][..], |text| text);
         let start = text.len().min(message.u64(8) as usize);
         let end = text.len().min(start + message.u32(16) as usize);
         Reply::Now(Body(text[start..end].to_vec()))
@@ -221,8 +222,8 @@ impl Session {
             None => return Reply::Error(sys::EIO),
         };
         let offset = message.u64(8);
-        let wanted = u64::from(message.u32(16).min(wire::REQUEST_BYTES_MAX));
-        let bytes = wanted.min(disk.size_bytes.saturating_sub(offset));
+        let requested_bytes = u64::from(message.u32(16).min(wire::REQUEST_BYTES_MAX));
+        let bytes = requested_bytes.min(disk.size_bytes.saturating_sub(offset));
         if bytes == 0 {
             return Reply::Now(Body::default());
         }
@@ -232,21 +233,21 @@ impl Session {
             self.engine.submit(index, request, Payload::Data(buffer, bytes as usize));
         } else {
             self.engine.submit(index, request, Payload::Awaited);
-            let cold = Cold { device: index, unique: message.unique, offset, bytes: bytes as usize, buffer };
-            self.cold.lock().expect("no panic while locked").push_back(cold);
-            self.cold_wakes.notify_one();
+            let cold_read = ColdRead { device: index, unique: message.unique, offset, bytes: bytes as usize, buffer };
+            self.cold_reads.lock().expect("no panic while locked").push_back(cold_read);
+            self.cold_read_arrived.notify_one();
         }
         Reply::Later
     }
 
-    /// Read data that is not in the host's page cache, so that other requests do not wait for the host's disk; never
-    /// returns.
-    pub fn fetch_cold(&self) {
+    /// Serve the reads whose data is not in the host's page cache, so that other requests do not wait for the host's
+    /// disk. Never return.
+    pub fn serve_cold_reads(&self) {
         loop {
-            let queue = self.cold.lock().expect("no panic while locked");
-            let waiting = self.cold_wakes.wait_while(queue, |queue| queue.is_empty());
-            let cold = waiting.expect("no panic while locked").pop_front();
-            if let Some(Cold { device, unique, offset, bytes, mut buffer }) = cold {
+            let queue = self.cold_reads.lock().expect("no panic while locked");
+            let not_empty = self.cold_read_arrived.wait_while(queue, |queue| queue.is_empty());
+            let cold_read = not_empty.expect("no panic while locked").pop_front();
+            if let Some(ColdRead { device, unique, offset, bytes, mut buffer }) = cold_read {
                 let payload = match self.disks[device].image.read_exact_at(&mut buffer[..bytes], offset) {
                     Ok(()) => Payload::Data(buffer, bytes),
                     Err(why) => Payload::Failed(why.raw_os_error().unwrap_or(sys::EIO)),
@@ -291,10 +292,10 @@ impl Session {
         Reply::Now(Body::default())
     }
 
-    /// A discard takes no time on the modelled disk; the image frees the space.
+    /// Free space of the image for a discard, which takes no time on the modelled disk.
     fn allocate(&self, message: &Message) -> Reply {
         let (offset, length, mode) = (message.u64(8), message.u64(16), message.u32(24) as i32);
-        let keeps_size_and_frees = mode & 1 != 0 && mode & (2 | 16) != 0;
+        let keeps_size_and_frees = mode & 1 != 0 && mode & (2 | 16) != 0; // KEEP_SIZE with PUNCH_HOLE or ZERO_RANGE
         match self.device(message) {
             Some((_, disk)) if keeps_size_and_frees => match sys::allocate(&disk.image, mode, offset, length) {
                 Ok(()) => Reply::Now(Body::default()),
@@ -307,15 +308,15 @@ impl Session {
     fn take_buffer(&self, bytes: usize) -> Vec<u8> {
         let capacity = bytes.next_power_of_two();
         let class = capacity.trailing_zeros() as usize;
-        let spare = self.spare.lock().expect("no panic while locked")[class].pop();
+        let spare = self.spare_buffers.lock().expect("no panic while locked")[class].pop();
         spare.unwrap_or_else(|| vec![0; capacity])
     }
 
     fn give_back(&self, buffer: Vec<u8>) {
         let class = buffer.len().trailing_zeros() as usize;
-        let spare = &mut self.spare.lock().expect("no panic while locked")[class];
-        if spare.len() < SPARE_MAX {
-            spare.push(buffer);
+        let spare_buffers = &mut self.spare_buffers.lock().expect("no panic while locked")[class];
+        if spare_buffers.len() < SPARE_MAX {
+            spare_buffers.push(buffer);
         }
     }
 }

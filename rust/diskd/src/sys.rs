@@ -102,14 +102,14 @@ pub fn allocate(file: &impl AsRawFd, mode: i32, offset: u64, length: u64) -> io:
 
 /// Fill the buffer from the page cache. Returns false if a part is not cached, or if the file system cannot tell.
 pub fn read_cached(file: &impl AsRawFd, buffer: &mut [u8], offset: u64) -> bool {
-    let wanted = buffer.len() as isize;
-    let piece = IoSliceMut::new(buffer); // has the form of an iovec, by the standard library's promise
-    unsafe { preadv2(file.as_raw_fd(), &piece, 1, offset as i64, RWF_NOWAIT) == wanted }
+    let buffer_bytes = buffer.len() as isize;
+    let piece = IoSliceMut::new(buffer); // the standard library guarantees the layout of an iovec
+    unsafe { preadv2(file.as_raw_fd(), &piece, 1, offset as i64, RWF_NOWAIT) == buffer_bytes }
 }
 
-/// Wake on time, never wait for memory that only a write to an emulated disk could free, keep all memory resident, and
-/// run before the programs that wait for the disks. Each applies where it is permitted; threads that are started later
-/// inherit it.
+/// Ask the kernel to wake the daemon on time, never to make it wait for memory that only a write to an emulated disk
+/// could free, to keep all its memory resident, and to run it before the programs that wait for the disks. A request
+/// that is not permitted has no effect. Threads that start later inherit the settings.
 pub fn raise_priority() {
     let round_robin_1: c_int = 1;
     unsafe {
@@ -122,8 +122,8 @@ pub fn raise_priority() {
     drop(std::fs::write("/proc/self/oom_score_adj", "-900"));
 }
 
-/// Block SIGTERM and SIGINT for `wait_for_end`. Call it before the first thread starts.
-pub fn hold_end_signals() -> EndSignals {
+/// Block SIGTERM and SIGINT, so that `EndSignals::wait` receives them. Call it before the first thread starts.
+pub fn block_end_signals() -> EndSignals {
     let mut set: SignalSet = [0; 16];
     unsafe {
         sigemptyset(&mut set);

@@ -30,7 +30,7 @@ const ASYNC_DIO: u32 = 1 << 15;
 const PARALLEL_DIROPS: u32 = 1 << 18;
 const MAX_PAGES: u32 = 1 << 22;
 /// Features that the daemon requests, as far as the kernel offers them.
-const WANTED: u32 = ASYNC_READ | BIG_WRITES | ASYNC_DIO | PARALLEL_DIROPS | MAX_PAGES;
+const REQUESTED_FEATURES: u32 = ASYNC_READ | BIG_WRITES | ASYNC_DIO | PARALLEL_DIROPS | MAX_PAGES;
 
 pub const OPEN_DIRECT_IO: u32 = 1;
 pub const OPEN_PARALLEL_DIRECT_WRITES: u32 = 1 << 6;
@@ -40,7 +40,7 @@ pub const REQUEST_BYTES_MAX: u32 = 1 << 20;
 const PAGE_BYTES: u32 = 4096;
 /// Maximum number of requests in flight from the kernel, over all devices: more than all their queues together.
 const BACKGROUND_MAX: u16 = 16384;
-/// Validity of attributes, which never change, so that the kernel need not ask again.
+/// Validity of attributes in seconds. Attributes never change, so the kernel need not ask for them again.
 const VALID_S: u64 = 86400;
 
 pub const IN_HEADER_BYTES: usize = 40;
@@ -57,7 +57,7 @@ pub struct Message<'a> {
 }
 
 impl<'a> Message<'a> {
-    /// Return None for a message that is shorter than any of the kernel.
+    /// Parse a message. Return None if it is shorter than the head of a message.
     pub fn parse(bytes: &'a [u8]) -> Option<Message<'a>> {
         let body = bytes.get(IN_HEADER_BYTES..)?;
         Some(Message { opcode: u32_at(bytes, 4)?, unique: u64_at(bytes, 8)?, node: u64_at(bytes, 16)?, body })
@@ -144,13 +144,13 @@ fn attributes(body: Body, a: &Attributes) -> Body {
 pub fn init_reply(message: &Message) -> Result<Body, String> {
     let (major, minor) = (message.u32(0), message.u32(4));
     if major != VERSION_MAJOR || minor < 28 {
-        return Err(format!("the kernel speaks FUSE {major}.{minor}; 7.28 (Linux 4.20) is the least"));
+        return Err(format!("the kernel speaks FUSE {major}.{minor}; 7.28 (Linux 4.20) or later is needed"));
     }
     Ok(Body::default()
         .u32(VERSION_MAJOR)
         .u32(VERSION_MINOR.min(minor))
         .u32(REQUEST_BYTES_MAX) // readahead
-        .u32(message.u32(12) & WANTED)
+        .u32(message.u32(12) & REQUESTED_FEATURES)
         .u16(BACKGROUND_MAX)
         .u16(BACKGROUND_MAX / 4 * 3) // congestion threshold
         .u32(REQUEST_BYTES_MAX)
@@ -185,14 +185,14 @@ pub fn statfs_reply(bytes: u64, files: u64) -> Body {
 pub fn directory_reply(entries: &[(u64, bool, &str)], from: usize, bytes_max: usize) -> Body {
     let mut body = Body::default();
     for (index, (node, directory, name)) in entries.iter().enumerate().skip(from) {
-        let padded = (name.len() + 7) / 8 * 8;
-        if body.0.len() + 24 + padded > bytes_max {
+        let padded_length = (name.len() + 7) / 8 * 8;
+        if body.0.len() + 24 + padded_length > bytes_max {
             break;
         }
         let kind = if *directory { KIND_DIRECTORY } else { KIND_FILE } >> 12;
         body = body.u64(*node).u64(index as u64 + 1).u32(name.len() as u32).u32(kind);
         body.0.extend(name.as_bytes());
-        body = body.zeros(padded - name.len());
+        body = body.zeros(padded_length - name.len());
     }
     body
 }

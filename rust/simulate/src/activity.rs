@@ -1,8 +1,8 @@
-//! Activities: concurrent parts on resources, in pieces, with what limited them.
+//! Activities: work on several resources at the same time, and the time for which each resource limited it.
 
 use crate::fair::PartId;
 
-/// The resource that an activity waited for, for `limits`.
+/// A resource that an activity can wait for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Limit {
     Cpu,
@@ -23,6 +23,7 @@ pub const LIMITS: [(Limit, &str); 7] = [
     (Limit::Containers, "containers"),
     (Limit::Fixed, "fixed"),
 ];
+/// Seconds by resource, in the order of `LIMITS`.
 pub type ByLimit = [f64; LIMITS.len()];
 
 /// One part of an activity: an amount on one resource. Amounts are those of the whole activity.
@@ -71,7 +72,7 @@ pub struct Owner {
     pub lane: u8,
 }
 
-/// Events that the loop passes to its driver.
+/// An event that the loop passes to its driver: the end of an activity, or a timer.
 #[derive(Clone, Copy, Debug)]
 pub enum Wake<T> {
     Ended { owner: Owner, limits: ByLimit },
@@ -84,17 +85,19 @@ pub struct Activity {
     pub lives: bool,
     pub owner: Option<Owner>,
     pub parts: Vec<Use>,
-    /// A bit for each part.
-    pub ended: u128,
+    /// One bit for each part: 1 if the part of the present piece has ended.
+    pub ended_parts: u128,
+    /// Number of parts that still run.
     pub running: u32,
     pub pieces: u32,
     pub pieces_left: u32,
-    pub began: f64,
+    /// Start time of the present piece, in seconds.
+    pub piece_start_s: f64,
     pub limits: ByLimit,
 }
 
 /// Whether a part still runs.
 pub fn is_alive(activities: &[Activity], part: PartId) -> bool {
     let activity = &activities[part.activity as usize];
-    activity.lives && activity.generation == part.generation && activity.ended & (1 << part.slot) == 0
+    activity.lives && activity.generation == part.generation && activity.ended_parts & (1 << part.slot) == 0
 }

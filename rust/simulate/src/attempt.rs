@@ -1,5 +1,5 @@
-//! A task attempt: its state, its running activities, and what all its steps use. `steps.rs` has the order of the
-//! steps.
+//! A task attempt: its state, its running activities, and the functions that all its steps use. `steps.rs` has the
+//! order of the steps.
 
 use crate::activity::{ByLimit, Limit, Owner, Use};
 use crate::fair::PartId;
@@ -69,13 +69,13 @@ pub struct Source {
     pub fetched_bytes: f64,
 }
 
-/// A running copy.
+/// A running copy of map outputs to a reduce.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Fetch {
     pub bytes: f64,
     pub to_memory: bool,
     pub segments: u32,
-    pub written: Option<File>,
+    pub file: Option<File>,
 }
 
 /// The shuffle of one reduce: its copies, and its data in memory and on disk.
@@ -85,22 +85,31 @@ pub struct Reduce {
     pub fetched_bytes: f64,
     pub files: Vec<File>,
     pub expected_bytes: f64,
+    /// Uncompressed bytes for each stored byte.
     pub expansion: f64,
     pub sources: Vec<Source>,
-    pub turn: usize,
+    /// Index of the source that is tried next.
+    pub next_source_index: usize,
     pub fetches: Vec<Fetch>,
     /// One bit for each running copy.
     pub active: u128,
     /// Uncompressed bytes that were received and not yet merged.
     pub memory_bytes: f64,
+    /// Uncompressed bytes of the running copies to memory.
     pub reserved_bytes: f64,
+    /// Size of the buffer in memory.
     pub limit_bytes: f64,
+    /// Bytes in memory from which they are merged to disk.
     pub merge_bytes: f64,
+    /// Maximum size of a segment that goes into memory.
     pub segment_bytes_max: f64,
     pub merging_bytes: f64,
     pub merging_files: usize,
+    /// Maximum number of files that one merge reads.
     pub factor: u32,
+    /// Bytes in memory that need not be written to disk before the reduce function runs.
     pub kept_bytes: f64,
+    /// Whether a timer for new map outputs is set.
     pub polling: bool,
     pub complete: bool,
 }
@@ -109,7 +118,7 @@ pub struct Reduce {
 pub struct Attempt {
     pub lives: bool,
     pub is_master: bool,
-    pub again: bool,
+    pub is_speculative: bool,
     pub job: u32,
     pub stage: u32,
     pub task: u32,
@@ -133,11 +142,19 @@ pub struct Attempt {
 }
 
 impl Attempt {
-    pub fn task(job: u32, stage: u32, task: u32, node: u32, factor: f64, locality: Locality, again: bool) -> Attempt {
+    pub fn task(
+        job: u32,
+        stage: u32,
+        task: u32,
+        node: u32,
+        factor: f64,
+        locality: Locality,
+        is_speculative: bool,
+    ) -> Attempt {
         Attempt {
             lives: true,
             is_master: false,
-            again,
+            is_speculative,
             job,
             stage,
             task,
@@ -231,7 +248,7 @@ impl Sim<'_> {
     }
 
     pub fn is_running(&self, index: u32, lane: u8) -> bool {
-        self.attempts[index as usize].lanes.iter().any(|&(known, _)| known == lane)
+        self.attempts[index as usize].lanes.iter().any(|&(running_lane, _)| running_lane == lane)
     }
 
     /// Return the seconds since the last step ended, and start the clock of the next step.
@@ -243,8 +260,8 @@ impl Sim<'_> {
         seconds
     }
 
-    /// End the work of an attempt: commit, report, end of the JVM.
-    pub fn begin_end(&mut self, index: u32) {
+    /// Start the last step of an attempt: it commits, reports, and its JVM ends.
+    pub fn start_end(&mut self, index: u32) {
         let attempt = &mut self.attempts[index as usize];
         attempt.step = Step::Ending;
         let costs = &self.scenario.engine;
@@ -255,7 +272,7 @@ impl Sim<'_> {
         self.run_lane(index, MAIN, 1);
     }
 
-    /// Remove an attempt from the running ones, and keep its record if the result has task records.
+    /// Remove an attempt, and add its record to the result if the result has task records.
     pub fn retire(&mut self, index: u32, status: &'static str) {
         let now = self.engine.now;
         let attempt = &mut self.attempts[index as usize];
@@ -276,9 +293,9 @@ impl Sim<'_> {
                 stage: attempt.stage,
                 task: attempt.task,
                 node: attempt.node,
-                attempt: u32::from(attempt.again),
+                attempt: u32::from(attempt.is_speculative),
                 status,
-                speculative: attempt.again,
+                speculative: attempt.is_speculative,
                 locality: is_dfs.then_some(attempt.locality),
                 start_s: attempt.start_s,
                 end_s: now,

@@ -1,6 +1,6 @@
 //! Compute when a disk finishes its requests: reads that share it, and concurrent write-back of the kernel.
 //!
-//! Two fidelities have the same behaviour. `flows`: readers are fluid, at the rates that the table has for their
+//! There are two levels of detail. `flows`: readers are fluid, at the rates that the table has for their
 //! number, and write-back writes the dirty pages at its rate. `requests`: each request goes through the model of the
 //! device.
 
@@ -63,7 +63,8 @@ pub struct Disk {
     pub back: WriteBack,
     pub totals: DiskTotals,
     request_bytes: f64,
-    slow: f64,
+    /// Factor of all rates: less than 1 for a slow disk.
+    rate_factor: f64,
     at: f64,
 }
 
@@ -73,7 +74,8 @@ struct Fluid {
     rates: Rates,
     flushing: bool,
     burst_left_bytes: f64,
-    /// Bytes of content; `counted_bytes` is the same amount on the clock of the readers, where a seek counts as bytes.
+    /// Remaining bytes of all readers. `counted_bytes` also counts each seek, as the bytes that the disk reads in the
+    /// time of the seek.
     real_bytes: f64,
     counted_bytes: f64,
 }
@@ -88,7 +90,7 @@ struct Requests {
 }
 
 impl Disk {
-    pub fn fluid(spec: &DiskSpec, table: Rc<Table>, slow: f64, back: WriteBack) -> Disk {
+    pub fn fluid(spec: &DiskSpec, table: Rc<Table>, rate_factor: f64, back: WriteBack) -> Disk {
         let fluid = Fluid {
             burst_left_bytes: table.burst_bytes,
             table,
@@ -98,7 +100,7 @@ impl Disk {
             real_bytes: 0.0,
             counted_bytes: 0.0,
         };
-        Disk::with(Service::Fluid(fluid), spec, slow, back)
+        Disk::with(Service::Fluid(fluid), spec, rate_factor, back)
     }
 
     pub fn requests(spec: &DiskSpec, seed: u64, back: WriteBack) -> Disk {
@@ -112,9 +114,16 @@ impl Disk {
         Disk::with(Service::Requests(Box::new(requests)), spec, 1.0, back)
     }
 
-    fn with(service: Service, spec: &DiskSpec, slow: f64, back: WriteBack) -> Disk {
+    fn with(service: Service, spec: &DiskSpec, rate_factor: f64, back: WriteBack) -> Disk {
         let totals = DiskTotals::default();
-        Disk { service, back, totals, request_bytes: spec.request_bytes.min(spec.readahead_bytes), slow, at: 0.0 }
+        Disk {
+            service,
+            back,
+            totals,
+            request_bytes: spec.request_bytes.min(spec.readahead_bytes),
+            rate_factor,
+            at: 0.0,
+        }
     }
 
     /// Read `bytes` that are stored in `runs` contiguous pieces.
@@ -127,42 +136,42 @@ impl Disk {
                 fluid.readers.add(counted, part);
             }
             Service::Requests(requests) => {
-                let known = requests.ends.get(&(part.activity, part.slot));
-                let from = known.filter(|(generation, _)| *generation == part.generation && runs <= 1.0);
+                let last_end = requests.ends.get(&(part.activity, part.slot));
+                let start = last_end.filter(|(generation, _)| *generation == part.generation && runs <= 1.0);
                 let run_bytes = if runs > 1.0 { (bytes / runs).max(1.0) } else { f64::MAX };
-                let index = requests.load.read(now, bytes.max(1.0), run_bytes, from.map(|&(_, end)| end)) as usize;
+                let index = requests.load.read(now, bytes.max(1.0), run_bytes, start.map(|&(_, end)| end)) as usize;
                 if requests.parts.len() <= index {
                     requests.parts.resize(index + 1, part);
                 }
                 requests.parts[index] = part;
             }
         }
-        self.settle(now);
+        self.update_rates(now);
     }
 
     /// Write through the page cache; return true if the writer does not wait.
     pub fn write(&mut self, now: f64, part: PartId, bytes: f64) -> bool {
-        let done = self.back.write(now, bytes, part);
-        self.settle(now);
-        done
+        let is_done = self.back.write(now, bytes, part);
+        self.update_rates(now);
+        is_done
     }
 
-    /// Delete a file whose last byte was written at `position`: its dirty bytes need no device.
+    /// Delete a file whose last byte was written at `position`: its dirty bytes are never written to the device.
     pub fn forget(&mut self, now: f64, bytes: f64, position: f64) {
         self.back.forget(bytes, position);
-        self.settle(now);
+        self.update_rates(now);
     }
 
     pub fn cancel_read(&mut self, now: f64, part: PartId) {
         match &mut self.service {
             Service::Fluid(fluid) => fluid.readers.cancel(),
             Service::Requests(requests) => {
-                if let Some(index) = requests.parts.iter().position(|&known| known == part) {
+                if let Some(index) = requests.parts.iter().position(|&id| id == part) {
                     requests.load.cancel(index as u32);
                 }
             }
         }
-        self.settle(now);
+        self.update_rates(now);
     }
 
     /// Time of the next end or change.
@@ -228,11 +237,11 @@ impl Disk {
                 }
             }
         }
-        self.settle(now);
+        self.update_rates(now);
     }
 
     /// Set the rates of all streams after a change.
-    fn settle(&mut self, now: f64) {
+    fn update_rates(&mut self, now: f64) {
         let flushing = self.back.flushes(now);
         match &mut self.service {
             Service::Fluid(fluid) => {
@@ -241,8 +250,8 @@ impl Disk {
                 if fluid.burst_left_bytes > 0.0 {
                     fluid.rates.write *= fluid.table.burst_factor;
                 }
-                fluid.rates.read *= self.slow;
-                fluid.rates.write *= self.slow;
+                fluid.rates.read *= self.rate_factor;
+                fluid.rates.write *= self.rate_factor;
                 let streams = fluid.readers.streams().max(1);
                 fluid.readers.set_rate(fluid.rates.read / f64::from(streams));
             }
@@ -255,8 +264,9 @@ impl Disk {
 }
 
 impl Fluid {
-    /// Return the bytes that take as long at the common rate of the readers as these bytes with their seeks. Seeks
-    /// within a shared disk are already included, one for each readahead window.
+    /// Return the bytes that all readers together read in the time that this read, with its seeks, needs alone: at
+    /// least `bytes`. The table already includes the seeks between readers that share the disk, one for each readahead
+    /// window.
     fn counted(&self, bytes: f64, runs: f64) -> f64 {
         if runs <= 1.0 || bytes <= 0.0 {
             return bytes;
@@ -267,16 +277,16 @@ impl Fluid {
         bytes.max(alone_s * shared.min(table.read_bytes_per_s))
     }
 
-    /// Bytes read and written since the last call.
+    /// Advance the readers and write-back to `now`. Return the bytes read and written since `from`.
     fn moved(&mut self, now: f64, from: f64, dirty_bytes: f64) -> (f64, f64) {
         let served = self.readers.served;
         self.readers.advance(now);
         let mut read = self.readers.served - served;
         if read > 0.0 && self.counted_bytes > 0.0 {
-            let real = self.real_bytes * (read / self.counted_bytes).min(1.0);
+            let content_bytes = self.real_bytes * (read / self.counted_bytes).min(1.0);
             self.counted_bytes -= read;
-            self.real_bytes -= real;
-            read = real;
+            self.real_bytes -= content_bytes;
+            read = content_bytes;
         }
         let mut written = 0.0;
         if self.flushing {
@@ -286,8 +296,8 @@ impl Fluid {
                 self.burst_left_bytes = 0.0;
             }
         } else if self.readers.streams() == 0 && self.table.burst_bytes > 0.0 {
-            let emptied = self.burst_left_bytes + (now - from) * self.table.sustained_write;
-            self.burst_left_bytes = emptied.min(self.table.burst_bytes);
+            let free_bytes = self.burst_left_bytes + (now - from) * self.table.sustained_write;
+            self.burst_left_bytes = free_bytes.min(self.table.burst_bytes);
         }
         (read, written)
     }

@@ -1,10 +1,10 @@
 //! The loop over virtual time. Activities use several resources at the same time, and resources are shared fairly.
 //!
-//! An activity is a list of concurrent parts, each on one resource: a map reads its block from a disk and through two
-//! network interfaces, and computes. The activity is divided into pieces. A piece ends when its last part has ended,
-//! because no part runs far ahead of the parts that it depends on. With many pieces the result is the max-min fair
-//! share of all resources; with one piece the work of each resource is still exact. Each resource has at most one event
-//! in the heap.
+//! An activity is a list of concurrent parts, each on one resource. A map, for example, reads its block from a disk and
+//! through two network interfaces, and computes. The activity is divided into pieces. A piece ends when its last part
+//! ends, because in reality no part runs far ahead of the parts that it depends on. With many pieces the result is the
+//! max-min fair share of all resources; with one piece the work of each resource is still exact. Each resource has at
+//! most one valid event in the heap.
 
 use std::cmp::Ordering;
 use std::collections::{BinaryHeap, VecDeque};
@@ -31,8 +31,8 @@ struct Event<T> {
 }
 
 impl<T> PartialEq for Event<T> {
-    fn eq(&self, other: &Event<T>) -> bool {
-        self.cmp(other) == Ordering::Equal
+    fn eq(&self, second: &Event<T>) -> bool {
+        self.cmp(second) == Ordering::Equal
     }
 }
 impl<T> Eq for Event<T> {}
@@ -81,12 +81,12 @@ pub struct Engine<T> {
     order: u64,
     heap: BinaryHeap<Event<T>>,
     activities: Vec<Activity>,
-    free: Vec<u32>,
+    free_activities: Vec<u32>,
     cpus: Vec<Cpu>,
     links: Vec<Link>,
     disks: Vec<(Disk, Due)>,
     pool_cores: Option<f64>,
-    ready: VecDeque<Wake<T>>,
+    pending_wakes: VecDeque<Wake<T>>,
     done: Vec<PartId>,
     pub limits: ByLimit,
     limit_traces: Option<Vec<Series>>,
@@ -101,12 +101,12 @@ impl<T: Copy> Engine<T> {
             order: 0,
             heap: BinaryHeap::new(),
             activities: Vec::new(),
-            free: Vec::new(),
+            free_activities: Vec::new(),
             cpus: Vec::new(),
             links: Vec::new(),
             disks: Vec::new(),
             pool_cores,
-            ready: VecDeque::new(),
+            pending_wakes: VecDeque::new(),
             done: Vec::new(),
             limits: ByLimit::default(),
             limit_traces: None,
@@ -150,13 +150,13 @@ impl<T: Copy> Engine<T> {
         &self.links[link as usize].fair
     }
 
-    /// Wake the driver at a time.
+    /// Wake the driver at `at`.
     pub fn timer(&mut self, at: f64, timer: T) {
         self.push(at.max(self.now), EventKind::Timer(timer));
     }
 
-    /// Count waiting time that belongs to no activity.
-    pub fn waited(&mut self, from: f64, limit: Limit) {
+    /// Count the waiting time since `from` that belongs to no activity.
+    pub fn count_waiting(&mut self, from: f64, limit: Limit) {
         self.count(from, self.now, limit);
     }
 
@@ -173,7 +173,7 @@ impl<T: Copy> Engine<T> {
 
     /// Start an activity. Its owner is woken at its end.
     pub fn start(&mut self, owner: Owner, parts: &[Use], pieces: u32) -> PartId {
-        let index = self.free.pop().unwrap_or_else(|| {
+        let index = self.free_activities.pop().unwrap_or_else(|| {
             self.activities.push(Activity::default());
             (self.activities.len() - 1) as u32
         });
@@ -187,7 +187,7 @@ impl<T: Copy> Engine<T> {
         activity.limits = ByLimit::default();
         let id = PartId { activity: index, generation: activity.generation, slot: 0 };
         self.next_piece(index);
-        self.settle_done();
+        self.handle_done_parts();
         id
     }
 
@@ -197,11 +197,11 @@ impl<T: Copy> Engine<T> {
         if !activity.lives || activity.generation != id.generation {
             return;
         }
-        let (parts, ended) = (std::mem::take(&mut activity.parts), activity.ended);
+        let (parts, ended_parts) = (std::mem::take(&mut activity.parts), activity.ended_parts);
         activity.lives = false;
         activity.generation += 1;
-        self.free.push(id.activity);
-        for (slot, part) in parts.iter().enumerate().filter(|(slot, _)| ended & (1 << slot) == 0) {
+        self.free_activities.push(id.activity);
+        for (slot, part) in parts.iter().enumerate().filter(|(slot, _)| ended_parts & (1 << slot) == 0) {
             let part_id = PartId { slot: slot as u8, ..id };
             match *part {
                 Use::Cpu { node, .. } => {
@@ -222,19 +222,19 @@ impl<T: Copy> Engine<T> {
             }
         }
         self.activities[id.activity as usize].parts = parts;
-        self.settle_done();
+        self.handle_done_parts();
     }
 
     /// Delete a file: its dirty bytes need no disk.
     pub fn forget(&mut self, disk: u32, bytes: f64, position: f64) {
         self.with_disk(disk, |disk, now| disk.forget(now, bytes, position));
-        self.settle_done();
+        self.handle_done_parts();
     }
 
-    /// Advance to the next event that has an owner; None if no event is left.
+    /// Advance to the next event that has an owner. Return None if no event is left.
     pub fn next(&mut self) -> Option<Wake<T>> {
         loop {
-            if let Some(wake) = self.ready.pop_front() {
+            if let Some(wake) = self.pending_wakes.pop_front() {
                 return Some(wake);
             }
             let event = self.heap.pop()?;
@@ -269,7 +269,7 @@ impl<T: Copy> Engine<T> {
                     self.with_disk(disk, |_, _| ());
                 }
             }
-            self.settle_done();
+            self.handle_done_parts();
         }
     }
 
@@ -289,8 +289,8 @@ impl<T: Copy> Engine<T> {
         self.order
     }
 
-    /// Schedule the next event of a resource. A new event is added only if it is earlier than the present one. An event
-    /// that fires too early schedules the next one and does nothing else.
+    /// Schedule the next event of a resource. Add an event only if it is earlier than the scheduled one: an event that
+    /// fires too early only schedules the next one.
     fn schedule(&mut self, at: f64, due: Due, kind: EventKind<T>) -> Due {
         if at >= due.at || at == f64::INFINITY {
             return due;
@@ -323,28 +323,29 @@ impl<T: Copy> Engine<T> {
         self.cpus[node as usize].due = self.schedule(at, due, EventKind::Cpu(node));
     }
 
-    /// Divide the cores of the machine among the nodes by weight, none more than its number of threads: max-min fair
-    /// shares.
+    /// Divide the cores of the machine among the nodes in max-min fair shares by weight. No node gets more cores than
+    /// it has running threads.
     fn share_pool(&mut self, cores: f64) {
-        let mut left = cores;
-        let mut open: Vec<u32> = (0..self.cpus.len() as u32).filter(|&n| self.cpu(n).streams() > 0).collect();
-        while !open.is_empty() {
-            let weights: f64 = open.iter().map(|&node| self.cpus[node as usize].weight).sum();
-            let per_weight = left / weights;
-            let wants = |node: u32| f64::from(self.cpus[node as usize].fair.streams());
-            let full = |node: u32| wants(node) <= self.cpus[node as usize].weight * per_weight;
-            let (filled, rest): (Vec<u32>, Vec<u32>) = open.iter().copied().partition(|&node| full(node));
-            let settled = if filled.is_empty() { open.clone() } else { filled };
-            for &node in &settled {
+        let mut remaining_cores = cores;
+        let mut open_nodes: Vec<u32> = (0..self.cpus.len() as u32).filter(|&n| self.cpu(n).streams() > 0).collect();
+        while !open_nodes.is_empty() {
+            let weights: f64 = open_nodes.iter().map(|&node| self.cpus[node as usize].weight).sum();
+            let per_weight = remaining_cores / weights;
+            let threads = |node: u32| f64::from(self.cpus[node as usize].fair.streams());
+            let is_full = |node: u32| threads(node) <= self.cpus[node as usize].weight * per_weight;
+            let (full_nodes, other_nodes): (Vec<u32>, Vec<u32>) =
+                open_nodes.iter().copied().partition(|&node| is_full(node));
+            let settled_nodes = if full_nodes.is_empty() { open_nodes.clone() } else { full_nodes };
+            for &node in &settled_nodes {
                 let cpu = &self.cpus[node as usize];
                 let streams = f64::from(cpu.fair.streams());
-                let granted = streams.min(cpu.weight * per_weight);
-                left -= granted;
-                let (rate, speed) = (granted / streams, cpu.speed);
+                let granted_cores = streams.min(cpu.weight * per_weight);
+                remaining_cores -= granted_cores;
+                let (rate, speed) = (granted_cores / streams, cpu.speed);
                 self.cpus[node as usize].fair.advance(self.now);
                 self.set_cpu_rate(node, rate * speed);
             }
-            open = if settled.len() == open.len() { Vec::new() } else { rest };
+            open_nodes = if settled_nodes.len() == open_nodes.len() { Vec::new() } else { other_nodes };
         }
     }
 
@@ -359,7 +360,7 @@ impl<T: Copy> Engine<T> {
         result
     }
 
-    fn settle_done(&mut self) {
+    fn handle_done_parts(&mut self) {
         while let Some(part) = self.done.pop() {
             self.part_ended(part);
         }
@@ -370,12 +371,12 @@ impl<T: Copy> Engine<T> {
             return;
         }
         let activity = &mut self.activities[id.activity as usize];
-        activity.ended |= 1 << id.slot;
+        activity.ended_parts |= 1 << id.slot;
         activity.running -= 1;
         if activity.running > 0 {
             return;
         }
-        let (from, limit) = (activity.began, activity.parts[id.slot as usize].limit());
+        let (from, limit) = (activity.piece_start_s, activity.parts[id.slot as usize].limit());
         activity.limits[limit as usize] += self.now - from;
         self.count(from, self.now, limit);
         self.next_piece(id.activity);
@@ -389,24 +390,25 @@ impl<T: Copy> Engine<T> {
                 activity.lives = false;
                 activity.generation += 1;
                 let (owner, limits) = (activity.owner, activity.limits);
-                self.free.push(index);
+                self.free_activities.push(index);
                 if let Some(owner) = owner {
-                    self.ready.push_back(Wake::Ended { owner, limits });
+                    self.pending_wakes.push_back(Wake::Ended { owner, limits });
                 }
                 return;
             }
             activity.pieces_left -= 1;
-            activity.began = self.now;
-            activity.ended = 0;
+            activity.piece_start_s = self.now;
+            activity.ended_parts = 0;
             let parts = std::mem::take(&mut activity.parts);
-            activity.running = parts.len() as u32 + 1; // one more, so that it does not end before all parts have started
+            // One more, so that the piece does not end before all parts have started.
+            activity.running = parts.len() as u32 + 1;
             let generation = activity.generation;
             let share = 1.0 / f64::from(activity.pieces);
             for (slot, part) in parts.iter().enumerate() {
                 let id = PartId { activity: index, generation, slot: slot as u8 };
-                if !self.begin(id, part, share) {
+                if !self.start_part(id, part, share) {
                     let activity = &mut self.activities[index as usize];
-                    activity.ended |= 1 << slot;
+                    activity.ended_parts |= 1 << slot;
                     activity.running -= 1;
                 }
             }
@@ -419,8 +421,8 @@ impl<T: Copy> Engine<T> {
         }
     }
 
-    /// Start a share of a part on its resource; return false if it is done at once.
-    fn begin(&mut self, id: PartId, part: &Use, share: f64) -> bool {
+    /// Start a share of a part on its resource. Return false if the share takes no time.
+    fn start_part(&mut self, id: PartId, part: &Use, share: f64) -> bool {
         match *part {
             Use::Cpu { seconds, .. } | Use::Wait { seconds, .. } if seconds * share <= INSTANT_S => false,
             Use::Link { bytes, .. } | Use::Read { bytes, .. } | Use::Write { bytes, .. } if bytes * share < 1e-3 => {

@@ -1,4 +1,4 @@
-//! Compute when each of many streams ends that share a resource equally. One number is advanced instead of each stream.
+//! Compute when each of many streams ends that share a resource equally. One clock advances instead of each stream.
 //!
 //! Fair queueing's virtual clock (Demers, Keshav and Shenker, SIGCOMM 1989; Parekh and Gallager 1993): `clock` is the
 //! amount that each stream has received since the clock was set to 0. A stream of `amount` ends when the clock has
@@ -29,8 +29,8 @@ struct Stream {
 }
 
 impl PartialEq for Stream {
-    fn eq(&self, other: &Stream) -> bool {
-        self.cmp(other) == Ordering::Equal
+    fn eq(&self, second: &Stream) -> bool {
+        self.cmp(second) == Ordering::Equal
     }
 }
 impl Eq for Stream {}

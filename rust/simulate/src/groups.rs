@@ -1,5 +1,5 @@
-//! Group the nodes that are observed together: each alone in a small cluster; in a large cluster those of a rack, or of
-//! a type.
+//! Group nodes for totals and traces: in a small cluster each node is a group; in a large cluster the nodes of a rack,
+//! or of a type, are a group.
 
 use std::collections::BTreeMap;
 
@@ -18,7 +18,7 @@ const STEPS_MAX: usize = 7200;
 pub struct Group {
     pub name: String,
     pub kind: usize,
-    /// The first of its nodes.
+    /// Index of its first node.
     pub node: u32,
     pub nodes: u32,
 }
@@ -26,7 +26,7 @@ pub struct Group {
 #[derive(Debug)]
 pub struct Groups {
     pub groups: Vec<Group>,
-    /// Each node's group.
+    /// Group of each node.
     pub of_node: Vec<u32>,
     /// Maximum number of intervals of a run.
     pub steps: usize,
@@ -40,11 +40,11 @@ impl Groups {
         let mut groups = by(scenario, |_, _, name| name.into());
         if groups.groups.len() > NODES_SHOWN {
             let types = &scenario.cluster.types;
-            let many = types.iter().any(|kind| kind.name != types[0].name);
+            let has_several_types = types.iter().any(|kind| kind.name != types[0].name);
             groups = match scenario.cluster.rack_nodes {
                 Some(nodes) => by(scenario, |index, kind, _| {
                     let rack = index as u32 / nodes + 1;
-                    if many {
+                    if has_several_types {
                         format!("rack{rack}-{kind}")
                     } else {
                         format!("rack{rack}")
@@ -63,7 +63,7 @@ impl Groups {
         groups
     }
 
-    pub fn is_each_alone(&self) -> bool {
+    pub fn has_one_node_each(&self) -> bool {
         self.groups.len() == self.of_node.len()
     }
 }
@@ -72,19 +72,20 @@ impl Groups {
 fn type_name(types: &[NodeType], kind: usize) -> String {
     let node_type = &types[kind];
     let devices = |kind: &NodeType| kind.devices.iter().map(|device| device.name.clone()).collect::<Vec<_>>();
-    let is_like = |other: &NodeType| {
-        (other.cores, other.cpu_speed) == (node_type.cores, node_type.cpu_speed) && devices(other) == devices(node_type)
+    let has_same_hardware = |second: &NodeType| {
+        (second.cores, second.cpu_speed) == (node_type.cores, node_type.cpu_speed)
+            && devices(second) == devices(node_type)
     };
-    let mut same = types.iter().filter(|other| other.name == node_type.name);
-    let first = same.next().map_or(true, is_like);
-    if first {
+    let mut same_name = types.iter().filter(|second| second.name == node_type.name);
+    let is_first = same_name.next().map_or(true, has_same_hardware);
+    if is_first {
         node_type.name.clone()
     } else {
         format!("{}-{}", node_type.name, kind + 1)
     }
 }
 
-/// Group the nodes for which `name_of` returns the same name, from index, type and name of a node. They are equal.
+/// Group nodes of one type. `name_of` returns the name of a node's group from the node's index, type and name.
 fn by(scenario: &Scenario, name_of: impl Fn(usize, &str, &str) -> String) -> Groups {
     let mut indices: BTreeMap<String, u32> = BTreeMap::new();
     let mut result = Groups { groups: Vec::new(), of_node: Vec::new(), steps: STEPS_MAX };

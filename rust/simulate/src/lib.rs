@@ -1,11 +1,9 @@
 //! Simulate MapReduce jobs on a cluster in virtual time: no clock, no I/O, and no randomness except by the seed.
 //!
-//! ```
-//! let mut tables = assay_simulate::Tables::default();
-//! let answer = assay_simulate::answer("{\"id\": \"a\"}", &mut tables, || 0.0);
-//! assert_eq!(answer, "{\"id\":\"a\",\"error\":\"cluster: is missing\",\"kind\":\"input\"}");
-//! ```
-//! docs/explanation/simulator.md describes the model, docs/reference/simulator-scenarios.md the scenario and the result.
+//! ``` let mut tables = assay_simulate::Tables::default(); let answer = assay_simulate::answer("{\"id\": \"a\"}", &mut
+//! tables, || 0.0); assert_eq!(answer, "{\"id\":\"a\",\"error\":\"cluster: is missing\",\"kind\":\"input\"}"); ```
+//! docs/explanation/simulator.md describes the model, docs/reference/simulator-scenarios.md the scenario and the
+//! result.
 
 mod activity;
 mod attempt;
@@ -45,12 +43,12 @@ pub use table::Tables;
 /// seconds since a start, for the only figure that is not deterministic.
 pub fn answer(line: &str, tables: &mut Tables, clock: impl Fn() -> f64) -> String {
     let (id, scenario) = read::read(line);
-    let began_s = clock();
+    let start_s = clock();
     let result = scenario.and_then(|scenario| {
         fit::check(&scenario)?;
         let mut sim = sim::Sim::new(&scenario, tables)?;
         sim.run()?;
-        Ok(outcome::outcome(&sim, &id, clock() - began_s))
+        Ok(outcome::outcome(&sim, &id, clock() - start_s))
     });
     result.unwrap_or_else(|failure| {
         let (id, text) = (outcome::id_text(&id), json::quoted(failure.text()));

@@ -55,7 +55,7 @@ pub struct Load {
     model: Model,
     rng: Rng,
     readers: Vec<Option<Reader>>,
-    free: Vec<u32>,
+    free_readers: Vec<u32>,
     write_left_bytes: f64,
     turn_left_bytes: f64,
     write_offset: u64,
@@ -75,7 +75,7 @@ impl Load {
             model: spec.params.model(seed),
             rng: Rng::keyed(seed, 77, 0),
             readers: Vec::new(),
-            free: Vec::new(),
+            free_readers: Vec::new(),
             write_left_bytes: 0.0,
             turn_left_bytes: 0.0,
             write_offset: 0,
@@ -95,12 +95,12 @@ impl Load {
     }
 
     /// Start to read `bytes` in contiguous runs of `run_bytes`, at the offset where another reader ended, or at a
-    /// random one; the number identifies the reader at its end.
+    /// random one. Return the number of the reader.
     pub fn read(&mut self, now: f64, bytes: f64, run_bytes: f64, from: Option<u64>) -> u32 {
         let run_left_bytes = if from.is_some() { run_bytes } else { 0.0 };
         let offset = from.unwrap_or(0);
         let reader = Reader { left_bytes: bytes, run_bytes, run_left_bytes, offset, in_flight: 0, window_requests: 0 };
-        let index = match self.free.pop() {
+        let index = match self.free_readers.pop() {
             Some(index) => {
                 self.readers[index as usize] = Some(reader);
                 index
@@ -110,8 +110,8 @@ impl Load {
                 (self.readers.len() - 1) as u32
             }
         };
-        self.ask(now, index);
-        self.ask(now, index);
+        self.request_window(now, index);
+        self.request_window(now, index);
         index
     }
 
@@ -122,8 +122,8 @@ impl Load {
         }
     }
 
-    /// Set the bytes that write-back may send in addition to those in flight, send as many as possible, and return the
-    /// rest.
+    /// Permit `bytes` of writes in addition to those in flight, and send as many as possible. Return the bytes that are
+    /// not yet sent.
     pub fn allow_writes(&mut self, now: f64, bytes: f64) -> f64 {
         self.write_left_bytes = bytes;
         self.send_writes(now);
@@ -145,16 +145,16 @@ impl Load {
                 continue;
             }
             let index = (completion.id >> 32) as u32;
-            let mut asks = false;
-            let mut idle = false;
+            let mut window_is_due = false;
+            let mut is_idle = false;
             if let Some(reader) = &mut self.readers[index as usize] {
                 reader.in_flight -= 1;
-                asks = reader.in_flight <= reader.window_requests;
-                idle = reader.in_flight == 0;
+                window_is_due = reader.in_flight <= reader.window_requests;
+                is_idle = reader.in_flight == 0;
             }
-            if asks && !self.ask(now, index) && idle {
+            if window_is_due && !self.request_window(now, index) && is_idle {
                 let end = self.readers[index as usize].take().map_or(0, |reader| reader.offset);
-                self.free.push(index);
+                self.free_readers.push(index);
                 step.ended.push((index, end));
             }
         }
@@ -162,12 +162,12 @@ impl Load {
     }
 
     fn random_offset(&mut self, bytes: f64) -> u64 {
-        let room = (self.spec.size_bytes as f64 * self.spec.used_share - bytes).max(0.0);
-        (self.rng.uniform() * room) as u64 / 512 * 512
+        let range_bytes = (self.spec.size_bytes as f64 * self.spec.used_share - bytes).max(0.0);
+        (self.rng.uniform() * range_bytes) as u64 / 512 * 512
     }
 
     /// Request the next window of a reader; return false if it has received everything.
-    fn ask(&mut self, now: f64, index: u32) -> bool {
+    fn request_window(&mut self, now: f64, index: u32) -> bool {
         let mut reader = match self.readers[index as usize] {
             Some(reader) => reader,
             None => return false,

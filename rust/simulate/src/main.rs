@@ -32,7 +32,7 @@ fn main() {
 }
 
 fn serve() -> io::Result<()> {
-    let began = Instant::now();
+    let start = Instant::now();
     let mut tables = Tables::default();
     let mut out = io::stdout().lock();
     for line in io::stdin().lock().split(b'\n') {
@@ -41,7 +41,7 @@ fn serve() -> io::Result<()> {
         if line.trim().is_empty() {
             continue;
         }
-        out.write_all(answer(&line, &mut tables, || began.elapsed().as_secs_f64()).as_bytes())?;
+        out.write_all(answer(&line, &mut tables, || start.elapsed().as_secs_f64()).as_bytes())?;
         out.write_all(b"\n")?;
         out.flush()?;
     }

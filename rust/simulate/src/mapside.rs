@@ -13,23 +13,23 @@ pub fn spills_of(sort: &SortSpec, output_bytes: f64) -> u32 {
     ((output_bytes * (1.0 + sort.metadata_share) / room - 1e-9).ceil()).clamp(1.0, 1e6) as u32
 }
 
-/// Cost of merging `segments` equal segments before the last pass: the share of the data that is additionally read and
-/// written once, and the number of passes. As in Hadoop's Merger, the first pass merges the number of segments with
+/// Cost of the merge passes before the last for `segments` equal segments: the share of the data that they read and
+/// write, and the number of passes. As in Hadoop's Merger, the first pass merges the number of segments with
 /// which all other passes are full.
 pub fn merge_plan(segments: u32, factor: u32) -> (f64, u32) {
-    let mut single = segments;
-    // Merged files come out in ascending sizes.
+    let mut unmerged = segments;
+    // Merged segments, in ascending order of size.
     let mut merged: VecDeque<f64> = VecDeque::new();
     let (mut extra, mut passes) = (0.0, 0);
-    while single as usize + merged.len() > factor as usize {
-        let count = match single.saturating_sub(1) % (factor - 1) {
-            rest if passes == 0 && rest > 0 => rest + 1,
+    while unmerged as usize + merged.len() > factor as usize {
+        let count = match unmerged.saturating_sub(1) % (factor - 1) {
+            remainder if passes == 0 && remainder > 0 => remainder + 1,
             _ => factor,
         };
         let mut sum = 0.0;
         for _ in 0..count {
-            if single > 0 && merged.front().map_or(true, |&size| size >= 1.0) {
-                single -= 1;
+            if unmerged > 0 && merged.front().map_or(true, |&size| size >= 1.0) {
+                unmerged -= 1;
                 sum += 1.0;
             } else {
                 sum += merged.pop_front().unwrap_or(0.0);
@@ -89,9 +89,9 @@ impl Sim<'_> {
         }
         let mut segments = blocks;
         if let Output::Dfs { ratio, compression, block_bytes, .. } = spec.output {
-            let written = input_bytes * self.expansion_of(job, stage) * ratio * compression;
-            let wanted = (written / block_bytes - 1e-9).ceil().max(1.0) as usize;
-            segments = blocks * ((wanted + blocks - 1) / blocks);
+            let output_bytes = input_bytes * self.expansion_of(job, stage) * ratio * compression;
+            let output_blocks = (output_bytes / block_bytes - 1e-9).ceil().max(1.0) as usize;
+            segments = blocks * ((output_blocks + blocks - 1) / blocks);
         }
         if attempt.reduce.is_some() {
             let seconds = self.step_seconds(index);
@@ -123,34 +123,34 @@ impl Sim<'_> {
         let bytes = attempt.input_bytes / f64::from(segments);
         let is_reduce = attempt.reduce.is_some();
         let spec = &self.scenario.jobs[job].stages[stage];
-        let plain = bytes * self.expansion_of(job, stage);
-        let mut seconds = plain * spec.cpu.process_s_per_byte;
+        let uncompressed = bytes * self.expansion_of(job, stage);
+        let mut seconds = uncompressed * spec.cpu.process_s_per_byte;
         if segment == 0 {
             seconds += spec.cpu.task_s;
         }
         if is_reduce {
-            seconds += plain * spec.cpu.merge_s_per_byte;
+            seconds += uncompressed * spec.cpu.merge_s_per_byte;
             let files = self.attempts[index as usize].reduce.as_ref().map_or(Vec::new(), |reduce| reduce.files.clone());
             self.read_files(index, &files, 1.0 / f64::from(segments));
         } else {
             seconds += bytes * spec.cpu.read_s_per_byte;
         }
         if let Some(dataset) = self.jobs[job].stages[stage].dataset {
-            let first = self.first_block(job, stage, task);
+            let first_block = self.first_block(job, stage, task);
             let blocks = self.world.datasets[dataset].block_bytes.len();
-            let covered = if task + 1 < self.jobs[job].stages[stage].tasks {
-                self.first_block(job, stage, task + 1).saturating_sub(first).max(1)
+            let block_count = if task + 1 < self.jobs[job].stages[stage].tasks {
+                self.first_block(job, stage, task + 1).saturating_sub(first_block).max(1)
             } else {
-                blocks - first
+                blocks - first_block
             };
-            let block = first + (segment as usize * covered / segments as usize).min(covered - 1);
+            let block = first_block + (segment as usize * block_count / segments as usize).min(block_count - 1);
             self.read_block(index, dataset, block, bytes);
         }
         if let Output::Dfs { ratio, compression, replication, block_bytes: _, remote_cpu_s_per_byte, .. } = spec.output
         {
-            let written = plain * ratio * compression;
-            seconds += written * spec.cpu.write_s_per_byte;
-            self.write_block(index, written, replication, remote_cpu_s_per_byte);
+            let output_bytes = uncompressed * ratio * compression;
+            seconds += output_bytes * spec.cpu.write_s_per_byte;
+            self.write_block(index, output_bytes, replication, remote_cpu_s_per_byte);
         }
         self.parts.push(Use::Cpu { node, seconds: seconds * factor });
         self.run_lane(index, MAIN, (self.pieces / segments).max(1));
@@ -162,13 +162,14 @@ impl Sim<'_> {
         let (node, task) = (attempt.node, attempt.task as usize);
         let replicas = self.world.datasets[dataset].replicas(block);
         let rack = self.world.nodes[node as usize].rack;
-        let living: Vec<_> = replicas.iter().filter(|replica| self.world.nodes[replica.node as usize].alive).collect();
-        let in_rack = |replica: &&&crate::world::Replica| self.world.nodes[replica.node as usize].rack == rack;
-        let nearest = living
+        let alive_replicas: Vec<_> =
+            replicas.iter().filter(|replica| self.world.nodes[replica.node as usize].alive).collect();
+        let is_in_rack = |replica: &&&crate::world::Replica| self.world.nodes[replica.node as usize].rack == rack;
+        let nearest = alive_replicas
             .iter()
             .find(|replica| replica.node == node)
-            .or_else(|| living.iter().cycle().skip(task).take(living.len()).find(in_rack))
-            .or_else(|| living.get(task % living.len().max(1)));
+            .or_else(|| alive_replicas.iter().cycle().skip(task).take(alive_replicas.len()).find(is_in_rack))
+            .or_else(|| alive_replicas.get(task % alive_replicas.len().max(1)));
         let replica = match nearest {
             Some(replica) => **replica,
             None => {
@@ -180,17 +181,17 @@ impl Sim<'_> {
         };
         let source = &mut self.world.nodes[replica.node as usize];
         let block_bytes = self.world.datasets[dataset].block_bytes[block];
-        let cached = bytes * source.cache.share(block_bytes, replica.position);
-        let missed = bytes - cached;
-        if missed > 0.0 {
-            source.cache.insert(missed);
-            self.parts.push(Use::Read { disk: replica.disk, bytes: missed, runs: 1.0, limit: Limit::DfsDisk });
+        let cached_bytes = bytes * source.cache.share(block_bytes, replica.position);
+        let missed_bytes = bytes - cached_bytes;
+        if missed_bytes > 0.0 {
+            source.cache.insert(missed_bytes);
+            self.parts.push(Use::Read { disk: replica.disk, bytes: missed_bytes, runs: 1.0, limit: Limit::DfsDisk });
         }
-        if cached > 0.0 {
-            let seconds = cached / source.memory_bytes_per_s;
+        if cached_bytes > 0.0 {
+            let seconds = cached_bytes / source.memory_bytes_per_s;
             self.parts.push(Use::Wait { seconds, limit: Limit::Memory });
         }
-        self.counters.cache_read_bytes += cached;
+        self.counters.cache_read_bytes += cached_bytes;
         self.counters.dfs_read_bytes += bytes;
         self.attempts[index as usize].counters.dfs_read_bytes += bytes;
         self.send(replica.node, node, bytes);
@@ -224,12 +225,12 @@ impl Sim<'_> {
         let counters = &mut self.attempts[index as usize].counters;
         counters.dfs_write_bytes += bytes;
         counters.output_bytes += bytes;
-        if let Some(dataset) = self.jobs[job].stages[stage].written {
+        if let Some(dataset) = self.jobs[job].stages[stage].written_dataset {
             self.world.datasets[dataset].push(bytes, &replicas);
         }
     }
 
-    /// Write intermediate data as `files` files, in turn to each directory.
+    /// Write intermediate data as `files` files. The directories take turns.
     pub fn write_files(&mut self, index: u32, bytes: f64, files: u32) -> Vec<File> {
         let attempt = &mut self.attempts[index as usize];
         attempt.counters.intermediate_write_bytes += bytes;
@@ -242,33 +243,33 @@ impl Sim<'_> {
         }
         let count = (files as usize).clamp(1, node.intermediate.len());
         let file_bytes = bytes / count as f64;
-        let mut made = Vec::with_capacity(count);
+        let mut new_files = Vec::with_capacity(count);
         for _ in 0..count {
             let disk = node.intermediate[node.next_intermediate as usize % node.intermediate.len()];
             node.next_intermediate = node.next_intermediate.wrapping_add(1);
             let cache_position = node.cache.insert(file_bytes);
             let disk_position = self.engine.disk(disk).back.position() + file_bytes;
-            made.push(File { disk, bytes: file_bytes, cache_position, disk_position });
+            new_files.push(File { disk, bytes: file_bytes, cache_position, disk_position });
             self.parts.push(Use::Write { disk, bytes: file_bytes, limit: Limit::IntermediateDisk });
         }
-        made
+        new_files
     }
 
-    /// Read a share of each file, on the node of the attempt, to merge them. With several files, each window needs a
-    /// seek.
+    /// Read a share of each file on the node of the attempt, to merge the files. With several files, each window needs
+    /// a seek.
     pub fn read_files(&mut self, index: u32, files: &[File], share: f64) {
         let node = &self.world.nodes[self.attempts[index as usize].node as usize];
-        let mut cached = 0.0;
-        let mut read = 0.0;
+        let mut cached_bytes = 0.0;
+        let mut read_bytes = 0.0;
         let mut by_disk: Vec<(u32, f64)> = Vec::new();
         for file in files {
             let bytes = file.bytes * share;
-            let missed = bytes * (1.0 - node.cache.share(file.bytes, file.cache_position));
-            cached += bytes - missed;
-            read += bytes;
+            let missed_bytes = bytes * (1.0 - node.cache.share(file.bytes, file.cache_position));
+            cached_bytes += bytes - missed_bytes;
+            read_bytes += bytes;
             match by_disk.iter_mut().find(|(disk, _)| *disk == file.disk) {
-                Some((_, sum)) => *sum += missed,
-                None => by_disk.push((file.disk, missed)),
+                Some((_, sum)) => *sum += missed_bytes,
+                None => by_disk.push((file.disk, missed_bytes)),
             }
         }
         for (disk, bytes) in by_disk.into_iter().filter(|&(_, bytes)| bytes > 0.0) {
@@ -276,13 +277,13 @@ impl Sim<'_> {
             let runs = if files.len() > 1 { (bytes / window).ceil() } else { 1.0 };
             self.parts.push(Use::Read { disk, bytes, runs, limit: Limit::IntermediateDisk });
         }
-        if cached > 0.0 {
-            let seconds = cached / node.memory_bytes_per_s;
+        if cached_bytes > 0.0 {
+            let seconds = cached_bytes / node.memory_bytes_per_s;
             self.parts.push(Use::Wait { seconds, limit: Limit::Memory });
         }
-        self.counters.cache_read_bytes += cached;
-        self.counters.intermediate_read_bytes += read;
-        self.attempts[index as usize].counters.intermediate_read_bytes += read;
+        self.counters.cache_read_bytes += cached_bytes;
+        self.counters.intermediate_read_bytes += read_bytes;
+        self.attempts[index as usize].counters.intermediate_read_bytes += read_bytes;
     }
 
     pub fn delete_files(&mut self, files: &[File]) {
@@ -297,14 +298,14 @@ impl Sim<'_> {
         let (job, stage) = (attempt.job as usize, attempt.stage as usize);
         match self.scenario.jobs[job].stages[stage].output {
             Output::Shuffle { ratio, combiner, compression } => {
-                let plain = attempt.input_bytes * self.expansion_of(job, stage) * ratio;
-                (plain, plain * combiner * compression)
+                let uncompressed = attempt.input_bytes * self.expansion_of(job, stage) * ratio;
+                (uncompressed, uncompressed * combiner * compression)
             }
             _ => (0.0, 0.0),
         }
     }
 
-    /// Write the spills during the map: all but the last.
+    /// Write all spills but the last while the map reads its input.
     fn begin_early_spills(&mut self, index: u32) {
         let attempt = &self.attempts[index as usize];
         let spills = self.jobs[attempt.job as usize].stages[attempt.stage as usize].spills;
@@ -315,16 +316,16 @@ impl Sim<'_> {
     }
 
     fn spill(&mut self, index: u32, share: f64, files: u32) {
-        let (plain, stored) = self.sorted_bytes(index);
+        let (uncompressed, stored) = self.sorted_bytes(index);
         let attempt = &self.attempts[index as usize];
         let costs = &self.scenario.jobs[attempt.job as usize].stages[attempt.stage as usize].cpu;
-        let seconds = share * (plain * costs.sort_s_per_byte + stored * costs.write_s_per_byte) * attempt.factor;
+        let seconds = share * (uncompressed * costs.sort_s_per_byte + stored * costs.write_s_per_byte) * attempt.factor;
         let node = attempt.node;
-        let made = self.write_files(index, stored * share, files);
+        let new_files = self.write_files(index, stored * share, files);
         self.parts.push(Use::Cpu { node, seconds });
         let attempt = &mut self.attempts[index as usize];
         attempt.counters.spilled_bytes += stored * share;
-        attempt.files.extend(made);
+        attempt.files.extend(new_files);
         self.counters.spilled_bytes += stored * share;
         self.counters.spills += f64::from(files);
     }
@@ -345,7 +346,7 @@ impl Sim<'_> {
             self.spill(index, 1.0 / f64::from(spills), 1);
             self.run_lane(index, MAIN, (self.pieces / spills).max(1));
         } else {
-            self.begin_end(index);
+            self.start_end(index);
         }
     }
 
@@ -359,29 +360,29 @@ impl Sim<'_> {
             self.hand_over(index);
             return;
         }
-        let rounds = 1.0 + state.extra_merge_share;
+        let merge_rounds = 1.0 + state.extra_merge_share;
         self.counters.merge_passes += f64::from(state.merge_passes + 1);
-        let spilled = std::mem::take(&mut attempt.files);
+        let spill_files = std::mem::take(&mut attempt.files);
         attempt.step = Step::Merge;
-        let (plain, stored) = self.sorted_bytes(index);
-        self.read_files(index, &spilled, rounds);
-        let made = self.write_files(index, stored * rounds, 1);
+        let (uncompressed, stored) = self.sorted_bytes(index);
+        self.read_files(index, &spill_files, merge_rounds);
+        let new_files = self.write_files(index, stored * merge_rounds, 1);
         let costs = &self.scenario.jobs[job].stages[stage].cpu;
-        self.parts.push(Use::Cpu { node, seconds: plain * rounds * costs.merge_s_per_byte * factor });
+        self.parts.push(Use::Cpu { node, seconds: uncompressed * merge_rounds * costs.merge_s_per_byte * factor });
         self.run_lane(index, MAIN, self.pieces);
-        self.delete_files(&spilled);
-        let extra = stored * (rounds - 1.0);
+        self.delete_files(&spill_files);
+        let extra_bytes = stored * (merge_rounds - 1.0);
         let attempt = &mut self.attempts[index as usize];
-        attempt.counters.spilled_bytes += stored * rounds;
-        attempt.files = made.into_iter().map(|file| File { bytes: file.bytes - extra, ..file }).collect();
-        self.counters.spilled_bytes += stored * rounds;
+        attempt.counters.spilled_bytes += stored * merge_rounds;
+        attempt.files = new_files.into_iter().map(|file| File { bytes: file.bytes - extra_bytes, ..file }).collect();
+        self.counters.spilled_bytes += stored * merge_rounds;
     }
 
     /// Merge the output into one file for the reduces.
     pub fn hand_over(&mut self, index: u32) {
         let attempt = &mut self.attempts[index as usize];
         attempt.counters.output_bytes = attempt.files.iter().map(|file| file.bytes).sum();
-        self.begin_end(index);
+        self.start_end(index);
     }
 }
 
@@ -390,7 +391,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn merging_follows_hadoops_passes() {
+    fn the_merge_plan_has_the_passes_of_hadoop() {
         assert_eq!(merge_plan(1, 10), (0.0, 0));
         assert_eq!(merge_plan(10, 10), (0.0, 0));
         // 11 segments: the first pass merges two, and ten remain.

@@ -115,9 +115,9 @@ fn phases(text: &mut Text, sim: &Sim) {
                 text.close('}');
             }
         };
-        let first = state.stages.iter().map(|stage| stage.start_s).fold(f64::INFINITY, f64::min);
-        let last = state.stages.iter().map(|stage| stage.end_s).fold(0.0, f64::max);
-        phase("overhead", state.submit_s, first);
+        let first_start_s = state.stages.iter().map(|stage| stage.start_s).fold(f64::INFINITY, f64::min);
+        let last_end_s = state.stages.iter().map(|stage| stage.end_s).fold(0.0, f64::max);
+        phase("overhead", state.submit_s, first_start_s);
         for stage in &state.stages {
             if stage.shuffle_end_s > 0.0 {
                 phase("shuffle", stage.shuffle_first_s, stage.shuffle_end_s);
@@ -127,17 +127,17 @@ fn phases(text: &mut Text, sim: &Sim) {
                 phase("map", stage.start_s, stage.end_s);
             }
         }
-        phase("overhead", last, state.end_s);
+        phase("overhead", last_end_s, state.end_s);
     }
     text.close(']');
 }
 
 fn counters(text: &mut Text, sim: &Sim) {
     let counters = &sim.counters;
-    let (mut read, mut written) = (0.0, 0.0);
+    let (mut disk_read_bytes, mut disk_written_bytes) = (0.0, 0.0);
     for disk in sim.world.nodes.iter().flat_map(|node| &node.disks) {
-        read += sim.engine.disk(*disk).totals.read_bytes;
-        written += sim.engine.disk(*disk).totals.written_bytes;
+        disk_read_bytes += sim.engine.disk(*disk).totals.read_bytes;
+        disk_written_bytes += sim.engine.disk(*disk).totals.written_bytes;
     }
     text.open(Some("counters"), '{');
     for (name, value) in [
@@ -148,8 +148,8 @@ fn counters(text: &mut Text, sim: &Sim) {
         ("intermediate_write_bytes", counters.intermediate_write_bytes),
         ("shuffle_bytes", counters.shuffle_bytes),
         ("cache_read_bytes", counters.cache_read_bytes),
-        ("disk_read_bytes", read),
-        ("disk_write_bytes", written),
+        ("disk_read_bytes", disk_read_bytes),
+        ("disk_write_bytes", disk_written_bytes),
         ("network_bytes", counters.network_bytes),
         ("spilled_bytes", counters.spilled_bytes),
         ("spills", counters.spills),
@@ -166,7 +166,7 @@ fn counters(text: &mut Text, sim: &Sim) {
     text.close('}');
 }
 
-/// Write task seconds by limit, and their shares of the time in which tasks started or worked.
+/// Write the seconds of all tasks by limit, and their shares of the sum.
 fn limits(text: &mut Text, limits: &ByLimit) {
     text.open(Some("limits"), '{');
     let sum: f64 = limits.iter().sum();
@@ -181,20 +181,22 @@ fn limits(text: &mut Text, limits: &ByLimit) {
     text.close('}');
 }
 
-/// Return the nodes to show: each alone, or those of each type together with their number.
-fn shown(sim: &Sim) -> Vec<(String, usize, Vec<u32>)> {
+/// Return the rows of nodes: each node alone, or in a large cluster the nodes of each type together. A row has its
+/// name, type and nodes.
+fn node_rows(sim: &Sim) -> Vec<(String, usize, Vec<u32>)> {
     let all = || (0..sim.world.nodes.len() as u32).map(|index| (index, &sim.world.nodes[index as usize]));
     if sim.world.nodes.len() <= NODES_SHOWN {
         return all().map(|(index, node)| (node.name.clone(), node.kind as usize, vec![index])).collect();
     }
     let types = sim.scenario.cluster.types.iter().enumerate();
-    let of = |kind: usize| all().filter(|(_, node)| node.kind as usize == kind).map(|(index, _)| index).collect();
-    types.map(|(kind, spec)| (spec.name.clone(), kind, of(kind))).collect()
+    let nodes_of_type =
+        |kind: usize| all().filter(|(_, node)| node.kind as usize == kind).map(|(index, _)| index).collect();
+    types.map(|(kind, spec)| (spec.name.clone(), kind, nodes_of_type(kind))).collect()
 }
 
 fn devices(text: &mut Text, sim: &Sim) {
     text.open(Some("devices"), '[');
-    for (name, kind, members) in shown(sim) {
+    for (name, kind, members) in node_rows(sim) {
         for (position, device) in sim.scenario.cluster.types[kind].devices.iter().enumerate() {
             let mut sums = [0.0; 5];
             for &node in &members {
@@ -223,18 +225,18 @@ fn devices(text: &mut Text, sim: &Sim) {
 
 fn nodes(text: &mut Text, sim: &Sim) {
     text.open(Some("nodes"), '[');
-    for (name, kind, members) in shown(sim) {
+    for (name, kind, members) in node_rows(sim) {
         let sum = |value: &dyn Fn(&crate::world::Node) -> f64| -> f64 {
             members.iter().map(|&node| value(&sim.world.nodes[node as usize])).sum()
         };
-        let at = |link: u32| sim.engine.link(link).served_at(sim.engine.now);
+        let served_bytes = |link: u32| sim.engine.link(link).served_at(sim.engine.now);
         text.open(None, '{');
         text.text("node", &name);
         if members.len() > 1 {
             text.number("nodes", members.len() as f64);
         }
-        text.number("nic_in_bytes", sum(&|node| at(node.link_in)));
-        text.number("nic_out_bytes", sum(&|node| at(node.link_out)));
+        text.number("nic_in_bytes", sum(&|node| served_bytes(node.link_in)));
+        text.number("nic_out_bytes", sum(&|node| served_bytes(node.link_out)));
         text.number("cpu_s", sum(&|node| node.cpu_s));
         text.number("cores", sim.scenario.cluster.types[kind].cores);
         text.close('}');
@@ -314,11 +316,11 @@ fn task(text: &mut Text, sim: &Sim, record: &Record) {
 fn columns(text: &mut Text, sim: &Sim) {
     let specs = &sim.scenario.jobs;
     text.open(Some("task_columns"), '{');
-    let mut first = Vec::new();
+    let mut first_stage = Vec::new();
     let mut stages = 0;
     text.open(Some("stages"), '[');
     for job in specs {
-        first.push(stages);
+        first_stage.push(stages);
         stages += job.stages.len() as u32;
         for stage in &job.stages {
             text.open(None, '{');
@@ -334,7 +336,7 @@ fn columns(text: &mut Text, sim: &Sim) {
     text.texts("statuses", statuses.iter().copied());
     text.texts("nodes", sim.world.nodes.iter().map(|node| node.name.as_str()));
     let mut column = |name: &str, value: &dyn Fn(&Record) -> f64| text.values(name, sim.records.iter().map(value));
-    column("stage", &|record| f64::from(first[record.job as usize] + record.stage));
+    column("stage", &|record| f64::from(first_stage[record.job as usize] + record.stage));
     column("status", &|record| statuses.iter().position(|status| *status == record.status).unwrap_or(0) as f64);
     column("index", &|record| f64::from(record.task));
     column("attempt", &|record| f64::from(record.attempt));

@@ -1,11 +1,11 @@
-//! The outputs of maps for reduces, by node; nodes of large clusters are in groups.
+//! The outputs of maps for reduces, by node. In a large cluster, reduces fetch from groups of nodes.
 
 use crate::world::NEVER_CACHED;
 
 /// Number of nodes above which reduces fetch from groups of nodes. The nodes of a group take turns.
 const GROUPS_MAX: usize = 64;
-/// Number of nodes of a very large cluster, and its maximum number of groups. It is smaller, because the number of
-/// copies grows with its square.
+/// Number of nodes above which a cluster is very large, and the maximum number of its groups. It is smaller than
+/// `GROUPS_MAX`, because each reduce fetches from each group.
 const VERY_LARGE: usize = 2000;
 const GROUPS_OF_VERY_LARGE: usize = 24;
 
@@ -13,6 +13,7 @@ const GROUPS_OF_VERY_LARGE: usize = 24;
 #[derive(Clone, Debug, Default)]
 pub struct NodeOutput {
     pub bytes: f64,
+    /// Bytes after each map, and their position in the page cache.
     marks: Vec<(f64, f64)>,
 }
 
@@ -35,8 +36,8 @@ pub struct Outputs {
 
 impl Outputs {
     pub fn new(expected_bytes: f64, maps: u32, nodes: usize) -> Outputs {
-        let most = if nodes > VERY_LARGE { GROUPS_OF_VERY_LARGE } else { GROUPS_MAX };
-        let group_nodes = (nodes + most - 1) / most;
+        let groups_max = if nodes > VERY_LARGE { GROUPS_OF_VERY_LARGE } else { GROUPS_MAX };
+        let group_nodes = (nodes + groups_max - 1) / groups_max;
         let groups = (nodes + group_nodes - 1) / group_nodes;
         Outputs {
             expected_bytes,
@@ -61,7 +62,7 @@ impl Outputs {
     }
 
     /// Remove the output of a lost node.
-    pub fn lose(&mut self, node: u32, maps: u32) {
+    pub fn remove(&mut self, node: u32, maps: u32) {
         let output = std::mem::take(&mut self.nodes[node as usize]);
         let group = &mut self.groups[node as usize / self.group_nodes];
         group.bytes = (group.bytes - output.bytes).max(0.0);
@@ -89,8 +90,8 @@ impl Outputs {
     /// Return the position in the page cache of a node of the middle between two shares of its output.
     pub fn position(&self, node: u32, from: f64, to: f64) -> f64 {
         let output = &self.nodes[node as usize];
-        let wanted = output.bytes * (from + to) / 2.0;
-        let index = output.marks.partition_point(|&(bytes, _)| bytes < wanted);
+        let middle_bytes = output.bytes * (from + to) / 2.0;
+        let index = output.marks.partition_point(|&(bytes, _)| bytes < middle_bytes);
         output.marks.get(index).or(output.marks.last()).map_or(NEVER_CACHED, |&(_, position)| position)
     }
 }
@@ -100,7 +101,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn few_nodes_serve_for_themselves_and_many_by_turns() {
+    fn few_nodes_are_fetched_from_one_by_one_and_many_in_groups() {
         let mut few = Outputs::new(10.0, 2, 3);
         few.add(1, 5.0, 7.0);
         assert_eq!(few.groups.len(), 3);

@@ -1,4 +1,4 @@
-//! Read a scenario from JSON. Every error names the field and what is wrong with it.
+//! Read a scenario from JSON. Every error names the field and the reason.
 
 use assay_spec::{json, Fields, Json};
 
@@ -25,7 +25,7 @@ const TOP_KEYS: [&str; 15] = [
     "jobs",
 ];
 
-/// Return the scenario, and its id as JSON. The id is returned also if the rest is wrong.
+/// Return the id of the scenario as JSON, and the scenario. An invalid scenario also returns its id.
 pub fn read(text: &str) -> (Option<Json>, Result<Scenario, Failure>) {
     match json::parse(text) {
         Err(why) => (None, Err(Failure::Input(why))),
@@ -62,10 +62,10 @@ fn scenario(document: &Json) -> Result<Scenario, String> {
         1 => Detail::Tasks,
         _ => Detail::Traces,
     };
-    let requests = choice(&top, "fidelity", &["flows", "requests"])? == 1;
+    let is_requests = choice(&top, "fidelity", &["flows", "requests"])? == 1;
     let mut scenario = Scenario {
         seed: top.integer_or("seed", 1.0)?,
-        fidelity: if requests { Fidelity::Requests } else { Fidelity::Flows },
+        fidelity: if is_requests { Fidelity::Requests } else { Fidelity::Flows },
         detail,
         trace_interval_s,
         trace_nodes: choice(&top, "trace_by", &["group", "node"])? == 1,
@@ -89,7 +89,7 @@ fn scenario(document: &Json) -> Result<Scenario, String> {
     Ok(scenario)
 }
 
-/// Return which of `choices` a text is; the first if the text is absent.
+/// Return the index of a text in `choices`; 0 if the text is absent.
 pub fn choice(fields: &Fields, key: &str, choices: &[&str]) -> Result<usize, String> {
     if fields.optional(key).is_none() {
         return Ok(0);
@@ -128,8 +128,8 @@ pub fn truth(fields: &Fields, key: &str, default: bool) -> Result<bool, String> 
 
 fn storage(item: Option<&Json>) -> Result<Storage, String> {
     let empty = Json::Object(Vec::new());
-    let known = ["block_bytes", "replication", "placement"];
-    let fields = Fields::new("storage.".into(), item.unwrap_or(&empty), &known)?;
+    let keys = ["block_bytes", "replication", "placement"];
+    let fields = Fields::new("storage.".into(), item.unwrap_or(&empty), &keys)?;
     Ok(Storage {
         block_bytes: block_bytes(&fields, BLOCK_BYTES)?,
         replication: replication(&fields, 3)?,
@@ -154,7 +154,7 @@ pub fn replication(fields: &Fields, default: u32) -> Result<u32, String> {
 
 fn engine(item: Option<&Json>) -> Result<EngineCosts, String> {
     let empty = Json::Object(Vec::new());
-    let known = [
+    let keys = [
         "client_start_s",
         "job_submit_s",
         "am_start_s",
@@ -173,7 +173,7 @@ fn engine(item: Option<&Json>) -> Result<EngineCosts, String> {
         "failure_detect_s",
         "daemon_memory_bytes",
     ];
-    let fields = Fields::new("engine.".into(), item.unwrap_or(&empty), &known)?;
+    let fields = Fields::new("engine.".into(), item.unwrap_or(&empty), &keys)?;
     let zero = |key: &str| fields.number_or(key, 0.0);
     Ok(EngineCosts {
         client_start_s: zero("client_start_s")?,
@@ -199,7 +199,7 @@ fn engine(item: Option<&Json>) -> Result<EngineCosts, String> {
     })
 }
 
-/// 0, or at least one millisecond.
+/// An interval in seconds: 0, or at least one millisecond.
 fn heartbeat(fields: &Fields, key: &str) -> Result<f64, String> {
     let interval_s = fields.number_or(key, 1.0)?;
     if interval_s > 0.0 && interval_s < 0.001 {
@@ -210,8 +210,8 @@ fn heartbeat(fields: &Fields, key: &str) -> Result<f64, String> {
 
 fn noise(item: Option<&Json>) -> Result<Noise, String> {
     let empty = Json::Object(Vec::new());
-    let known = ["task_sigma", "node_sigma", "run_sigma", "straggler_share", "straggler_factor"];
-    let fields = Fields::new("noise.".into(), item.unwrap_or(&empty), &known)?;
+    let keys = ["task_sigma", "node_sigma", "run_sigma", "straggler_share", "straggler_factor"];
+    let fields = Fields::new("noise.".into(), item.unwrap_or(&empty), &keys)?;
     let sigma = |key: &str| {
         let value = fields.number_or(key, 0.0)?;
         if value > 2.0 {
@@ -231,7 +231,7 @@ fn noise(item: Option<&Json>) -> Result<Noise, String> {
 fn failure(at: String, item: &Json, scenario: &Scenario) -> Result<NodeFailure, String> {
     let fields = Fields::new(at, item, &["node", "at_s"])?;
     let name = fields.text("node")?;
-    let node = scenario.cluster.types.iter().flat_map(|kind| &kind.names).position(|known| *known == name);
+    let node = scenario.cluster.types.iter().flat_map(|kind| &kind.names).position(|node_name| *node_name == name);
     let node = node.ok_or_else(|| format!("{}node: there is no {}", fields.at, json::quoted(&name)))?;
     Ok(NodeFailure { node: node as u32, at_s: fields.number("at_s")? })
 }

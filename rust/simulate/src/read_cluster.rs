@@ -1,5 +1,5 @@
-//! Read the cluster of a scenario: nodes, devices, CPU pool and racks. Usual values replace absent ones and are listed
-//! as assumptions.
+//! Read the cluster of a scenario: nodes, devices, CPU pool and racks. Default values replace absent ones and are
+//! listed as assumptions.
 
 use assay_devices::SeekCurve;
 use assay_spec::{device_model, Fields, Json, Params};
@@ -13,7 +13,7 @@ const DEVICES_MAX: usize = 60;
 const READAHEAD_BYTES: f64 = 1_310_720.0;
 const READAHEAD_BYTES_MAX: f64 = 67_108_864.0;
 const REQUEST_BYTES: f64 = 524_288.0;
-/// Assumed size of a disk without a stated size.
+/// Default size of a disk.
 const SIZE_BYTES: u64 = 4_000_000_000_000;
 /// Minimum share of the memory of a node that caches files.
 const CACHE_SHARE_MIN: f64 = 0.05;
@@ -28,9 +28,9 @@ pub fn cluster(item: &Json, daemon_memory_bytes: f64, assumptions: &mut Vec<Stri
     if names.is_empty() {
         return Err("cluster.nodes: at least one node is needed".into());
     }
-    let mut sorted = names.clone();
-    sorted.sort();
-    if let Some(pair) = sorted.windows(2).find(|pair| pair[0] == pair[1]) {
+    let mut sorted_names = names.clone();
+    sorted_names.sort();
+    if let Some(pair) = sorted_names.windows(2).find(|pair| pair[0] == pair[1]) {
         return Err(format!("cluster.nodes: {} occurs twice", pair[0]));
     }
     let mut pool_cores = None;
@@ -76,7 +76,12 @@ const NODE_KEYS: [&str; 18] = [
     "devices",
 ];
 
-fn node_type(at: String, item: &Json, daemons: f64, assumptions: &mut Vec<String>) -> Result<NodeType, String> {
+fn node_type(
+    at: String,
+    item: &Json,
+    daemon_memory_bytes: f64,
+    assumptions: &mut Vec<String>,
+) -> Result<NodeType, String> {
     let fields = Fields::new(at, item, &NODE_KEYS)?;
     let name = fields.text("name")?;
     let names = node_names(&fields, &name)?;
@@ -84,8 +89,9 @@ fn node_type(at: String, item: &Json, daemons: f64, assumptions: &mut Vec<String
         Fields::new(format!("{}containers.", fields.at), fields.required("containers")?, &["memory_bytes", "cores"])?;
     let container_memory_bytes = containers.positive("memory_bytes")?;
     let memory_bytes = fields.positive("memory_bytes")?;
-    let free = (memory_bytes - container_memory_bytes - daemons).max(CACHE_SHARE_MIN * memory_bytes);
-    let cache_bytes = fields.number_or("cache_bytes", free)?;
+    let default_cache_bytes =
+        (memory_bytes - container_memory_bytes - daemon_memory_bytes).max(CACHE_SHARE_MIN * memory_bytes);
+    let cache_bytes = fields.number_or("cache_bytes", default_cache_bytes)?;
     let cores = fields.positive("cores")?;
     let nic_in_bytes_per_s = fields.positive("nic_in_bytes_per_s")?;
     let mut devices = Vec::new();
@@ -140,7 +146,7 @@ fn node_names(fields: &Fields, name: &str) -> Result<Vec<String>, String> {
 }
 
 fn device_group(at: String, item: &Json, node: &str, assumptions: &mut Vec<String>) -> Result<Vec<DeviceSpec>, String> {
-    let known = [
+    let keys = [
         "name",
         "count",
         "size_bytes",
@@ -151,7 +157,7 @@ fn device_group(at: String, item: &Json, node: &str, assumptions: &mut Vec<Strin
         "dirty_limit_bytes",
         "used_share",
     ];
-    let fields = Fields::new(at, item, &known)?;
+    let fields = Fields::new(at, item, &keys)?;
     let name = fields.text("name")?;
     let size_bytes = fields.integer_or("size_bytes", SIZE_BYTES as f64)?;
     if size_bytes < 1 << 20 {
@@ -159,7 +165,7 @@ fn device_group(at: String, item: &Json, node: &str, assumptions: &mut Vec<Strin
     }
     let model = fields.required("model")?;
     let device_name = format!("{node}.{name}");
-    let params = full_or_plain(format!("{}model.", fields.at), model, size_bytes, &device_name, assumptions)?;
+    let params = device_params(format!("{}model.", fields.at), model, size_bytes, &device_name, assumptions)?;
     let readahead_bytes = fields.positive_or("readahead_bytes", READAHEAD_BYTES)?.max(512.0);
     if readahead_bytes > READAHEAD_BYTES_MAX {
         return Err(format!("{}readahead_bytes: more than {READAHEAD_BYTES_MAX}", fields.at));
@@ -191,16 +197,16 @@ fn device_group(at: String, item: &Json, node: &str, assumptions: &mut Vec<Strin
         dirty_limit_bytes: None,
         used_share,
     };
-    let limit = match fields.optional("dirty_limit_bytes") {
+    let dirty_limit_bytes = match fields.optional("dirty_limit_bytes") {
         Some(_) => Some(fields.positive("dirty_limit_bytes")?),
         None => None,
     };
-    let named = |index: u64| if count == 1 { name.clone() } else { format!("{name}-{index}") };
-    Ok((1..=count).map(|index| DeviceSpec { dirty_limit_bytes: limit, ..device(named(index)) }).collect())
+    let device_name_of = |index: u64| if count == 1 { name.clone() } else { format!("{name}-{index}") };
+    Ok((1..=count).map(|index| DeviceSpec { dirty_limit_bytes, ..device(device_name_of(index)) }).collect())
 }
 
-/// Read a device: the model of the daemon, or its rates with usual internal values.
-fn full_or_plain(
+/// Read the parameters of a device. Default values replace the absent internal ones and are listed as assumptions.
+fn device_params(
     at: String,
     item: &Json,
     size_bytes: u64,
@@ -211,43 +217,43 @@ fn full_or_plain(
         Json::Object(members) => members.clone(),
         _ => return Err(format!("{}: must be an object", at.trim_end_matches('.'))),
     };
-    let given = |key: &str| item.member(key).filter(|value| **value != Json::Null).is_some();
-    let mut whole: Vec<(String, Json)> = members;
-    let both = item.member("bytes_per_s").cloned();
-    whole.retain(|(key, value)| key != "bytes_per_s" && *value != Json::Null);
+    let is_given = |key: &str| item.member(key).filter(|value| **value != Json::Null).is_some();
+    let mut members: Vec<(String, Json)> = members;
+    let common_rate = item.member("bytes_per_s").cloned();
+    members.retain(|(key, value)| key != "bytes_per_s" && *value != Json::Null);
     let mut fill = |key: &str, value: Json| {
-        if !whole.iter().any(|(known, _)| known == key) {
-            whole.push((key.into(), value));
+        if !members.iter().any(|(name, _)| name == key) {
+            members.push((key.into(), value));
             return true;
         }
         false
     };
-    if let Some(rate) = both {
+    if let Some(rate) = common_rate {
         fill("read_bytes_per_s", rate);
     }
-    if !given("write_bytes_per_s") {
-        let read = item.member("read_bytes_per_s").or_else(|| item.member("bytes_per_s"));
-        if let Some(rate) = read {
+    if !is_given("write_bytes_per_s") {
+        let read_rate = item.member("read_bytes_per_s").or_else(|| item.member("bytes_per_s"));
+        if let Some(rate) = read_rate {
             fill("write_bytes_per_s", rate.clone());
         }
     }
     let is_hdd = item.member("kind") == Some(&Json::Text("hdd".into()));
-    let filled = if is_hdd { fill_hdd(&at, item, &mut fill)? } else { fill_flash(item, &mut fill) };
-    whole.retain(|(key, _)| key != "iops");
-    if !filled.is_empty() {
-        assumptions.push(format!("{device_name}: defaults, not stated: {}", filled.join(", ")));
+    let defaults = if is_hdd { fill_hdd(&at, item, &mut fill)? } else { fill_flash(item, &mut fill) };
+    members.retain(|(key, _)| key != "iops");
+    if !defaults.is_empty() {
+        assumptions.push(format!("{device_name}: defaults, not stated: {}", defaults.join(", ")));
     }
-    let params = device_model(at.clone(), &Json::Object(whole), size_bytes)?;
-    bounded(&at, &params)?;
+    let params = device_model(at.clone(), &Json::Object(members), size_bytes)?;
+    check_bounds(&at, &params)?;
     Ok(params)
 }
 
 /// Refuse values that no device has, or that the nanoseconds of the model cannot represent.
-fn bounded(at: &str, params: &Params) -> Result<(), String> {
+fn check_bounds(at: &str, params: &Params) -> Result<(), String> {
     let rate = (1e3, 1e13);
     let time = (0.0, 10.0);
     let iops = (0.1, 1e12);
-    let known: Vec<(&str, f64, (f64, f64))> = match params {
+    let bounds: Vec<(&str, f64, (f64, f64))> = match params {
         Params::Hdd(hdd) => vec![
             ("read_bytes_per_s", hdd.read_bytes_per_s, rate),
             ("write_bytes_per_s", hdd.write_bytes_per_s, rate),
@@ -267,22 +273,21 @@ fn bounded(at: &str, params: &Params) -> Result<(), String> {
             ("write_iops", ssd.write_iops.unwrap_or(1.0), iops),
         ],
     };
-    match known.iter().find(|(_, value, (low, high))| value < low || value > high) {
+    match bounds.iter().find(|(_, value, (low, high))| value < low || value > high) {
         Some((key, value, (low, high))) => Err(format!("{at}{key}: {value} is not from {low:e} to {high:e}")),
         None => Ok(()),
     }
 }
 
 fn fill_hdd(at: &str, item: &Json, fill: &mut impl FnMut(&str, Json) -> bool) -> Result<Vec<String>, String> {
-    let number = |key: &str, usual: f64| match item.member(key) {
+    let number = |key: &str, default: f64| match item.member(key) {
         Some(Json::Number(number)) => *number,
-        _ => usual,
+        _ => default,
     };
-    let mut filled = Vec::new();
-    let usual = [("inner_share", 1.0), ("seek_track_s", 0.001), ("rpm", 7200.0)];
-    for (key, value) in usual {
+    let mut defaults = Vec::new();
+    for (key, value) in [("inner_share", 1.0), ("seek_track_s", 0.001), ("rpm", 7200.0)] {
         if fill(key, Json::Number(value)) {
-            filled.push(format!("{key} {value}"));
+            defaults.push(format!("{key} {value}"));
         }
     }
     let mut full_s = 0.014;
@@ -301,21 +306,21 @@ fn fill_hdd(at: &str, item: &Json, fill: &mut impl FnMut(&str, Json) -> bool) ->
         }
     }
     if fill("seek_full_s", Json::Number(full_s.max(track_s))) {
-        filled.push(format!("seek_full_s {:.4}", full_s.max(track_s)));
+        defaults.push(format!("seek_full_s {:.4}", full_s.max(track_s)));
     }
-    Ok(filled)
+    Ok(defaults)
 }
 
 fn fill_flash(item: &Json, fill: &mut impl FnMut(&str, Json) -> bool) -> Vec<String> {
-    let mut filled = Vec::new();
+    let mut defaults = Vec::new();
     for (key, value) in [("channels", 8.0), ("read_latency_s", 100e-6), ("write_latency_s", 50e-6)] {
         if fill(key, Json::Number(value)) {
-            filled.push(format!("{key} {value}"));
+            defaults.push(format!("{key} {value}"));
         }
     }
     if let Some(iops) = item.member("iops").filter(|value| **value != Json::Null) {
         fill("read_iops", iops.clone());
         fill("write_iops", iops.clone());
     }
-    filled
+    defaults
 }

@@ -1,4 +1,4 @@
-//! Read the jobs of a scenario: stages of tasks, with what each reads, computes and writes.
+//! Read the jobs of a scenario: their stages, and the input, computation and output of each stage.
 
 use assay_spec::{json, Fields, Json};
 
@@ -8,7 +8,7 @@ use crate::scenario::{CpuCosts, DatasetSpec, Input, Job, Output, ShuffleSpec, So
 const TASKS_MAX: u64 = 4_000_000;
 const JOBS_MAX: usize = 1000;
 const STAGES_MAX: usize = 1000;
-/// Usual share of the memory of a container that is its heap.
+/// Default share of the memory of a container that is its heap.
 const HEAP_SHARE: f64 = 0.8;
 const SORT_BUFFER_BYTES: f64 = 104_857_600.0;
 
@@ -16,16 +16,16 @@ pub fn jobs(items: &[Json], datasets: &[DatasetSpec], storage: &Storage) -> Resu
     if items.is_empty() || items.len() > JOBS_MAX {
         return Err(format!("jobs: 1 to {JOBS_MAX} are needed"));
     }
-    let mut known: Vec<String> = datasets.iter().map(|dataset| dataset.name.clone()).collect();
+    let mut dataset_names: Vec<String> = datasets.iter().map(|dataset| dataset.name.clone()).collect();
     let mut jobs: Vec<Job> = Vec::new();
     for (index, item) in items.iter().enumerate() {
-        let job = job(format!("jobs[{index}]."), item, &jobs, &known, storage)?;
+        let job = job(format!("jobs[{index}]."), item, &jobs, &dataset_names, storage)?;
         for stage in &job.stages {
             if let Output::Dfs { dataset: Some(name), .. } = &stage.output {
-                if known.contains(name) {
-                    return Err(format!("jobs[{index}]: {} is written and there already", json::quoted(name)));
+                if dataset_names.contains(name) {
+                    return Err(format!("jobs[{index}]: {} is written but exists already", json::quoted(name)));
                 }
-                known.push(name.clone());
+                dataset_names.push(name.clone());
             }
         }
         jobs.push(job);
@@ -33,11 +33,11 @@ pub fn jobs(items: &[Json], datasets: &[DatasetSpec], storage: &Storage) -> Resu
     Ok(jobs)
 }
 
-fn job(at: String, item: &Json, before: &[Job], datasets: &[String], storage: &Storage) -> Result<Job, String> {
+fn job(at: String, item: &Json, earlier_jobs: &[Job], datasets: &[String], storage: &Storage) -> Result<Job, String> {
     let fields = Fields::new(at, item, &["name", "am_memory_bytes", "after", "fixed_s", "stages"])?;
-    let mut after: Vec<usize> = before.len().checked_sub(1).into_iter().collect();
+    let mut after: Vec<usize> = earlier_jobs.len().checked_sub(1).into_iter().collect();
     if fields.optional("after").is_some() {
-        after = named(&fields, "after", &|name| before.iter().position(|job| job.name == *name))?;
+        after = indices_of(&fields, "after", &|name| earlier_jobs.iter().position(|job| job.name == *name))?;
     }
     let items = fields.list("stages")?;
     if items.is_empty() || items.len() > STAGES_MAX {
@@ -58,8 +58,8 @@ fn job(at: String, item: &Json, before: &[Job], datasets: &[String], storage: &S
     })
 }
 
-/// Return a list of names as indices of another list.
-fn named(fields: &Fields, key: &str, find: &dyn Fn(&String) -> Option<usize>) -> Result<Vec<usize>, String> {
+/// Return the indices of the names in a list.
+fn indices_of(fields: &Fields, key: &str, find: &dyn Fn(&String) -> Option<usize>) -> Result<Vec<usize>, String> {
     let mut indices = Vec::new();
     for item in fields.list(key)? {
         let index = match item {
@@ -88,9 +88,15 @@ const STAGE_KEYS: [&str; 14] = [
     "after",
 ];
 
-fn stage(at: String, item: &Json, before: &[Stage], datasets: &[String], storage: &Storage) -> Result<Stage, String> {
+fn stage(
+    at: String,
+    item: &Json,
+    earlier_stages: &[Stage],
+    datasets: &[String],
+    storage: &Storage,
+) -> Result<Stage, String> {
     let fields = Fields::new(at, item, &STAGE_KEYS)?;
-    let input = input(&fields, before, datasets)?;
+    let input = input(&fields, earlier_stages, datasets)?;
     let tasks = match fields.optional("tasks") {
         Some(_) => Some(range(&fields, "tasks", 1, TASKS_MAX)? as u32),
         None if matches!(input, Input::Dfs { .. }) => None,
@@ -99,7 +105,7 @@ fn stage(at: String, item: &Json, before: &[Stage], datasets: &[String], storage
     let memory_bytes = fields.positive_or("memory_bytes", 1.0)?;
     let mut after = Vec::new();
     if fields.optional("after").is_some() {
-        after = named(&fields, "after", &|name| before.iter().position(|stage| stage.name == *name))?;
+        after = indices_of(&fields, "after", &|name| earlier_stages.iter().position(|stage| stage.name == *name))?;
     }
     let skew = fields.number_or("skew", 0.0)?;
     if skew > 2.0 {
@@ -141,13 +147,13 @@ fn shares(fields: &Fields, tasks: Option<u32>) -> Result<Option<Vec<f64>>, Strin
     Ok(Some(shares.iter().map(|share| share / sum).collect()))
 }
 
-fn input(stage: &Fields, before: &[Stage], datasets: &[String]) -> Result<Input, String> {
+fn input(stage: &Fields, earlier_stages: &[Stage], datasets: &[String]) -> Result<Input, String> {
     let item = stage.required("input")?;
     let at = format!("{}input.", stage.at);
     let fields = Fields::new(at, item, &["from", "dataset", "bytes", "located", "stage", "stages"])?;
     fields.required("from")?;
     let from = choice(&fields, "from", &["dfs", "generated", "stage", "none"])?;
-    let find = |name: &String| before.iter().position(|stage| stage.name == *name);
+    let find = |name: &String| earlier_stages.iter().position(|stage| stage.name == *name);
     match from {
         0 => {
             let dataset = fields.text("dataset")?;
@@ -164,7 +170,7 @@ fn input(stage: &Fields, before: &[Stage], datasets: &[String]) -> Result<Input,
         1 => Ok(Input::Generated { bytes: fields.positive("bytes")? }),
         2 => {
             let indices = match fields.optional("stages") {
-                Some(_) => named(&fields, "stages", &find)?,
+                Some(_) => indices_of(&fields, "stages", &find)?,
                 None => {
                     let name = fields.text("stage")?;
                     let index = find(&name);
@@ -182,9 +188,9 @@ fn input(stage: &Fields, before: &[Stage], datasets: &[String]) -> Result<Input,
 
 fn cpu(stage: &Fields) -> Result<CpuCosts, String> {
     let empty = Json::Object(Vec::new());
-    let known =
+    let keys =
         ["task_s", "read_s_per_byte", "process_s_per_byte", "sort_s_per_byte", "merge_s_per_byte", "write_s_per_byte"];
-    let fields = Fields::new(format!("{}cpu.", stage.at), stage.optional("cpu").unwrap_or(&empty), &known)?;
+    let fields = Fields::new(format!("{}cpu.", stage.at), stage.optional("cpu").unwrap_or(&empty), &keys)?;
     Ok(CpuCosts {
         task_s: fields.number_or("task_s", 0.0)?,
         read_s_per_byte: fields.number_or("read_s_per_byte", 0.0)?,
@@ -196,9 +202,9 @@ fn cpu(stage: &Fields) -> Result<CpuCosts, String> {
 }
 
 fn output(stage: &Fields, storage: &Storage) -> Result<Output, String> {
-    let known =
+    let keys =
         ["to", "dataset", "ratio", "combiner", "compression", "replication", "block_bytes", "remote_cpu_s_per_byte"];
-    let fields = Fields::new(format!("{}output.", stage.at), stage.required("output")?, &known)?;
+    let fields = Fields::new(format!("{}output.", stage.at), stage.required("output")?, &keys)?;
     fields.required("to")?;
     let ratio = fields.number_or("ratio", 1.0)?;
     let compression = fields.positive_or("compression", 1.0)?;
@@ -228,8 +234,8 @@ fn factor(fields: &Fields) -> Result<u32, String> {
 
 fn sort(stage: &Fields) -> Result<SortSpec, String> {
     let empty = Json::Object(Vec::new());
-    let known = ["buffer_bytes", "spill_share", "factor", "metadata_share"];
-    let fields = Fields::new(format!("{}sort.", stage.at), stage.optional("sort").unwrap_or(&empty), &known)?;
+    let keys = ["buffer_bytes", "spill_share", "factor", "metadata_share"];
+    let fields = Fields::new(format!("{}sort.", stage.at), stage.optional("sort").unwrap_or(&empty), &keys)?;
     let spill_share = share(&fields, "spill_share", 0.8)?;
     if spill_share <= 0.0 {
         return Err(format!("{}spill_share: must be more than 0", fields.at));
@@ -244,7 +250,7 @@ fn sort(stage: &Fields) -> Result<SortSpec, String> {
 
 fn shuffle(stage: &Fields, memory_bytes: f64) -> Result<ShuffleSpec, String> {
     let empty = Json::Object(Vec::new());
-    let known = [
+    let keys = [
         "slow_start",
         "copies",
         "heap_bytes",
@@ -254,16 +260,16 @@ fn shuffle(stage: &Fields, memory_bytes: f64) -> Result<ShuffleSpec, String> {
         "kept_share",
         "factor",
     ];
-    let fields = Fields::new(format!("{}shuffle.", stage.at), stage.optional("shuffle").unwrap_or(&empty), &known)?;
-    // A usual heap is assumed for containers without a stated memory.
-    let usual_heap = if memory_bytes > 1.0 { HEAP_SHARE * memory_bytes } else { 1e9 };
+    let fields = Fields::new(format!("{}shuffle.", stage.at), stage.optional("shuffle").unwrap_or(&empty), &keys)?;
+    // A container without a stated memory gets a default heap of 1 GB.
+    let default_heap_bytes = if memory_bytes > 1.0 { HEAP_SHARE * memory_bytes } else { 1e9 };
     Ok(ShuffleSpec {
         slow_start: share(&fields, "slow_start", 0.05)?,
         copies: match fields.optional("copies") {
             None => 5,
             Some(_) => range(&fields, "copies", 1, 100)? as u32,
         },
-        heap_bytes: fields.positive_or("heap_bytes", usual_heap)?,
+        heap_bytes: fields.positive_or("heap_bytes", default_heap_bytes)?,
         buffer_share: share(&fields, "buffer_share", 0.7)?.max(0.01),
         merge_share: share(&fields, "merge_share", 0.66)?.max(0.01),
         memory_limit_share: share(&fields, "memory_limit_share", 0.25)?,

@@ -1,8 +1,8 @@
 //! The input of a reduce: parallel copies from the nodes of the maps into memory or to disk, with concurrent merges.
 //!
-//! As in Hadoop's MergeManagerImpl: a segment goes into memory unless it is larger than a share of the buffer. A buffer
-//! that is filled to `merge_share` is merged to disk. If too many files are on disk, some are merged into one. At the
-//! end, the data in memory is written to disk, unless the number of files on disk has reached the maximum of one merge.
+//! As in Hadoop's MergeManagerImpl, a segment goes into memory unless it is larger than a share of the buffer. A buffer
+//! that is filled to `merge_share` is merged to disk. If too many files are on disk, `factor` of them are merged into
+//! one. At the end, the data in memory is written to disk, unless the number of files on disk has reached `factor`.
 
 use crate::activity::{Limit, Use};
 use crate::attempt::{Fetch, File, Reduce, Source, Step, DISK_MERGE, FETCH, MAIN, MEMORY_MERGE};
@@ -16,11 +16,12 @@ const POLL_S: f64 = 1.0;
 const POLL_SHARE: f64 = 0.01;
 const LARGE_POLL_SHARE: f64 = 0.05;
 const LARGE_TASKS: u32 = 500;
-/// Maximum number of fetches that are simulated separately; beyond it, fetches are grouped.
+/// Maximum number of fetches that are simulated separately. If there are more, several fetches are simulated as one.
 const FETCHES: f64 = 100_000.0;
 /// Maximum size of a fetch, as a share of the buffer.
 const FETCH_SHARE: f64 = 0.25;
-/// Number of disks that serve one fetch if each node is fetched from separately. Otherwise one disk serves it, in turn.
+/// Number of disks that serve one fetch if each fetch is from a single node. Otherwise one disk serves it; the disks
+/// take turns.
 const SPREAD: usize = 4;
 const FILES_PER_FETCH: u32 = 50;
 
@@ -45,7 +46,7 @@ impl Sim<'_> {
             expected_bytes: share * state.input_bytes,
             expansion: self.expansion_of(job, stage) / self.scenario.jobs[job].stages[stage].expand,
             sources,
-            turn: (task * 7) % count.max(1),
+            next_source_index: (task * 7) % count.max(1),
             fetches: vec![Fetch::default(); spec.copies as usize],
             active: 0,
             memory_bytes: 0.0,
@@ -102,7 +103,7 @@ impl Sim<'_> {
                 None => break,
             }
         }
-        self.check_shuffled(index);
+        self.check_shuffle_end(index);
     }
 
     /// Return the next source with enough data, and the number of bytes to fetch.
@@ -112,30 +113,30 @@ impl Sim<'_> {
         let tasks = f64::from(self.jobs[attempt.job as usize].stages[attempt.stage as usize].tasks);
         let count = reduce.sources.len();
         for step in 0..count {
-            let number = (reduce.turn + step) % count;
-            let source = &reduce.sources[number];
+            let source_index = (reduce.next_source_index + step) % count;
+            let source = &reduce.sources[source_index];
             let outputs = &self.outputs[source.outputs as usize];
             let group = &outputs.groups[source.group as usize];
-            let there = group.bytes * reduce.share - source.fetched_bytes;
-            if there <= 1e-7 * reduce.expected_bytes {
+            let available_bytes = group.bytes * reduce.share - source.fetched_bytes;
+            if available_bytes <= 1e-7 * reduce.expected_bytes {
                 continue;
             }
             if !outputs.is_complete() {
                 let groups = outputs.groups.len() as f64;
                 let maps = f64::from(outputs.maps) / groups;
                 let rounds = (FETCHES / (tasks * count as f64)).clamp(1.0, maps.max(1.0));
-                if there < 0.99 * outputs.expected_bytes / groups * reduce.share / rounds {
+                if available_bytes < 0.99 * outputs.expected_bytes / groups * reduce.share / rounds {
                     continue;
                 }
             }
-            let segment = group.bytes * reduce.share / f64::from(group.maps.max(1));
-            let most = (FETCH_SHARE * reduce.limit_bytes / reduce.expansion).max(segment);
-            return Some((number, there.min(most)));
+            let segment_bytes = group.bytes * reduce.share / f64::from(group.maps.max(1));
+            let fetch_bytes_max = (FETCH_SHARE * reduce.limit_bytes / reduce.expansion).max(segment_bytes);
+            return Some((source_index, available_bytes.min(fetch_bytes_max)));
         }
         None
     }
 
-    fn fetch(&mut self, index: u32, lane: usize, number: usize, bytes: f64) {
+    fn fetch(&mut self, index: u32, lane: usize, source_index: usize, bytes: f64) {
         let attempt = &mut self.attempts[index as usize];
         let (node, job, stage, factor) = (attempt.node, attempt.job as usize, attempt.stage as usize, attempt.factor);
         let task = attempt.task as usize;
@@ -143,40 +144,40 @@ impl Sim<'_> {
             Some(reduce) => reduce,
             None => return,
         };
-        let turn = reduce.turn;
-        reduce.turn = (number + 1) % reduce.sources.len();
-        let source = &mut reduce.sources[number];
+        let turn = reduce.next_source_index;
+        reduce.next_source_index = (source_index + 1) % reduce.sources.len();
+        let source = &mut reduce.sources[source_index];
         let outputs = &self.outputs[source.outputs as usize];
         let group = &outputs.groups[source.group as usize];
-        let whole = (group.bytes * reduce.share).max(bytes);
-        let from = source.fetched_bytes / whole;
+        let source_bytes = (group.bytes * reduce.share).max(bytes);
+        let from = source.fetched_bytes / source_bytes;
         source.fetched_bytes += bytes;
-        let to = (source.fetched_bytes / whole).min(1.0);
-        let segment = whole / f64::from(group.maps.max(1));
-        let segments = (bytes / segment).round().max(1.0);
-        let exact = outputs.is_exact();
+        let to = (source.fetched_bytes / source_bytes).min(1.0);
+        let segment_bytes = source_bytes / f64::from(group.maps.max(1));
+        let segments = (bytes / segment_bytes).round().max(1.0);
+        let is_exact = outputs.is_exact();
         let server = outputs.server(source.group as usize, turn + task);
         let position = server.map(|server| outputs.position(server, from, to));
-        let to_memory = segment * reduce.expansion <= reduce.segment_bytes_max;
-        let plain = bytes * reduce.expansion;
+        let to_memory = segment_bytes * reduce.expansion <= reduce.segment_bytes_max;
+        let uncompressed = bytes * reduce.expansion;
         reduce.active |= 1 << lane;
         reduce.fetched_bytes += bytes;
         if to_memory {
-            reduce.reserved_bytes += plain;
+            reduce.reserved_bytes += uncompressed;
         }
-        let fetch = Fetch { bytes, to_memory, segments: segments as u32, written: None };
+        let fetch = Fetch { bytes, to_memory, segments: segments as u32, file: None };
         reduce.fetches[lane] = fetch;
         if let (Some(server), Some(position)) = (server, position) {
-            let spread = if exact { SPREAD } else { 1 };
+            let spread = if is_exact { SPREAD } else { 1 };
             self.serve(server, bytes, segments, position, (turn + task, spread));
             self.send(server, node, bytes);
         }
         let costs = &self.scenario.jobs[job].stages[stage].cpu;
         self.parts.push(Use::Cpu { node, seconds: bytes * costs.read_s_per_byte * factor });
         if !to_memory {
-            let written = self.write_files(index, bytes, 1).pop();
+            let file = self.write_files(index, bytes, 1).pop();
             if let Some(reduce) = &mut self.attempts[index as usize].reduce {
-                reduce.fetches[lane].written = written;
+                reduce.fetches[lane].file = file;
             }
         }
         self.counters.shuffle_bytes += bytes;
@@ -187,22 +188,22 @@ impl Sim<'_> {
     /// Add the cost of serving a fetch to the node that has the data: its page cache or its disks.
     fn serve(&mut self, server: u32, bytes: f64, segments: f64, position: f64, (turn, spread): (usize, usize)) {
         let node = &self.world.nodes[server as usize];
-        let cached = bytes * node.cache.share(1.0, position);
-        let missed = bytes - cached;
+        let cached_bytes = bytes * node.cache.share(1.0, position);
+        let missed_bytes = bytes - cached_bytes;
         let count = node.intermediate.len().min(spread);
-        if missed > 0.0 && count > 0 {
-            let disk_bytes = missed / count as f64;
-            let runs = (segments * missed / bytes / count as f64).max(1.0);
+        if missed_bytes > 0.0 && count > 0 {
+            let disk_bytes = missed_bytes / count as f64;
+            let runs = (segments * missed_bytes / bytes / count as f64).max(1.0);
             for i in 0..count {
                 let disk = node.intermediate[(turn + i) % node.intermediate.len()];
                 self.parts.push(Use::Read { disk, bytes: disk_bytes, runs, limit: Limit::IntermediateDisk });
             }
         }
-        if cached > 0.0 {
-            let seconds = cached / node.memory_bytes_per_s;
+        if cached_bytes > 0.0 {
+            let seconds = cached_bytes / node.memory_bytes_per_s;
             self.parts.push(Use::Wait { seconds, limit: Limit::Memory });
         }
-        self.counters.cache_read_bytes += cached;
+        self.counters.cache_read_bytes += cached_bytes;
         self.counters.intermediate_read_bytes += bytes;
     }
 
@@ -212,12 +213,12 @@ impl Sim<'_> {
             reduce.active &= !(1 << lane);
             let fetch = reduce.fetches[lane];
             if fetch.to_memory {
-                let plain = fetch.bytes * reduce.expansion;
-                reduce.reserved_bytes = (reduce.reserved_bytes - plain).max(0.0);
-                reduce.memory_bytes += plain;
-            } else if let Some(written) = fetch.written {
+                let uncompressed = fetch.bytes * reduce.expansion;
+                reduce.reserved_bytes = (reduce.reserved_bytes - uncompressed).max(0.0);
+                reduce.memory_bytes += uncompressed;
+            } else if let Some(file_of_fetch) = fetch.file {
                 let files = fetch.segments.clamp(1, FILES_PER_FETCH);
-                let file = File { bytes: written.bytes / f64::from(files), ..written };
+                let file = File { bytes: file_of_fetch.bytes / f64::from(files), ..file_of_fetch };
                 reduce.files.extend((0..files).map(|_| file));
             }
         }
@@ -236,12 +237,12 @@ impl Sim<'_> {
             None => return,
         };
         if reduce.memory_bytes >= reduce.merge_bytes && reduce.merging_bytes == 0.0 {
-            let plain = std::mem::take(&mut reduce.memory_bytes);
-            reduce.merging_bytes = plain;
-            let stored = plain / reduce.expansion;
-            self.parts.push(Use::Cpu { node, seconds: plain * merge_s_per_byte * factor });
-            let made = self.write_files(index, stored, 1);
-            self.spilled(index, stored, made);
+            let uncompressed = std::mem::take(&mut reduce.memory_bytes);
+            reduce.merging_bytes = uncompressed;
+            let stored = uncompressed / reduce.expansion;
+            self.parts.push(Use::Cpu { node, seconds: uncompressed * merge_s_per_byte * factor });
+            let new_files = self.write_files(index, stored, 1);
+            self.add_spill(index, stored, new_files);
             self.run_lane(index, MEMORY_MERGE, self.pieces.min(4));
         }
         let reduce = match &mut self.attempts[index as usize].reduce {
@@ -250,26 +251,27 @@ impl Sim<'_> {
         };
         if reduce.files.len() >= 2 * reduce.factor as usize - 1 && reduce.merging_files == 0 {
             reduce.files.sort_by(|a, b| a.bytes.total_cmp(&b.bytes));
-            let merged: Vec<File> = reduce.files.drain(..reduce.factor as usize).collect();
-            reduce.merging_files = merged.len();
-            let bytes: f64 = merged.iter().map(|file| file.bytes).sum();
-            let plain = bytes * reduce.expansion;
-            self.parts.push(Use::Cpu { node, seconds: plain * merge_s_per_byte * factor });
-            self.read_files(index, &merged, 1.0);
-            let made = self.write_files(index, bytes, 1);
-            self.spilled(index, bytes, made);
-            self.delete_files(&merged);
+            let merged_files: Vec<File> = reduce.files.drain(..reduce.factor as usize).collect();
+            reduce.merging_files = merged_files.len();
+            let bytes: f64 = merged_files.iter().map(|file| file.bytes).sum();
+            let uncompressed = bytes * reduce.expansion;
+            self.parts.push(Use::Cpu { node, seconds: uncompressed * merge_s_per_byte * factor });
+            self.read_files(index, &merged_files, 1.0);
+            let new_files = self.write_files(index, bytes, 1);
+            self.add_spill(index, bytes, new_files);
+            self.delete_files(&merged_files);
             self.counters.merge_passes += 1.0;
             self.run_lane(index, DISK_MERGE, self.pieces.min(4));
         }
     }
 
-    fn spilled(&mut self, index: u32, bytes: f64, made: Vec<File>) {
+    /// Add the files of a spill to a reduce, and count their bytes.
+    fn add_spill(&mut self, index: u32, bytes: f64, new_files: Vec<File>) {
         let attempt = &mut self.attempts[index as usize];
         attempt.counters.spilled_bytes += bytes;
         self.counters.spilled_bytes += bytes;
         if let Some(reduce) = &mut attempt.reduce {
-            reduce.files.extend(made);
+            reduce.files.extend(new_files);
         }
     }
 
@@ -290,7 +292,7 @@ impl Sim<'_> {
     }
 
     /// Without a running copy or merge, wait for more data, or end the shuffle if all data was copied.
-    fn check_shuffled(&mut self, index: u32) {
+    fn check_shuffle_end(&mut self, index: u32) {
         let now = self.engine.now;
         let attempt = &self.attempts[index as usize];
         let reduce = match &attempt.reduce {
@@ -301,24 +303,24 @@ impl Sim<'_> {
             return;
         }
         let all_maps = reduce.sources.iter().all(|source| self.outputs[source.outputs as usize].is_complete());
-        let complete = all_maps && self.next_source(index).is_none();
-        if complete {
-            self.shuffled(index);
+        let is_complete = all_maps && self.next_source(index).is_none();
+        if is_complete {
+            self.end_shuffle(index);
             return;
         }
-        let elapsed = now - attempt.step_s;
-        let large = self.jobs[attempt.job as usize].stages[attempt.stage as usize].tasks > LARGE_TASKS;
-        let wait = (elapsed * if large { LARGE_POLL_SHARE } else { POLL_SHARE }).max(POLL_S);
+        let elapsed_s = now - attempt.step_s;
+        let is_large = self.jobs[attempt.job as usize].stages[attempt.stage as usize].tasks > LARGE_TASKS;
+        let wait_s = (elapsed_s * if is_large { LARGE_POLL_SHARE } else { POLL_SHARE }).max(POLL_S);
         if let Some(reduce) = &mut self.attempts[index as usize].reduce {
             if !reduce.polling {
                 reduce.polling = true;
-                self.engine.timer(now + wait, Timer::Poll(index));
+                self.engine.timer(now + wait_s, Timer::Poll(index));
             }
         }
     }
 
     /// End the shuffle: write the data in memory to disk, if required.
-    fn shuffled(&mut self, index: u32) {
+    fn end_shuffle(&mut self, index: u32) {
         let now = self.engine.now;
         let seconds = self.step_seconds(index);
         let attempt = &mut self.attempts[index as usize];
@@ -333,14 +335,14 @@ impl Sim<'_> {
             None => return,
         };
         reduce.complete = true;
-        let out = (reduce.memory_bytes - reduce.kept_bytes).max(0.0);
-        if out > 0.0 && reduce.files.len() < reduce.factor as usize {
-            reduce.memory_bytes -= out;
-            let stored = out / reduce.expansion;
+        let excess_bytes = (reduce.memory_bytes - reduce.kept_bytes).max(0.0);
+        if excess_bytes > 0.0 && reduce.files.len() < reduce.factor as usize {
+            reduce.memory_bytes -= excess_bytes;
+            let stored = excess_bytes / reduce.expansion;
             let merge_s = self.scenario.jobs[job].stages[stage].cpu.merge_s_per_byte;
-            self.parts.push(Use::Cpu { node, seconds: out * merge_s * factor });
-            let made = self.write_files(index, stored, 1);
-            self.spilled(index, stored, made);
+            self.parts.push(Use::Cpu { node, seconds: excess_bytes * merge_s * factor });
+            let new_files = self.write_files(index, stored, 1);
+            self.add_spill(index, stored, new_files);
             self.run_lane(index, MAIN, self.pieces.min(4));
         } else {
             self.last_merge_ended(index);
@@ -363,22 +365,22 @@ impl Sim<'_> {
         }
         let files = std::mem::take(&mut reduce.files);
         let bytes: f64 = files.iter().map(|file| file.bytes).sum();
-        let plain = bytes * reduce.expansion;
+        let uncompressed = bytes * reduce.expansion;
         self.counters.merge_passes += f64::from(passes);
         self.read_files(index, &files, share);
-        let made = self.write_files(index, bytes * share, 1);
+        let new_files = self.write_files(index, bytes * share, 1);
         let merge_s = self.scenario.jobs[job].stages[stage].cpu.merge_s_per_byte;
-        self.parts.push(Use::Cpu { node, seconds: plain * share * merge_s * factor });
+        self.parts.push(Use::Cpu { node, seconds: uncompressed * share * merge_s * factor });
         self.delete_files(&files);
         // Afterwards, the merged share of the data is in new files; the rest stays in the old ones.
-        let mut left: Vec<File> =
+        let mut remaining_files: Vec<File> =
             files.iter().map(|file| File { bytes: file.bytes * (1.0 - share.min(1.0)), ..*file }).collect();
-        left.extend(made.iter().map(|file| File { bytes: bytes * share.min(1.0), ..*file }));
+        remaining_files.extend(new_files.iter().map(|file| File { bytes: bytes * share.min(1.0), ..*file }));
         self.counters.spilled_bytes += bytes * share;
         let attempt = &mut self.attempts[index as usize];
         attempt.counters.spilled_bytes += bytes * share;
         if let Some(reduce) = &mut attempt.reduce {
-            reduce.files = left;
+            reduce.files = remaining_files;
         }
         self.run_lane(index, MAIN, self.pieces.min(4));
     }

@@ -1,8 +1,8 @@
 //! Assign tasks to nodes: containers on heartbeats, as in the capacity scheduler of YARN.
 //!
 //! At its heartbeat, a node with free resources gets any number of maps whose block it has, and one container that may
-//! run anywhere (`maximum-off-switch-assignments-per-heartbeat`). The ApplicationMaster learns of them at its next
-//! heartbeat.
+//! run anywhere (`maximum-off-switch-assignments-per-heartbeat`). The ApplicationMaster learns of these containers at
+//! its next heartbeat.
 
 use crate::activity::Limit;
 use crate::attempt::Attempt;
@@ -11,10 +11,11 @@ use crate::scenario::Input;
 use crate::sim::{Sim, Timer};
 use crate::world::{CONTROL_SALT, TASK_SALT};
 
-/// Minimum number of idle nodes that are woken for a new request.
+/// Minimum number of idle nodes that ask for work after a new request.
 const WOKEN_MIN: usize = 64;
 
-/// The next time that is `phase` after a multiple of the interval.
+/// Return the next heartbeat: the first time from `now` on that is the share `phase` of an interval after a multiple of
+/// it.
 pub fn next_beat(now: f64, phase: f64, interval_s: f64) -> f64 {
     if interval_s <= 0.0 {
         return now;
@@ -36,42 +37,42 @@ pub enum Locality {
 }
 
 impl Sim<'_> {
-    /// Maps by the nodes that have their first block.
+    /// List for each node the tasks whose first block it has.
     pub fn list_local(&mut self, job: usize, index: usize) {
         let dataset = match self.jobs[job].stages[index].dataset {
             Some(dataset) => dataset,
             None => return,
         };
-        let mut local: Vec<Vec<u32>> = vec![Vec::new(); self.world.nodes.len()];
+        let mut tasks_of_node: Vec<Vec<u32>> = vec![Vec::new(); self.world.nodes.len()];
         let located = matches!(self.scenario.jobs[job].stages[index].input, Input::Dfs { located: true, .. });
-        let mut other_file = Rng::keyed(self.scenario.seed, CONTROL_SALT, (job * 1000 + index) as u64);
+        let mut rng = Rng::keyed(self.scenario.seed, CONTROL_SALT, (job * 1000 + index) as u64);
         for task in (0..self.jobs[job].stages[index].tasks).rev() {
             let block = self.first_block(job, index, task);
             if !located {
-                // The scheduler sees another file with the same number of copies, so its nodes are random.
+                // The scheduler does not know where the block is. It takes as many random nodes as there are copies.
                 let copies = self.world.datasets[dataset].replicas(block).len();
-                let first = other_file.below(local.len());
-                (0..copies).for_each(|copy| local[(first + copy) % self.world.nodes.len()].push(task));
+                let first_node = rng.below(tasks_of_node.len());
+                (0..copies).for_each(|copy| tasks_of_node[(first_node + copy) % self.world.nodes.len()].push(task));
                 continue;
             }
             for replica in self.world.datasets[dataset].replicas(block) {
-                local[replica.node as usize].push(task);
+                tasks_of_node[replica.node as usize].push(task);
             }
         }
-        self.jobs[job].stages[index].local = local;
+        self.jobs[job].stages[index].local = tasks_of_node;
     }
 
     /// Wake idle nodes for new requests.
     pub fn wake_idle(&mut self, requests: usize) {
         let count = self.idle.len().min(WOKEN_MIN.max(4 * requests));
-        let woken: Vec<u32> = self.idle.drain(..count).collect();
-        for node in woken {
+        let woken_nodes: Vec<u32> = self.idle.drain(..count).collect();
+        for node in woken_nodes {
             self.world.nodes[node as usize].idle = false;
-            self.ask_beat(node);
+            self.schedule_beat(node);
         }
     }
 
-    fn ask_beat(&mut self, node: u32) {
+    fn schedule_beat(&mut self, node: u32) {
         let host = &mut self.world.nodes[node as usize];
         if host.beat_pending || !host.alive {
             return;
@@ -81,16 +82,16 @@ impl Sim<'_> {
         self.engine.timer(at, Timer::Beat(node));
     }
 
-    /// Free the resources of a container.
+    /// Free the resources of a container on a node.
     pub fn release(&mut self, node: u32, memory: f64, cores: f64) {
         let host = &mut self.world.nodes[node as usize];
         host.free_memory += memory;
         host.free_cores += cores;
         host.freed_at = self.engine.now;
-        let wanted = self.has_requests();
+        let has_requests = self.has_requests();
         let host = &mut self.world.nodes[node as usize];
-        if wanted {
-            self.ask_beat(node);
+        if has_requests {
+            self.schedule_beat(node);
         } else if host.alive && !host.idle && !host.beat_pending {
             host.idle = true;
             self.idle.push(node);
@@ -99,7 +100,7 @@ impl Sim<'_> {
 
     fn has_requests(&self) -> bool {
         self.jobs.iter().any(|job| {
-            (job.am_wanted && job.am_node.is_none())
+            (job.am_requested && job.am_node.is_none())
                 || job.running
                     && job.stages.iter().any(|s| s.ready && s.pending > 0 && s.tasks - s.pending < s.requested)
         })
@@ -111,22 +112,22 @@ impl Sim<'_> {
         if !self.world.nodes[node as usize].alive {
             return;
         }
-        let mut anywhere = 1;
-        let mut left = self.scenario.engine.tasks_per_heartbeat.unwrap_or(u32::MAX);
-        let instant = self.scenario.engine.node_heartbeat_s <= 0.0;
-        while left > 0 && self.allocate_one(node, &mut anywhere) {
-            left -= 1;
-            if instant {
-                anywhere = 1;
+        let mut non_local_containers = 1;
+        let mut remaining_containers = self.scenario.engine.tasks_per_heartbeat.unwrap_or(u32::MAX);
+        let has_no_heartbeats = self.scenario.engine.node_heartbeat_s <= 0.0;
+        while remaining_containers > 0 && self.allocate_one(node, &mut non_local_containers) {
+            remaining_containers -= 1;
+            if has_no_heartbeats {
+                non_local_containers = 1;
             }
         }
         let host = &self.world.nodes[node as usize];
         let has_work = self.has_requests() && self.fits_any(node);
         if has_work && !host.beat_pending {
-            let interval = self.scenario.engine.node_heartbeat_s;
+            let interval_s = self.scenario.engine.node_heartbeat_s;
             self.world.nodes[node as usize].beat_pending = true;
             // Without heartbeats, a node that waits for tasks with local blocks asks again after an interval.
-            let at = self.engine.now + if instant { 0.1 } else { interval };
+            let at = self.engine.now + if has_no_heartbeats { 0.1 } else { interval_s };
             self.engine.timer(at, Timer::Beat(node));
         } else if !has_work && !host.idle {
             self.world.nodes[node as usize].idle = true;
@@ -137,23 +138,27 @@ impl Sim<'_> {
     fn fits_any(&self, node: u32) -> bool {
         let host = &self.world.nodes[node as usize];
         self.jobs.iter().zip(&self.scenario.jobs).any(|(state, spec)| {
-            let master = state.am_wanted && state.am_node.is_none() && spec.am_memory_bytes <= host.free_memory;
-            let stage = state.stages.iter().zip(&spec.stages).any(|(state, spec)| {
-                let wanted = state.ready && state.pending > 0 && state.tasks - state.pending < state.requested;
-                wanted && spec.memory_bytes <= host.free_memory && spec.cores <= host.free_cores
+            let master_fits = state.am_requested && state.am_node.is_none() && spec.am_memory_bytes <= host.free_memory;
+            let stage_fits = state.stages.iter().zip(&spec.stages).any(|(state, spec)| {
+                let has_requests = state.ready && state.pending > 0 && state.tasks - state.pending < state.requested;
+                has_requests && spec.memory_bytes <= host.free_memory && spec.cores <= host.free_cores
             });
-            master || (state.running && stage)
+            master_fits || (state.running && stage_fits)
         })
     }
 
-    /// Allocate one container; return false if no further one may or can run here now.
-    fn allocate_one(&mut self, node: u32, anywhere: &mut u32) -> bool {
+    /// Allocate one container. Return false if this node can or may run no other container now.
+    fn allocate_one(&mut self, node: u32, non_local_containers: &mut u32) -> bool {
         for job in 0..self.jobs.len() {
             let spec = &self.scenario.jobs[job];
-            let free = self.world.nodes[node as usize].free_memory;
+            let free_memory = self.world.nodes[node as usize].free_memory;
             let state = &self.jobs[job];
-            if state.am_wanted && state.am_node.is_none() && *anywhere > 0 && spec.am_memory_bytes <= free {
-                *anywhere -= 1;
+            if state.am_requested
+                && state.am_node.is_none()
+                && *non_local_containers > 0
+                && spec.am_memory_bytes <= free_memory
+            {
+                *non_local_containers -= 1;
                 self.start_master(job, node);
                 return true;
             }
@@ -161,7 +166,7 @@ impl Sim<'_> {
                 continue;
             }
             for index in (0..spec.stages.len()).rev() {
-                if self.allocate_task(job, index, node, anywhere) {
+                if self.allocate_task(job, index, node, non_local_containers) {
                     return true;
                 }
             }
@@ -178,12 +183,12 @@ impl Sim<'_> {
         self.engine.timer(at, Timer::Launch(attempt));
     }
 
-    fn allocate_task(&mut self, job: usize, index: usize, node: u32, anywhere: &mut u32) -> bool {
+    fn allocate_task(&mut self, job: usize, index: usize, node: u32, non_local_containers: &mut u32) -> bool {
         let spec = &self.scenario.jobs[job].stages[index];
         let state = &self.jobs[job].stages[index];
         let host = &self.world.nodes[node as usize];
-        let wanted = state.ready && state.pending > 0 && state.tasks - state.pending < state.requested;
-        if !wanted || spec.memory_bytes > host.free_memory || spec.cores > host.free_cores {
+        let has_requests = state.ready && state.pending > 0 && state.tasks - state.pending < state.requested;
+        if !has_requests || spec.memory_bytes > host.free_memory || spec.cores > host.free_cores {
             return false;
         }
         // Reduces must not occupy the resources of the maps for which they wait.
@@ -193,22 +198,22 @@ impl Sim<'_> {
                 return false;
             }
         }
-        let (task, locality) = match self.pick(job, index, node, *anywhere > 0) {
-            Some(picked) => picked,
+        let (task, locality) = match self.choose_task(job, index, node, *non_local_containers > 0) {
+            Some(choice) => choice,
             None => return false,
         };
         if locality == Locality::Node {
             self.jobs[job].stages[index].last_local_at = self.engine.now;
         } else {
-            *anywhere -= 1;
+            *non_local_containers -= 1;
         }
         self.allocate(job, index, task, node, locality, false);
         true
     }
 
-    /// Choose a task for this node: one whose block it has, else any task if that is allowed and no local task was
+    /// Choose a task for this node: a task whose block it has, else any task if that is allowed and no local task was
     /// found for a while.
-    fn pick(&mut self, job: usize, index: usize, node: u32, anywhere: bool) -> Option<(u32, Locality)> {
+    fn choose_task(&mut self, job: usize, index: usize, node: u32, may_run_anywhere: bool) -> Option<(u32, Locality)> {
         let wait_s = self.scenario.engine.locality_wait_s;
         let now = self.engine.now;
         let state = &mut self.jobs[job].stages[index];
@@ -220,10 +225,10 @@ impl Sim<'_> {
             }
         }
         let has_local_tasks = !state.local.is_empty();
-        if !anywhere || (has_local_tasks && now - state.last_local_at < wait_s) {
+        if !may_run_anywhere || (has_local_tasks && now - state.last_local_at < wait_s) {
             return None;
         }
-        while let Some(task) = state.again.pop_front() {
+        while let Some(task) = state.retries.pop_front() {
             if !state.taken[task as usize] {
                 return Some((task, Locality::Any));
             }
@@ -238,16 +243,16 @@ impl Sim<'_> {
         None
     }
 
-    /// Return the locality of a task, which is the rack if a replica of its block is in the rack of the node.
-    fn in_rack(&self, job: usize, index: usize, task: u32, node: u32, locality: Locality) -> Locality {
+    /// Return the locality of a task: `Rack` instead of `Any` if a replica of its block is in the rack of the node.
+    fn locality_of(&self, job: usize, index: usize, task: u32, node: u32, locality: Locality) -> Locality {
         let dataset = match self.jobs[job].stages[index].dataset {
             Some(dataset) if locality == Locality::Any => dataset,
             _ => return locality,
         };
         let rack = self.world.nodes[node as usize].rack;
         let replicas = self.world.datasets[dataset].replicas(self.first_block(job, index, task));
-        let in_rack = replicas.iter().any(|replica| self.world.nodes[replica.node as usize].rack == rack);
-        if in_rack {
+        let is_in_rack = replicas.iter().any(|replica| self.world.nodes[replica.node as usize].rack == rack);
+        if is_in_rack {
             Locality::Rack
         } else {
             Locality::Any
@@ -255,33 +260,41 @@ impl Sim<'_> {
     }
 
     /// Reserve a container, and launch the task when the ApplicationMaster learns of it.
-    pub fn allocate(&mut self, job: usize, index: usize, task: u32, node: u32, locality: Locality, again: bool) {
-        let locality = self.in_rack(job, index, task, node, locality);
+    pub fn allocate(
+        &mut self,
+        job: usize,
+        index: usize,
+        task: u32,
+        node: u32,
+        locality: Locality,
+        is_speculative: bool,
+    ) {
+        let locality = self.locality_of(job, index, task, node, locality);
         let spec = &self.scenario.jobs[job].stages[index];
         let host = &mut self.world.nodes[node as usize];
         host.free_memory -= spec.memory_bytes;
         host.free_cores -= spec.cores;
         let state = &mut self.jobs[job].stages[index];
-        if !again {
+        if !is_speculative {
             state.taken[task as usize] = true;
             state.pending -= 1;
         }
         state.running += 1;
         let since = host.freed_at.max(state.ready_at);
         let number = u64::from(task) << 20 | (index as u64) << 10 | job as u64;
-        let attempts_before = if again { 1 } else { 0 };
-        let mut random = Rng::keyed(self.scenario.seed.wrapping_add(attempts_before), TASK_SALT, number);
+        let attempts_before = if is_speculative { 1 } else { 0 };
+        let mut rng = Rng::keyed(self.scenario.seed.wrapping_add(attempts_before), TASK_SALT, number);
         let noise = &self.scenario.noise;
-        let mut factor = random.lognormal(noise.task_sigma) * self.fixed_factor;
-        if random.uniform() < noise.straggler_share {
+        let mut factor = rng.lognormal(noise.task_sigma) * self.fixed_factor;
+        if rng.uniform() < noise.straggler_share {
             factor *= noise.straggler_factor;
         }
-        let attempt = Attempt::task(job as u32, index as u32, task, node, factor, locality, again);
+        let attempt = Attempt::task(job as u32, index as u32, task, node, factor, locality, is_speculative);
         let attempt = self.new_attempt(attempt);
-        self.engine.waited(since, Limit::Containers);
-        let heard = next_beat(self.engine.now, self.jobs[job].am_phase, self.scenario.engine.am_heartbeat_s);
-        let at = heard + self.fixed(self.scenario.engine.task_start_s);
-        self.attempts[attempt as usize].start_s = heard;
+        self.engine.count_waiting(since, Limit::Containers);
+        let next_heartbeat = next_beat(self.engine.now, self.jobs[job].am_phase, self.scenario.engine.am_heartbeat_s);
+        let at = next_heartbeat + self.fixed(self.scenario.engine.task_start_s);
+        self.attempts[attempt as usize].start_s = next_heartbeat;
         self.engine.timer(at, Timer::Launch(attempt));
         if matches!(self.scenario.jobs[job].stages[index].input, Input::Dfs { .. }) {
             match locality {

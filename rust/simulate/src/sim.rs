@@ -15,11 +15,11 @@ use crate::world::{World, RUN_SALT, SKEW_SALT};
 /// Number of pieces of a task's work, by the number of tasks.
 const PIECES: [(usize, u32); 4] = [(500, 8), (20_000, 4), (60_000, 2), (usize::MAX, 1)];
 
-/// Timers of the simulation.
+/// The events that the simulation schedules itself.
 #[derive(Clone, Copy, Debug)]
 pub enum Timer {
     Submit(u32),
-    MasterWanted(u32),
+    RequestMaster(u32),
     JobRuns(u32),
     JobEnd(u32),
     Beat(u32),
@@ -54,16 +54,16 @@ pub struct StageState {
     /// Tasks by the node that has their first block.
     pub local: Vec<Vec<u32>>,
     /// Tasks that must run again after a node failed.
-    pub again: VecDeque<u32>,
+    pub retries: VecDeque<u32>,
     /// Time of the last allocation on a node with the task's block.
     pub last_local_at: f64,
     /// Dataset that the stage reads.
     pub dataset: Option<usize>,
     /// Dataset that the stage writes.
-    pub written: Option<usize>,
-    /// Its shuffle outputs.
+    pub written_dataset: Option<usize>,
+    /// Index of its shuffle output.
     pub outputs: Option<usize>,
-    /// Shuffle outputs that it reads.
+    /// Indices of the shuffle outputs that it reads.
     pub sources: Vec<usize>,
     /// Whether each task has succeeded.
     pub finished: Vec<bool>,
@@ -81,12 +81,13 @@ pub struct StageState {
 
 #[derive(Debug, Default)]
 pub struct JobState {
+    /// Number of jobs that must end first.
     pub waits_for: usize,
     pub submit_s: f64,
     pub start_s: f64,
     pub end_s: f64,
     pub am_node: Option<u32>,
-    pub am_wanted: bool,
+    pub am_requested: bool,
     pub am_phase: f64,
     pub stages: Vec<StageState>,
     pub stages_left: usize,
@@ -126,12 +127,16 @@ pub struct Sim<'a> {
     pub outputs: Vec<Outputs>,
     pub records: Vec<Record>,
     pub counters: Counters,
+    /// Number of pieces of the work of a task.
     pub pieces: u32,
+    /// Factor of all fixed costs of this run.
     pub fixed_factor: f64,
+    /// The parts of the next activity.
     pub parts: Vec<Use>,
     pub total_memory: f64,
+    /// Nodes without a pending heartbeat, because nothing is requested.
     pub idle: Vec<u32>,
-    /// The node on which each task left output, recorded if nodes can fail: outputs, node, task.
+    /// The node that has the output of each task, recorded if nodes can fail: index of the outputs, node, task.
     pub output_nodes: Vec<(usize, u32, u32)>,
     pub failed: Option<Failure>,
     pub end_s: f64,
@@ -182,7 +187,7 @@ impl<'a> Sim<'a> {
     /// Run all jobs.
     pub fn run(&mut self) -> Result<(), Failure> {
         let first_s = self.fixed(self.scenario.engine.client_start_s);
-        self.engine.waited(0.0, Limit::Fixed);
+        self.engine.count_waiting(0.0, Limit::Fixed);
         for job in 0..self.jobs.len() {
             if self.jobs[job].waits_for == 0 {
                 self.engine.timer(first_s, Timer::Submit(job as u32));
@@ -208,6 +213,7 @@ impl<'a> Sim<'a> {
         Ok(())
     }
 
+    /// Return the failure of a simulation that has no more events and unfinished jobs.
     fn stuck(&self) -> Failure {
         if self.engine.is_late {
             return Failure::Impossible(format!("the jobs would take longer than {HORIZON_S} s"));
@@ -222,8 +228,8 @@ impl<'a> Sim<'a> {
     fn timer(&mut self, timer: Timer) -> Result<(), Failure> {
         match timer {
             Timer::Submit(job) => self.submit(job as usize)?,
-            Timer::MasterWanted(job) => {
-                self.jobs[job as usize].am_wanted = true;
+            Timer::RequestMaster(job) => {
+                self.jobs[job as usize].am_requested = true;
                 self.wake_idle(1);
             }
             Timer::JobRuns(job) => self.job_runs(job as usize),
@@ -246,7 +252,7 @@ impl<'a> Sim<'a> {
         self.lane_ended(owner);
     }
 
-    /// Return a fixed cost, drawn for this run.
+    /// Return a fixed cost times the random factor of this run.
     pub fn fixed(&self, seconds: f64) -> f64 {
         seconds * self.fixed_factor
     }
@@ -256,7 +262,8 @@ impl<'a> Sim<'a> {
         self.jobs[job].submit_s = self.engine.now;
         for (index, stage) in spec.stages.iter().enumerate() {
             let state = self.stage_state(job, stage)?;
-            // A stage that depends on this one waits for its tasks, also without output to copy.
+            // A stage without shuffle output gets an empty entry, because the stages that depend on it wait for its
+            // tasks.
             let bytes = match stage.output {
                 Output::Shuffle { ratio, combiner, compression } => {
                     state.input_bytes * self.expansion_of(job, index) * ratio * combiner * compression
@@ -269,22 +276,22 @@ impl<'a> Sim<'a> {
             self.set_spills(job, index, stage);
         }
         let tasks: usize = self.jobs.iter().flat_map(|job| &job.stages).map(|stage| stage.tasks as usize).sum();
-        let usual = PIECES.iter().find(|(tasks_max, _)| tasks <= *tasks_max).map_or(1, |&(_, pieces)| pieces);
-        self.pieces = self.scenario.pieces.unwrap_or(usual);
+        let default_pieces = PIECES.iter().find(|(tasks_max, _)| tasks <= *tasks_max).map_or(1, |&(_, pieces)| pieces);
+        self.pieces = self.scenario.pieces.unwrap_or(default_pieces);
         let wait = self.fixed(self.scenario.engine.job_submit_s + spec.fixed_s);
-        self.engine.timer(self.engine.now + wait, Timer::MasterWanted(job as u32));
+        self.engine.timer(self.engine.now + wait, Timer::RequestMaster(job as u32));
         Ok(())
     }
 
-    /// Return the number of tasks of a stage, and the bytes that each reads.
+    /// Return the initial state of a stage, with its number of tasks and the bytes that each task reads.
     fn stage_state(&mut self, job: usize, stage: &Stage) -> Result<StageState, Failure> {
         let mut state = StageState::default();
-        let mut usual_tasks = 1;
+        let mut default_tasks = 1;
         match &stage.input {
             Input::None => {}
             Input::Generated { bytes } => state.input_bytes = *bytes,
             Input::Dfs { dataset, bytes, .. } => {
-                let index = self.world.datasets.iter().position(|known| known.name == *dataset);
+                let index = self.world.datasets.iter().position(|existing| existing.name == *dataset);
                 let index = index.ok_or_else(|| {
                     Failure::Input(format!(
                         "job {}: dataset {dataset} does not exist yet",
@@ -292,10 +299,10 @@ impl<'a> Sim<'a> {
                     ))
                 })?;
                 let blocks = &self.world.datasets[index].block_bytes;
-                let stored: f64 = blocks.iter().sum();
+                let stored_bytes: f64 = blocks.iter().sum();
                 state.dataset = Some(index);
-                state.input_bytes = bytes.unwrap_or(stored).min(stored);
-                usual_tasks = blocks.len() as u32;
+                state.input_bytes = bytes.unwrap_or(stored_bytes).min(stored_bytes);
+                default_tasks = blocks.len() as u32;
             }
             Input::Stages(sources) => {
                 for &source in sources {
@@ -305,7 +312,7 @@ impl<'a> Sim<'a> {
                 }
             }
         }
-        state.tasks = stage.tasks.unwrap_or(usual_tasks);
+        state.tasks = stage.tasks.unwrap_or(default_tasks);
         if state.tasks == 0 {
             return Err(Failure::Input(format!("stage {}: its input has no blocks", stage.name)));
         }
@@ -313,9 +320,9 @@ impl<'a> Sim<'a> {
             Some(shares) => shares.clone(),
             None if stage.skew > 0.0 => {
                 let draw = |task| Rng::keyed(self.scenario.seed, SKEW_SALT, task).lognormal(stage.skew);
-                let drawn: Vec<f64> = (0..u64::from(state.tasks)).map(draw).collect();
-                let sum: f64 = drawn.iter().sum();
-                drawn.iter().map(|share| share / sum).collect()
+                let factors: Vec<f64> = (0..u64::from(state.tasks)).map(draw).collect();
+                let sum: f64 = factors.iter().sum();
+                factors.iter().map(|share| share / sum).collect()
             }
             None => Vec::new(),
         };
@@ -324,12 +331,12 @@ impl<'a> Sim<'a> {
         state.finished = vec![false; state.tasks as usize];
         if let Output::Dfs { dataset: Some(name), .. } = &stage.output {
             self.world.datasets.push(crate::world::Dataset::named(name));
-            state.written = Some(self.world.datasets.len() - 1);
+            state.written_dataset = Some(self.world.datasets.len() - 1);
         }
         Ok(state)
     }
 
-    /// Spills and merges of a map-side sort, for a task of the mean size.
+    /// Set the numbers of spills and merges of a map-side sort, for a task of the mean size.
     fn set_spills(&mut self, job: usize, index: usize, stage: &Stage) {
         if let Output::Shuffle { ratio, .. } = stage.output {
             let state = &mut self.jobs[job].stages[index];
@@ -346,14 +353,14 @@ impl<'a> Sim<'a> {
     /// Uncompressed bytes for each stored byte that a stage reads.
     pub fn expansion_of(&self, job: usize, index: usize) -> f64 {
         let stages = &self.scenario.jobs[job].stages;
-        let shuffled = match &stages[index].input {
+        let shuffle_expansion = match &stages[index].input {
             Input::Stages(sources) => sources.first().map_or(1.0, |&source| match stages[source].output {
                 Output::Shuffle { compression, .. } => 1.0 / compression,
                 _ => 1.0,
             }),
             _ => 1.0,
         };
-        shuffled * stages[index].expand
+        shuffle_expansion * stages[index].expand
     }
 
     /// Start the first stages, once the container of the ApplicationMaster runs.
@@ -377,7 +384,7 @@ impl<'a> Sim<'a> {
             return;
         }
         let stages = &self.jobs[job].stages;
-        if spec.after.iter().any(|&before| stages[before].done < stages[before].tasks) {
+        if spec.after.iter().any(|&dependency| stages[dependency].done < stages[dependency].tasks) {
             return;
         }
         let mut requested = state.tasks;
@@ -389,10 +396,10 @@ impl<'a> Sim<'a> {
             if share < spec.shuffle.slow_start && done < tasks {
                 return;
             }
-            requested = self.reduces_allowed(job, index, sources, share);
+            requested = self.requested_reduces(job, index, sources, share);
         }
         let state = &mut self.jobs[job].stages[index];
-        let more = requested.saturating_sub(state.requested);
+        let new_requests = requested.saturating_sub(state.requested);
         state.requested = state.requested.max(requested);
         if !state.ready {
             state.ready = true;
@@ -400,13 +407,13 @@ impl<'a> Sim<'a> {
             state.last_local_at = self.engine.now;
             self.list_local(job, index);
         }
-        if more > 0 {
-            self.wake_idle(more as usize);
+        if new_requests > 0 {
+            self.wake_idle(new_requests as usize);
         }
     }
 
     /// Number of reduces that the ApplicationMaster requests while maps remain: the ramp-up of RMContainerAllocator.
-    fn reduces_allowed(&self, job: usize, index: usize, sources: &[usize], done_share: f64) -> u32 {
+    fn requested_reduces(&self, job: usize, index: usize, sources: &[usize], done_share: f64) -> u32 {
         const RAMP_UP_LIMIT: f64 = 0.5;
         let (specs, stages) = (&self.scenario.jobs[job].stages, &self.jobs[job].stages);
         if sources.iter().all(|&source| stages[source].pending == 0) {
@@ -418,15 +425,15 @@ impl<'a> Sim<'a> {
             .iter()
             .zip(&self.jobs)
             .filter(|(_, state)| state.am_node.is_some() && state.end_s == 0.0);
-        let total = self.total_memory - masters.map(|(spec, _)| spec.am_memory_bytes).sum::<f64>();
-        let for_reduces = total * done_share.min(RAMP_UP_LIMIT);
-        let scheduled: f64 = sources
+        let total_memory = self.total_memory - masters.map(|(spec, _)| spec.am_memory_bytes).sum::<f64>();
+        let reduce_memory = total_memory * done_share.min(RAMP_UP_LIMIT);
+        let map_memory: f64 = sources
             .iter()
             .map(|&source| f64::from(stages[source].pending + stages[source].running) * specs[source].memory_bytes)
             .sum();
-        let unused = (total - for_reduces - scheduled).max(0.0);
-        let allowed = ((for_reduces + unused) / specs[index].memory_bytes).floor();
-        allowed.min(f64::from(stages[index].tasks)) as u32
+        let unused_memory = (total_memory - reduce_memory - map_memory).max(0.0);
+        let reduce_count = ((reduce_memory + unused_memory) / specs[index].memory_bytes).floor();
+        reduce_count.min(f64::from(stages[index].tasks)) as u32
     }
 
     /// Handle the end of the last task of a stage.
@@ -449,11 +456,11 @@ impl<'a> Sim<'a> {
         if let Some(node) = self.jobs[job].am_node {
             self.release(node, self.scenario.jobs[job].am_memory_bytes, 0.0);
         }
-        for later in job + 1..self.jobs.len() {
-            if self.scenario.jobs[later].after.contains(&job) {
-                self.jobs[later].waits_for -= 1;
-                if self.jobs[later].waits_for == 0 {
-                    self.engine.timer(self.engine.now, Timer::Submit(later as u32));
+        for later_job in job + 1..self.jobs.len() {
+            if self.scenario.jobs[later_job].after.contains(&job) {
+                self.jobs[later_job].waits_for -= 1;
+                if self.jobs[later_job].waits_for == 0 {
+                    self.engine.timer(self.engine.now, Timer::Submit(later_job as u32));
                 }
             }
         }

@@ -1,6 +1,6 @@
 //! The order of the steps of a task: the start of its JVM, consecutive and concurrent steps, and its end.
 //!
-//! This module calls the steps of both sides of the shuffle; they do not call it.
+//! This module calls the steps of maps and reduces (`mapside.rs`, `reduceside.rs`). They do not call this module.
 
 use crate::activity::{Limit, Owner, Use};
 use crate::attempt::{Step, DISK_MERGE, MAIN, MEMORY_MERGE, SPILL};
@@ -22,7 +22,7 @@ impl Sim<'_> {
         let part = Use::Cpu { node: attempt.node, seconds: seconds * attempt.factor };
         let from = attempt.start_s;
         if !attempt.is_master {
-            self.engine.waited(from, Limit::Fixed);
+            self.engine.count_waiting(from, Limit::Fixed);
             let limits = &mut self.attempts[index as usize].limits;
             limits[Limit::Fixed as usize] += self.engine.now - from;
         }
@@ -56,9 +56,9 @@ impl Sim<'_> {
                     let job = self.attempts[index as usize].job as usize;
                     self.attempts[index as usize].lives = false;
                     self.free_attempts.push(index);
-                    let heard =
+                    let next_heartbeat =
                         next_beat(self.engine.now, self.jobs[job].am_phase, self.scenario.engine.am_heartbeat_s);
-                    self.engine.timer(heard, Timer::JobRuns(job as u32));
+                    self.engine.timer(next_heartbeat, Timer::JobRuns(job as u32));
                     return;
                 }
                 self.started(index);
@@ -140,10 +140,11 @@ impl Sim<'_> {
         if state.done == state.tasks {
             self.stage_ended(job, stage);
         } else {
-            for later in stage + 1..self.jobs[job].stages.len() {
-                let waits = self.jobs[job].stages[later].requested < self.jobs[job].stages[later].tasks;
-                if waits {
-                    self.check_ready(job, later);
+            for later_stage in stage + 1..self.jobs[job].stages.len() {
+                let is_waiting =
+                    self.jobs[job].stages[later_stage].requested < self.jobs[job].stages[later_stage].tasks;
+                if is_waiting {
+                    self.check_ready(job, later_stage);
                 }
             }
         }

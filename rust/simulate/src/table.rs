@@ -1,8 +1,8 @@
-//! The share of its rate that a disk keeps when several streams share it, tabulated from the request model.
+//! The rates of a disk that several streams share, tabulated from the request model.
 //!
 //! For each number of readers, with and without concurrent write-back, the load of `load.rs` runs on the model of the
-//! device for some virtual time. The table holds the bytes per second. Totals for other numbers of readers are
-//! interpolated. For a disk with an arm, the share equals `rate / (1 + rate * positioning / window)`.
+//! device for some virtual time. The table holds the bytes per second. The rates for other numbers of readers are
+//! interpolated. On a disk with an arm, all readers together get about `rate / (1 + rate * positioning / window)`.
 
 use std::cell::Cell;
 use std::collections::HashMap;
@@ -14,8 +14,8 @@ use assay_spec::Params;
 use crate::load::{DiskSpec, Load, Step};
 
 const READERS: [u32; 8] = [1, 2, 3, 4, 8, 12, 16, 32];
-/// Number of windows of all streams of a cell together, and minimum for each stream. A stream changes its offset after
-/// `RUN_WINDOWS` windows.
+/// Number of windows that all streams of a cell read together, and its minimum for each stream. A stream changes its
+/// offset after `RUN_WINDOWS` windows.
 const WINDOWS: f64 = 640.0;
 const WINDOWS_EACH: f64 = 30.0;
 const RUN_WINDOWS: f64 = 80.0;
@@ -31,7 +31,7 @@ pub struct Rates {
 pub struct Table {
     spec: DiskSpec,
     /// Computed at the first use.
-    alone: [Cell<Option<Rates>>; READERS.len()],
+    without_writes: [Cell<Option<Rates>>; READERS.len()],
     with_writes: [Cell<Option<Rates>>; READERS.len()],
     writes: Cell<Option<Rates>>,
     /// Rate of writes into the burst buffer of flash, as a multiple of the sustained rate.
@@ -69,7 +69,7 @@ impl Table {
         }
         Table {
             spec: sustained,
-            alone: Default::default(),
+            without_writes: Default::default(),
             with_writes: Default::default(),
             writes: Cell::default(),
             burst_factor,
@@ -81,61 +81,62 @@ impl Table {
     }
 
     /// Total rate of `readers` readers, and of write-back if it runs.
-    pub fn rates(&self, readers: u32, writes: bool) -> Rates {
+    pub fn rates(&self, readers: u32, with_write_back: bool) -> Rates {
         if readers == 0 {
-            let only = || self.filled(&self.writes, 0, true);
-            return if writes { only() } else { Rates::default() };
+            let write_rates = || self.cached_rates(&self.writes, 0, true);
+            return if with_write_back { write_rates() } else { Rates::default() };
         }
         let above = match READERS.iter().position(|&number| number >= readers) {
-            None => return self.tabulated(READERS.len() - 1, writes),
-            Some(above) if READERS[above] == readers => return self.tabulated(above, writes),
+            None => return self.tabulated(READERS.len() - 1, with_write_back),
+            Some(above) if READERS[above] == readers => return self.tabulated(above, with_write_back),
             Some(above) => above,
         };
         let (low, high) = (READERS[above - 1], READERS[above]);
         let share = f64::from(readers - low) / f64::from(high - low);
-        let (below, above) = (self.tabulated(above - 1, writes), self.tabulated(above, writes));
-        let between = |a: f64, b: f64| a + (b - a) * share;
-        Rates { read: between(below.read, above.read), write: between(below.write, above.write) }
+        let (below, above) = (self.tabulated(above - 1, with_write_back), self.tabulated(above, with_write_back));
+        let interpolate = |a: f64, b: f64| a + (b - a) * share;
+        Rates { read: interpolate(below.read, above.read), write: interpolate(below.write, above.write) }
     }
 
-    fn tabulated(&self, index: usize, writes: bool) -> Rates {
-        let cells = if writes { &self.with_writes } else { &self.alone };
-        self.filled(&cells[index], READERS[index], writes)
+    fn tabulated(&self, index: usize, with_write_back: bool) -> Rates {
+        let cells = if with_write_back { &self.with_writes } else { &self.without_writes };
+        self.cached_rates(&cells[index], READERS[index], with_write_back)
     }
 
-    fn filled(&self, entry: &Cell<Option<Rates>>, readers: u32, writes: bool) -> Rates {
-        let rates = entry.get().unwrap_or_else(|| cell(&self.spec, readers, writes));
+    fn cached_rates(&self, entry: &Cell<Option<Rates>>, readers: u32, with_write_back: bool) -> Rates {
+        let rates = entry.get().unwrap_or_else(|| cell(&self.spec, readers, with_write_back));
         entry.set(Some(rates));
         rates
     }
 }
 
 /// Run the load of one cell, and measure after a warm-up.
-fn cell(spec: &DiskSpec, readers: u32, writes: bool) -> Rates {
+fn cell(spec: &DiskSpec, readers: u32, with_write_back: bool) -> Rates {
     let mut load = Load::new(spec, 1);
     let endless = 1e18;
     // Streams change their offsets at intervals, so that no single pair of offsets determines the table. With two
     // streams, the next window needs a seek anyway.
-    let run = if readers > 1 || writes { RUN_WINDOWS * spec.readahead_bytes } else { endless };
+    let run_bytes = if readers > 1 || with_write_back { RUN_WINDOWS * spec.readahead_bytes } else { endless };
     for _ in 0..readers {
-        load.read(0.0, endless, run, None);
+        load.read(0.0, endless, run_bytes, None);
     }
-    if writes {
+    if with_write_back {
         load.allow_writes(0.0, endless);
     }
     let window = if readers == 0 { spec.request_bytes.max(spec.write_turn_bytes / 8.0) } else { spec.readahead_bytes };
-    let measured_bytes = window * WINDOWS.max(WINDOWS_EACH * f64::from(readers)) * if writes { 2.0 } else { 1.0 };
-    let moved = |load: &Load| (load.stats().read_bytes as f64, load.stats().written_bytes as f64);
+    let measured_bytes =
+        window * WINDOWS.max(WINDOWS_EACH * f64::from(readers)) * if with_write_back { 2.0 } else { 1.0 };
+    let moved_bytes = |load: &Load| (load.stats().read_bytes as f64, load.stats().written_bytes as f64);
     let mut step = Step::default();
     let mut start = None;
     let mut now = 0.0;
     loop {
         now = load.next_s().max(now);
         load.advance(now, &mut step);
-        if writes {
+        if with_write_back {
             load.allow_writes(now, endless);
         }
-        let (read, written) = moved(&load);
+        let (read, written) = moved_bytes(&load);
         match start {
             None if read + written > measured_bytes / 4.0 => start = Some((now, read, written)),
             Some((since, read_then, written_then)) if read + written > measured_bytes => {
@@ -182,8 +183,8 @@ mod tests {
         // For 10 to 20 readers, the published share is 0.48, and measured ones are 0.55 to 0.57
         // (docs/reference/devices.md).
         for readers in [10, 16, 20] {
-            let kept = table.rates(readers, false).read / single;
-            assert!((0.48..0.62).contains(&kept), "{readers} readers keep {kept}");
+            let share = table.rates(readers, false).read / single;
+            assert!((0.48..0.62).contains(&share), "{readers} readers keep {share}");
         }
     }
 
@@ -193,20 +194,20 @@ mod tests {
         let table = Table::of(&spec);
         let formula = |windows: f64| 1.0 / (1.0 + 120e6 * table.positioning_s / (windows * 1_310_720.0));
         for readers in [3, 8, 16] {
-            let kept = table.rates(readers, false).read / 120e6;
-            assert!(kept > formula(1.0) && kept < formula(5.0), "{readers} readers keep {kept}");
+            let share = table.rates(readers, false).read / 120e6;
+            assert!(share > formula(1.0) && share < formula(5.0), "{readers} readers keep {share}");
         }
     }
 
     #[test]
     fn alternating_writes_to_files_need_positioning() {
-        let kept = |turn: f64| {
+        let share = |turn: f64| {
             let spec = DiskSpec { write_turn_bytes: turn, ..hdd(120e6, 655_360.0) };
             Table::of(&spec).rates(0, true).write / 120e6
         };
-        assert!(kept(60e6) > 0.95, "{}", kept(60e6));
-        assert!((0.55..0.85).contains(&kept(2_097_152.0)), "{}", kept(2_097_152.0));
-        assert!(kept(190_000.0) < 0.3, "{}", kept(190_000.0));
+        assert!(share(60e6) > 0.95, "{}", share(60e6));
+        assert!((0.55..0.85).contains(&share(2_097_152.0)), "{}", share(2_097_152.0));
+        assert!(share(190_000.0) < 0.3, "{}", share(190_000.0));
     }
 
     #[test]
@@ -225,8 +226,8 @@ mod tests {
     fn rates_between_tabulated_numbers_are_interpolated() {
         let table = Table::of(&hdd(120e6, 655_360.0));
         let (low, high) = (table.rates(8, false).read, table.rates(12, false).read);
-        let between = table.rates(10, false).read;
-        assert!((between - (low + high) / 2.0).abs() < 1.0);
+        let interpolated = table.rates(10, false).read;
+        assert!((interpolated - (low + high) / 2.0).abs() < 1.0);
         assert_eq!(table.rates(100, false), table.rates(32, false));
     }
 }

@@ -12,12 +12,12 @@ pub fn traces(text: &mut Text, sim: &Sim) {
     let count = (sim.end_s / interval_s).ceil() as usize;
     let times = (0..=count).map(|i| (i as f64 * interval_s).min(sim.end_s));
     text.values("trace_t_s", times);
-    if !groups.is_each_alone() {
+    if !groups.has_one_node_each() {
         node_groups(text, sim);
     }
     text.open(Some("traces"), '[');
     for group in &groups.groups {
-        of_group(text, sim, group, (interval_s, count));
+        group_traces(text, sim, group, (interval_s, count));
     }
     text.close(']');
     text.open(Some("limits_over_time"), '[');
@@ -36,18 +36,18 @@ pub fn traces(text: &mut Text, sim: &Sim) {
 /// Return the longest interval of all series.
 fn interval_s(sim: &Sim) -> f64 {
     let mut longest = sim.scenario.trace_interval_s;
-    let mut see = |series: &Series| longest = longest.max(series.interval_s());
-    sim.engine.limit_traces().iter().for_each(&mut see);
+    let mut include = |series: &Series| longest = longest.max(series.interval_s());
+    sim.engine.limit_traces().iter().for_each(&mut include);
     for group in &sim.world.groups.groups {
         let node = &sim.world.nodes[group.node as usize];
         let links = [node.link_in, node.link_out].map(|link| sim.engine.link(link).trace());
         for shared in [sim.engine.cpu(group.node).trace()].into_iter().chain(links).flatten() {
-            see(&shared.borrow());
+            include(&shared.borrow());
         }
         for disk in &node.disks {
             if let Some(traces) = &sim.engine.disk(*disk).totals.traces {
                 let traces = traces.borrow();
-                [&traces.read, &traces.written, &traces.busy].into_iter().for_each(&mut see);
+                [&traces.read, &traces.written, &traces.busy].into_iter().for_each(&mut include);
             }
         }
     }
@@ -64,7 +64,7 @@ fn node_groups(text: &mut Text, sim: &Sim) {
     let mut rows: Vec<(u32, u32)> = Vec::new();
     for &group in &groups.of_node {
         match rows.last_mut() {
-            Some((last, count)) if *last == group => *count += 1,
+            Some((last_group, count)) if *last_group == group => *count += 1,
             _ => rows.push((group, 1)),
         }
     }
@@ -73,7 +73,7 @@ fn node_groups(text: &mut Text, sim: &Sim) {
 }
 
 /// Counters of a group: sums over its nodes; for the busy time of disks, the mean.
-fn of_group(text: &mut Text, sim: &Sim, group: &Group, (interval_s, count): (f64, usize)) {
+fn group_traces(text: &mut Text, sim: &Sim, group: &Group, (interval_s, count): (f64, usize)) {
     let mut trace = |subject: &str, metric: &str, value: &dyn Fn(usize) -> f64| {
         text.open(None, '{');
         text.text("node", &group.name);
@@ -94,10 +94,10 @@ fn of_group(text: &mut Text, sim: &Sim, group: &Group, (interval_s, count): (f64
     if let Some(cpu) = sim.engine.cpu(group.node).trace() {
         let cpu = cpu.borrow();
         let end_s = sim.end_s;
-        let last = move |i: usize| (end_s - i as f64 * interval_s).min(interval_s);
-        let used = |i: usize| cpu.over(i, interval_s) / kind.cpu_speed;
-        trace("cpu", "user_s", &used);
-        trace("cpu", "idle_s", &|i| (nodes * kind.cores * last(i) - used(i)).max(0.0));
+        let length_s = move |i: usize| (end_s - i as f64 * interval_s).min(interval_s);
+        let used_s = |i: usize| cpu.over(i, interval_s) / kind.cpu_speed;
+        trace("cpu", "user_s", &used_s);
+        trace("cpu", "idle_s", &|i| (nodes * kind.cores * length_s(i) - used_s(i)).max(0.0));
     }
     for (link, metric) in [(node.link_in, "receive_bytes"), (node.link_out, "transmit_bytes")] {
         if let Some(link) = sim.engine.link(link).trace() {

@@ -24,20 +24,20 @@ pub const CONTROL_SALT: u64 = 7;
 
 /// A position that no page cache can have.
 pub const NEVER_CACHED: f64 = -1e300;
-/// Bytes that write-back writes from one file before the next file: MIN_WRITEBACK_PAGES, 4 MiB (Linux,
+/// Bytes of one file that write-back writes before the next file: MIN_WRITEBACK_PAGES, 4 MiB (Linux,
 /// fs/fs-writeback.c), at most the dirty bytes of the file. Half of it counts, because the file with the checksums has
 /// a separate turn. The number of files that share the dirty bytes was chosen by measurements in labs
 /// (docs/explanation/simulator.md).
 const WRITE_TURN_BYTES: f64 = 2_097_152.0;
 const DIRTY_FILES: f64 = 24.0;
-/// Dirty bytes at which writers are held, as a share of the limit (Linux, mm/page-writeback.c). For the limit of a
-/// device: the middle of background limit and limit (`dirty_freerun_ceiling`). For the limit of a node: the middle of
-/// that and the limit (`dirty_setpoint`).
-const HELD_DEVICE: f64 = 0.75;
-const HELD_NODE: f64 = 0.875;
+/// Dirty bytes at which the kernel pauses writers, as a share of the limit (Linux, mm/page-writeback.c). For the limit
+/// of a device: the middle of background limit and limit (`dirty_freerun_ceiling`). For the limit of a node: the middle
+/// of `dirty_freerun_ceiling` and the limit (`dirty_setpoint`).
+const DEVICE_PAUSE_SHARE: f64 = 0.75;
+const NODE_PAUSE_SHARE: f64 = 0.875;
 
-/// The page cache of a node as a queue: the oldest bytes are evicted first. A position is the number of bytes that had
-/// been added.
+/// The page cache of a node as a queue: the oldest bytes are evicted first. The position of a byte is the number of
+/// bytes that the cache had received up to it.
 #[derive(Clone, Debug, Default)]
 pub struct Cache {
     pub capacity_bytes: f64,
@@ -71,7 +71,7 @@ pub struct Replica {
 pub struct Dataset {
     pub name: String,
     pub block_bytes: Vec<f64>,
-    /// Index of the first replica of each block; one entry more than blocks.
+    /// Index of the first replica of each block, and the number of replicas at the end.
     first: Vec<u32>,
     replicas: Vec<Replica>,
 }
@@ -127,7 +127,8 @@ pub struct World {
     uplinks: Vec<(u32, u32)>,
     pub racks: Vec<Vec<u32>>,
     pub datasets: Vec<Dataset>,
-    storing: Vec<u32>,
+    /// Nodes that store data of dfs.
+    storing_nodes: Vec<u32>,
     /// For each node its index among the nodes that store data, or the index of the next one.
     storing_index: Vec<u32>,
     placement: Rng,
@@ -137,7 +138,7 @@ pub struct World {
     pub disk_node: Vec<u32>,
     /// The groups of nodes that are observed together.
     pub groups: Groups,
-    observed: Vec<GroupTraces>,
+    group_traces: Vec<GroupTraces>,
 }
 
 /// The series of a group, to which its nodes add.
@@ -164,7 +165,7 @@ impl World {
             uplinks: Vec::new(),
             racks: Vec::new(),
             datasets: Vec::new(),
-            storing: Vec::new(),
+            storing_nodes: Vec::new(),
             storing_index: Vec::new(),
             placement: Rng::keyed(scenario.seed, PLACE_SALT, 0),
             next_block: 0,
@@ -172,14 +173,14 @@ impl World {
             disk_readahead: Vec::new(),
             disk_node: Vec::new(),
             groups: Groups::of(scenario),
-            observed: Vec::new(),
+            group_traces: Vec::new(),
         };
         if scenario.detail == Detail::Traces {
             let types = &scenario.cluster.types;
             let traces = |kind: usize| {
                 GroupTraces::new(scenario.trace_interval_s, world.groups.steps, types[kind].devices.len())
             };
-            world.observed = world.groups.groups.iter().map(|group| traces(group.kind)).collect();
+            world.group_traces = world.groups.groups.iter().map(|group| traces(group.kind)).collect();
         }
         for (kind_index, kind) in scenario.cluster.types.iter().enumerate() {
             let specs: Vec<DiskSpec> = kind.devices.iter().map(disk_spec).collect();
@@ -196,13 +197,13 @@ impl World {
             }
         }
         for node in 0..world.nodes.len() as u32 {
-            world.storing_index.push(world.storing.len() as u32);
+            world.storing_index.push(world.storing_nodes.len() as u32);
             if !world.nodes[node as usize].dfs.is_empty() {
-                world.storing.push(node);
+                world.storing_nodes.push(node);
             }
         }
-        let storing = world.storing.len() as u32;
-        world.storing_index.iter_mut().for_each(|index| *index %= storing.max(1));
+        let storing_count = world.storing_nodes.len() as u32;
+        world.storing_index.iter_mut().for_each(|index| *index %= storing_count.max(1));
         world.load(scenario)?;
         Ok(world)
     }
@@ -217,32 +218,34 @@ impl World {
         tables: &[Option<Rc<Table>>],
     ) {
         let index = self.nodes.len() as u32;
-        let observed = self.observed.get(self.groups.of_node[index as usize] as usize);
+        let traces_of_group = self.group_traces.get(self.groups.of_node[index as usize] as usize);
         let speed_factor = Rng::keyed(scenario.seed, NODE_SALT, u64::from(index)).lognormal(scenario.noise.node_sigma);
         engine.add_cpu(
             kind.cores,
             kind.cpu_speed * speed_factor,
             kind.cpu_weight,
-            observed.map(|traces| Rc::clone(&traces.cpu)),
+            traces_of_group.map(|traces| Rc::clone(&traces.cpu)),
         );
-        let link_in = engine.add_link(kind.nic_in_bytes_per_s, observed.map(|traces| Rc::clone(&traces.link_in)));
-        let link_out = engine.add_link(kind.nic_out_bytes_per_s, observed.map(|traces| Rc::clone(&traces.link_out)));
+        let link_in =
+            engine.add_link(kind.nic_in_bytes_per_s, traces_of_group.map(|traces| Rc::clone(&traces.link_in)));
+        let link_out =
+            engine.add_link(kind.nic_out_bytes_per_s, traces_of_group.map(|traces| Rc::clone(&traces.link_out)));
         let rates: f64 = specs.iter().map(|spec| write_rate(&spec.params)).sum();
         let mut disks = Vec::new();
         for ((spec, table), device) in specs.iter().zip(tables).zip(&kind.devices) {
             let share = write_rate(&spec.params) / rates;
-            let limit = (kind.dirty_bytes * share * HELD_NODE)
-                .min(device.dirty_limit_bytes.map_or(f64::MAX, |limit| limit * HELD_DEVICE));
-            let background = (kind.dirty_background_bytes * share).min(limit / 2.0);
-            let back = WriteBack::new(limit, background, kind.dirty_expire_s);
+            let dirty_limit_bytes = (kind.dirty_bytes * share * NODE_PAUSE_SHARE)
+                .min(device.dirty_limit_bytes.map_or(f64::MAX, |limit| limit * DEVICE_PAUSE_SHARE));
+            let background_bytes = (kind.dirty_background_bytes * share).min(dirty_limit_bytes / 2.0);
+            let back = WriteBack::new(dirty_limit_bytes, background_bytes, kind.dirty_expire_s);
             let mut disk = match table {
                 Some(table) => Disk::fluid(spec, Rc::clone(table), kind.slow * speed_factor, back),
                 None => {
                     let seed = scenario.seed.wrapping_add(u64::from(index) * 1024 + disks.len() as u64);
-                    Disk::requests(&slower(spec, kind.slow * speed_factor), seed, back)
+                    Disk::requests(&with_speed_factor(spec, kind.slow * speed_factor), seed, back)
                 }
             };
-            disk.totals.traces = observed.map(|traces| Rc::clone(&traces.disks[disks.len()]));
+            disk.totals.traces = traces_of_group.map(|traces| Rc::clone(&traces.disks[disks.len()]));
             self.disk_readahead.push(spec.readahead_bytes);
             self.disk_node.push(index);
             disks.push(engine.add_disk(disk));
@@ -278,10 +281,10 @@ impl World {
         });
     }
 
-    /// Place the datasets as HDFS does.
+    /// Place the blocks of the datasets as HDFS does.
     fn load(&mut self, scenario: &Scenario) -> Result<(), Failure> {
         for spec in &scenario.datasets {
-            if self.storing.is_empty() {
+            if self.storing_nodes.is_empty() {
                 return Err(Failure::Input("cluster: no device has the purpose dfs, and there are datasets".into()));
             }
             let mut dataset = Dataset::named(&spec.name);
@@ -291,11 +294,11 @@ impl World {
                 return Err(Failure::Input(format!("datasets: {} would have more than 20 million blocks", spec.name)));
             }
             for file in 0..spec.files {
-                let writer = self.storing[file as usize % self.storing.len()];
-                let mut left = file_bytes;
+                let writer = self.storing_nodes[file as usize % self.storing_nodes.len()];
+                let mut remaining_bytes = file_bytes;
                 for _ in 0..blocks as u32 {
-                    let bytes = left.min(spec.block_bytes);
-                    left -= bytes;
+                    let bytes = remaining_bytes.min(spec.block_bytes);
+                    remaining_bytes -= bytes;
                     let replicas =
                         self.place_block((spec.files > 1).then_some(writer), spec.replication, bytes, spec.cached);
                     dataset.push(bytes, &replicas);
@@ -309,28 +312,29 @@ impl World {
     /// Choose the replicas of a block: the disk of the writer, a node of another rack, another node of that rack, then
     /// any node (BlockPlacementPolicyDefault of HDFS). Directories take turns.
     pub fn place_block(&mut self, writer: Option<u32>, replication: u32, bytes: f64, cached: bool) -> Vec<Replica> {
-        let mut chosen: Vec<u32> = Vec::with_capacity(replication as usize);
-        let count = self.storing.len();
+        let mut chosen_nodes: Vec<u32> = Vec::with_capacity(replication as usize);
+        let count = self.storing_nodes.len();
         let block = self.next_block as usize;
         self.next_block = self.next_block.wrapping_add(1);
         let stride = 1 + block / count.max(1) % (count.max(2) - 1);
-        while chosen.len() < (replication as usize).min(count) {
+        while chosen_nodes.len() < (replication as usize).min(count) {
             let next = match writer {
-                _ if !self.balanced => self.choose(writer, &chosen),
+                _ if !self.balanced => self.choose_node(writer, &chosen_nodes),
                 Some(node) => {
-                    self.storing[(self.storing_index[node as usize] as usize + chosen.len() * stride) % count]
+                    self.storing_nodes
+                        [(self.storing_index[node as usize] as usize + chosen_nodes.len() * stride) % count]
                 }
-                None => self.storing[(block + chosen.len() * stride) % count],
+                None => self.storing_nodes[(block + chosen_nodes.len() * stride) % count],
             };
             let from = self.storing_index[next as usize] as usize;
-            let fits = |node: u32| self.nodes[node as usize].alive && !chosen.contains(&node);
-            match (0..count).map(|i| self.storing[(from + i) % count]).find(|&node| fits(node)) {
-                Some(node) => chosen.push(node),
+            let fits = |node: u32| self.nodes[node as usize].alive && !chosen_nodes.contains(&node);
+            match (0..count).map(|i| self.storing_nodes[(from + i) % count]).find(|&node| fits(node)) {
+                Some(node) => chosen_nodes.push(node),
                 None => break,
             }
         }
-        let mut replicas = Vec::with_capacity(chosen.len());
-        for node in chosen {
+        let mut replicas = Vec::with_capacity(chosen_nodes.len());
+        for node in chosen_nodes {
             let host = &mut self.nodes[node as usize];
             let disk = host.dfs[host.next_dfs as usize % host.dfs.len()];
             host.next_dfs = host.next_dfs.wrapping_add(1);
@@ -340,35 +344,35 @@ impl World {
         replicas
     }
 
-    fn choose(&mut self, writer: Option<u32>, chosen: &[u32]) -> u32 {
-        let any = |world: &mut World| world.storing[world.placement.below(world.storing.len())];
-        let in_rack = |world: &mut World, rack: u32| {
+    fn choose_node(&mut self, writer: Option<u32>, chosen_nodes: &[u32]) -> u32 {
+        let any_node = |world: &mut World| world.storing_nodes[world.placement.below(world.storing_nodes.len())];
+        let node_in_rack = |world: &mut World, rack: u32| {
             let nodes = world.racks[rack as usize].len();
             let node = world.racks[rack as usize][world.placement.below(nodes)];
             if world.nodes[node as usize].dfs.is_empty() {
-                world.storing[node as usize % world.storing.len()]
+                world.storing_nodes[node as usize % world.storing_nodes.len()]
             } else {
                 node
             }
         };
         let rack_of = |world: &World, node: u32| world.nodes[node as usize].rack;
-        match (chosen.len(), writer) {
+        match (chosen_nodes.len(), writer) {
             (0, Some(node)) if !self.nodes[node as usize].dfs.is_empty() => node,
-            (0, _) => any(self),
+            (0, _) => any_node(self),
             (1, _) if self.racks.len() > 1 => {
-                let writer_rack = rack_of(self, chosen[0]) as usize;
-                let other = (writer_rack + 1 + self.placement.below(self.racks.len() - 1)) % self.racks.len();
-                in_rack(self, other as u32)
+                let writer_rack = rack_of(self, chosen_nodes[0]) as usize;
+                let other_rack = (writer_rack + 1 + self.placement.below(self.racks.len() - 1)) % self.racks.len();
+                node_in_rack(self, other_rack as u32)
             }
             (2, _) if self.racks.len() > 1 => {
-                let rack = rack_of(self, chosen[1]);
-                in_rack(self, rack)
+                let rack = rack_of(self, chosen_nodes[1]);
+                node_in_rack(self, rack)
             }
-            _ => any(self),
+            _ => any_node(self),
         }
     }
 
-    /// Return the links between two nodes; none within a node.
+    /// Call `use_link` with each link between two nodes. Within a node there is none.
     pub fn path(&self, from: u32, to: u32, mut use_link: impl FnMut(u32)) {
         if from == to {
             return;
@@ -385,9 +389,10 @@ impl World {
 
 /// Return the directories in round-robin order. Directories of one disk do not follow each other.
 fn directories(devices: &[DeviceSpec], disks: &[u32], count: &dyn Fn(&DeviceSpec) -> u32) -> Vec<u32> {
-    let most = devices.iter().map(count).max().unwrap_or(0);
-    let round = |turn: u32| devices.iter().zip(disks).filter(move |(device, _)| count(device) > turn).map(|(_, &d)| d);
-    (0..most).flat_map(round).collect()
+    let directories_max = devices.iter().map(count).max().unwrap_or(0);
+    let disks_with_directory =
+        |turn: u32| devices.iter().zip(disks).filter(move |(device, _)| count(device) > turn).map(|(_, &d)| d);
+    (0..directories_max).flat_map(disks_with_directory).collect()
 }
 
 fn write_rate(params: &Params) -> f64 {
@@ -398,19 +403,20 @@ fn write_rate(params: &Params) -> f64 {
 }
 
 fn disk_spec(device: &DeviceSpec) -> DiskSpec {
-    let limited = device.dirty_limit_bytes.map_or(WRITE_TURN_BYTES, |limit| WRITE_TURN_BYTES.min(limit / DIRTY_FILES));
+    let turn_bytes =
+        device.dirty_limit_bytes.map_or(WRITE_TURN_BYTES, |limit| WRITE_TURN_BYTES.min(limit / DIRTY_FILES));
     DiskSpec {
         params: device.params.clone(),
         size_bytes: device.size_bytes,
         readahead_bytes: device.readahead_bytes,
         request_bytes: device.request_bytes.min(device.readahead_bytes),
         used_share: device.used_share,
-        write_turn_bytes: limited.max(device.request_bytes),
+        write_turn_bytes: turn_bytes.max(device.request_bytes),
     }
 }
 
 /// Return the device with its speed multiplied by a factor.
-fn slower(spec: &DiskSpec, factor: f64) -> DiskSpec {
+fn with_speed_factor(spec: &DiskSpec, factor: f64) -> DiskSpec {
     let mut spec = spec.clone();
     match &mut spec.params {
         Params::Hdd(hdd) => {

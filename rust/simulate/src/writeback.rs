@@ -1,4 +1,4 @@
-//! Compute when a writer to the page cache may continue: the dirty pages of one device in Linux.
+//! Compute when a writer to the page cache may continue, as Linux does from the dirty pages of a device.
 //!
 //! A write is done once the dirty bytes are at or below the limit. Until then its writer waits, in the order of
 //! arrival. The kernel writes back while more than the background limit is dirty, while a writer waits, or when data
@@ -15,11 +15,13 @@ pub struct WriteBack {
     background_bytes: f64,
     expire_s: f64,
     pub dirty_bytes: f64,
-    taken_bytes: f64,
-    given_bytes: f64,
-    waiting: VecDeque<(f64, PartId)>,
+    /// Bytes that were written to the page cache so far.
+    written_total_bytes: f64,
+    /// Bytes that reached the device, or were deleted before.
+    drained_total_bytes: f64,
+    waiting_writers: VecDeque<(f64, PartId)>,
     dirty_since: f64,
-    emptying: bool,
+    is_emptying: bool,
 }
 
 impl WriteBack {
@@ -29,11 +31,11 @@ impl WriteBack {
             background_bytes: background_bytes.min(limit_bytes),
             expire_s,
             dirty_bytes: 0.0,
-            taken_bytes: 0.0,
-            given_bytes: 0.0,
-            waiting: VecDeque::new(),
+            written_total_bytes: 0.0,
+            drained_total_bytes: 0.0,
+            waiting_writers: VecDeque::new(),
             dirty_since: 0.0,
-            emptying: false,
+            is_emptying: false,
         }
     }
 
@@ -42,12 +44,12 @@ impl WriteBack {
         if self.dirty_bytes <= 0.0 {
             self.dirty_since = now;
         }
-        self.taken_bytes += bytes;
+        self.written_total_bytes += bytes;
         self.dirty_bytes += bytes;
-        if self.waiting.is_empty() && self.dirty_bytes <= self.limit_bytes {
+        if self.waiting_writers.is_empty() && self.dirty_bytes <= self.limit_bytes {
             return true;
         }
-        self.waiting.push_back((self.taken_bytes - self.limit_bytes, part));
+        self.waiting_writers.push_back((self.written_total_bytes - self.limit_bytes, part));
         false
     }
 
@@ -55,36 +57,36 @@ impl WriteBack {
     /// counts as rounding.
     pub fn drain(&mut self, bytes: f64, slack_bytes: f64, alive: impl Fn(PartId) -> bool, done: &mut Vec<PartId>) {
         let bytes = bytes.min(self.dirty_bytes);
-        self.given_bytes += bytes;
+        self.drained_total_bytes += bytes;
         self.dirty_bytes -= bytes;
         if self.dirty_bytes <= slack_bytes {
             self.dirty_bytes = 0.0;
-            self.given_bytes = self.taken_bytes;
-            self.emptying = false;
+            self.drained_total_bytes = self.written_total_bytes;
+            self.is_emptying = false;
         }
-        while let Some(&(threshold, part)) = self.waiting.front() {
+        while let Some(&(threshold, part)) = self.waiting_writers.front() {
             if !alive(part) {
-                self.waiting.pop_front();
+                self.waiting_writers.pop_front();
                 continue;
             }
-            if threshold - self.given_bytes > slack_bytes {
+            if threshold - self.drained_total_bytes > slack_bytes {
                 break;
             }
-            self.waiting.pop_front();
+            self.waiting_writers.pop_front();
             done.push(part);
         }
     }
 
     /// Total bytes written so far: a position in the order of writing.
     pub fn position(&self) -> f64 {
-        self.taken_bytes
+        self.written_total_bytes
     }
 
-    /// Delete a file that ends at a position in this order: its dirty bytes need not be written.
+    /// Delete a file that ends at `position`: its dirty bytes need not be written. Return their number.
     pub fn forget(&mut self, bytes: f64, position: f64) -> f64 {
-        let bytes = bytes.min(self.dirty_bytes - (self.taken_bytes - position)).max(0.0);
+        let bytes = bytes.min(self.dirty_bytes - (self.written_total_bytes - position)).max(0.0);
         self.dirty_bytes -= bytes;
-        self.given_bytes += bytes;
+        self.drained_total_bytes += bytes;
         bytes
     }
 
@@ -94,19 +96,21 @@ impl WriteBack {
             return false;
         }
         if now >= self.dirty_since + self.expire_s - INSTANT_S {
-            self.emptying = true;
+            self.is_emptying = true;
             self.dirty_since = now;
         }
         let rounding = 1e-9 * self.background_bytes;
-        self.emptying || !self.waiting.is_empty() || self.dirty_bytes > self.background_bytes + rounding
+        self.is_emptying || !self.waiting_writers.is_empty() || self.dirty_bytes > self.background_bytes + rounding
     }
 
     /// Bytes until the next change during write-back.
     pub fn next_bytes(&self) -> f64 {
-        let floor = if self.emptying { 0.0 } else { self.background_bytes };
-        let waiting = self.waiting.front().map(|&(threshold, _)| threshold - self.given_bytes);
-        let rest = self.dirty_bytes - floor;
-        waiting.map_or(rest, |bytes| if rest > 0.0 { bytes.min(rest) } else { bytes }).max(0.0)
+        let target_bytes = if self.is_emptying { 0.0 } else { self.background_bytes };
+        let first_wait_bytes = self.waiting_writers.front().map(|&(threshold, _)| threshold - self.drained_total_bytes);
+        let excess_bytes = self.dirty_bytes - target_bytes;
+        first_wait_bytes
+            .map_or(excess_bytes, |bytes| if excess_bytes > 0.0 { bytes.min(excess_bytes) } else { bytes })
+            .max(0.0)
     }
 
     /// Time at which write-back starts without further writes.
@@ -128,7 +132,7 @@ mod tests {
     }
 
     #[test]
-    fn what_fits_below_the_limit_does_not_wait() {
+    fn a_write_below_the_limit_does_not_wait() {
         let mut back = WriteBack::new(100.0, 50.0, 30.0);
         assert!(back.write(0.0, 60.0, part(1)));
         assert!(!back.write(0.0, 60.0, part(2)));

@@ -5,8 +5,8 @@ use assay_devices::{HddParams, Model, SsdParams};
 use crate::{Fields, Json};
 
 const QUEUE_DEPTH: f64 = 32.0;
-/// The interface's rate as a multiple of the outer zone's: 600 MB/s of SATA to the 150 MB/s of a common drive.
-const INTERFACE_SHARE: f64 = 4.0;
+/// Default rate of the interface as a multiple of the outer zone's rate: SATA has 600 MB/s, a common drive 150 MB/s.
+const INTERFACE_FACTOR: f64 = 4.0;
 
 #[derive(Clone, Debug)]
 pub enum Params {
@@ -23,7 +23,7 @@ impl Params {
     }
 }
 
-/// Read the model of a hard disk or of flash; `at`: the path to it, with a trailing point.
+/// Read the model of a hard disk or an SSD. `at` is the path to it for messages, with a trailing point.
 pub fn device_model(at: String, item: &Json, size_bytes: u64) -> Result<Params, String> {
     match item.member("kind") {
         Some(Json::Text(kind)) if kind == "hdd" => Ok(Params::Hdd(hdd(at, item, size_bytes)?)),
@@ -33,7 +33,7 @@ pub fn device_model(at: String, item: &Json, size_bytes: u64) -> Result<Params, 
 }
 
 pub fn hdd(at: String, item: &Json, size_bytes: u64) -> Result<HddParams, String> {
-    let known = [
+    let keys = [
         "kind",
         "read_bytes_per_s",
         "write_bytes_per_s",
@@ -45,7 +45,7 @@ pub fn hdd(at: String, item: &Json, size_bytes: u64) -> Result<HddParams, String
         "write_cache_bytes",
         "interface_bytes_per_s",
     ];
-    let fields = Fields::new(at, item, &known)?;
+    let fields = Fields::new(at, item, &keys)?;
     let read_bytes_per_s = fields.positive("read_bytes_per_s")?;
     let params = HddParams {
         size_bytes,
@@ -57,7 +57,7 @@ pub fn hdd(at: String, item: &Json, size_bytes: u64) -> Result<HddParams, String
         rpm: fields.positive("rpm")?,
         queue_depth: fields.integer_or("queue_depth", QUEUE_DEPTH)? as usize,
         write_cache_bytes: fields.integer_or("write_cache_bytes", 0.0)?,
-        interface_bytes_per_s: fields.positive_or("interface_bytes_per_s", INTERFACE_SHARE * read_bytes_per_s)?,
+        interface_bytes_per_s: fields.positive_or("interface_bytes_per_s", INTERFACE_FACTOR * read_bytes_per_s)?,
     };
     if params.inner_share > 1.0 {
         return Err(format!("{}inner_share: {} is more than 1", fields.at, params.inner_share));
@@ -65,12 +65,12 @@ pub fn hdd(at: String, item: &Json, size_bytes: u64) -> Result<HddParams, String
     if params.seek_full_s < params.seek_track_s {
         return Err(format!("{}seek_full_s: less than seek_track_s", fields.at));
     }
-    fields.depth(params.queue_depth)?;
+    fields.check_queue_depth(params.queue_depth)?;
     Ok(params)
 }
 
 pub fn ssd(at: String, item: &Json) -> Result<SsdParams, String> {
-    let known = [
+    let keys = [
         "kind",
         "channels",
         "read_bytes_per_s",
@@ -83,7 +83,7 @@ pub fn ssd(at: String, item: &Json) -> Result<SsdParams, String> {
         "write_iops",
         "queue_depth",
     ];
-    let fields = Fields::new(at, item, &known)?;
+    let fields = Fields::new(at, item, &keys)?;
     let write_bytes_per_s = fields.positive("write_bytes_per_s")?;
     let params = SsdParams {
         channels: fields.integer("channels")? as usize,
@@ -100,6 +100,6 @@ pub fn ssd(at: String, item: &Json) -> Result<SsdParams, String> {
     if params.channels == 0 || params.channels > 1024 {
         return Err(format!("{}channels: must be 1 to 1024", fields.at));
     }
-    fields.depth(params.queue_depth)?;
+    fields.check_queue_depth(params.queue_depth)?;
     Ok(params)
 }

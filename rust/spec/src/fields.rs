@@ -11,25 +11,26 @@ impl Json {
     }
 }
 
-/// An object's members, and the path to them for messages.
+/// The members of an object, and the path to them for messages, with a trailing point.
 pub struct Fields<'a> {
     pub at: String,
     object: &'a Json,
 }
 
 impl<'a> Fields<'a> {
-    pub fn new(at: String, object: &'a Json, known: &[&str]) -> Result<Fields<'a>, String> {
+    /// Check that the object has no other keys than `known_keys`.
+    pub fn new(at: String, object: &'a Json, known_keys: &[&str]) -> Result<Fields<'a>, String> {
         let members = match object {
             Json::Object(members) => members,
             _ => return Err(format!("{}: must be an object", at.trim_end_matches('.'))),
         };
-        if let Some((key, _)) = members.iter().find(|(key, _)| !known.contains(&key.as_str())) {
-            return Err(format!("{at}{key}: unknown; known are {}", known.join(", ")));
+        if let Some((key, _)) = members.iter().find(|(key, _)| !known_keys.contains(&key.as_str())) {
+            return Err(format!("{at}{key}: unknown; known are {}", known_keys.join(", ")));
         }
         Ok(Fields { at, object })
     }
 
-    /// Return a member that exists and is not null.
+    /// Return the member if it exists and is not null.
     pub fn optional(&self, key: &str) -> Option<&'a Json> {
         self.object.member(key).filter(|value| **value != Json::Null)
     }
@@ -67,7 +68,7 @@ impl<'a> Fields<'a> {
         self.optional(key).map_or(Ok(default), |value| self.as_number(key, value))
     }
 
-    pub fn above_zero(&self, key: &str, number: f64) -> Result<f64, String> {
+    pub fn as_positive(&self, key: &str, number: f64) -> Result<f64, String> {
         if number <= 0.0 {
             return Err(format!("{}{key}: must be more than 0", self.at));
         }
@@ -75,18 +76,18 @@ impl<'a> Fields<'a> {
     }
 
     pub fn positive(&self, key: &str) -> Result<f64, String> {
-        self.above_zero(key, self.number(key)?)
+        self.as_positive(key, self.number(key)?)
     }
 
     pub fn positive_or(&self, key: &str, default: f64) -> Result<f64, String> {
-        self.above_zero(key, self.number_or(key, default)?)
+        self.as_positive(key, self.number_or(key, default)?)
     }
 
     pub fn optional_positive(&self, key: &str) -> Result<Option<f64>, String> {
         self.optional(key).map(|_| self.positive(key)).transpose()
     }
 
-    pub fn whole(&self, key: &str, number: f64) -> Result<u64, String> {
+    pub fn as_integer(&self, key: &str, number: f64) -> Result<u64, String> {
         if number.fract() != 0.0 || number >= 9_007_199_254_740_992.0 {
             return Err(format!("{}{key}: must be a whole number", self.at));
         }
@@ -94,14 +95,14 @@ impl<'a> Fields<'a> {
     }
 
     pub fn integer(&self, key: &str) -> Result<u64, String> {
-        self.whole(key, self.number(key)?)
+        self.as_integer(key, self.number(key)?)
     }
 
     pub fn integer_or(&self, key: &str, default: f64) -> Result<u64, String> {
-        self.whole(key, self.number_or(key, default)?)
+        self.as_integer(key, self.number_or(key, default)?)
     }
 
-    pub fn depth(&self, depth: usize) -> Result<(), String> {
+    pub fn check_queue_depth(&self, depth: usize) -> Result<(), String> {
         if depth == 0 || depth > 65536 {
             return Err(format!("{}queue_depth: must be 1 to 65536", self.at));
         }

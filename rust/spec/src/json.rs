@@ -1,5 +1,5 @@
-//! Parse JSON: the part of RFC 8259 that a specification written by a program needs. Errors name the byte. It is
-//! written here and not a crate, so that the daemon builds without a registry: see rust/README.md.
+//! Parse JSON: the part of RFC 8259 that a specification written by a program needs. Errors name the byte. The parser
+//! is no dependency but part of this crate, so that the daemon builds without a registry: see rust/README.md.
 
 use std::fmt::Write;
 
@@ -18,9 +18,9 @@ pub enum Json {
 pub fn parse(text: &str) -> Result<Json, String> {
     let mut parser = Parser { text, at: 0 };
     let value = parser.value(0)?;
-    parser.space();
+    parser.skip_space();
     if parser.at < text.len() {
-        return Err(parser.wrong("more text after the end"));
+        return Err(parser.error("more text after the end"));
     }
     Ok(value)
 }
@@ -32,7 +32,7 @@ pub fn quoted(text: &str) -> String {
         match c {
             '"' | '\\' => out.extend(['\\', c]),
             c if (c as u32) < 0x20 => {
-                _ = write!(out, "\\u{:04x}", c as u32); // a String takes everything
+                _ = write!(out, "\\u{:04x}", c as u32); // writing to a String never fails
             }
             c => out.push(c),
         }
@@ -47,108 +47,109 @@ struct Parser<'a> {
 }
 
 impl Parser<'_> {
-    fn wrong(&self, what: &str) -> String {
+    fn error(&self, what: &str) -> String {
         format!("not JSON at byte {}: {}", self.at, what)
     }
 
-    fn rest(&self) -> &str {
+    fn remaining_text(&self) -> &str {
         &self.text[self.at..]
     }
 
-    fn space(&mut self) {
-        let rest = self.rest();
-        self.at += rest.len() - rest.trim_start_matches([' ', '\t', '\r', '\n']).len();
+    fn skip_space(&mut self) {
+        let remaining_text = self.remaining_text();
+        self.at += remaining_text.len() - remaining_text.trim_start_matches([' ', '\t', '\r', '\n']).len();
     }
 
-    fn takes(&mut self, word: &str) -> bool {
-        self.space();
-        let matches = self.rest().starts_with(word);
-        if matches {
+    /// Skip spaces, then skip the word if it comes next. Return whether it did.
+    fn accept(&mut self, word: &str) -> bool {
+        self.skip_space();
+        let is_next = self.remaining_text().starts_with(word);
+        if is_next {
             self.at += word.len();
         }
-        matches
+        is_next
     }
 
     fn value(&mut self, depth: usize) -> Result<Json, String> {
         if depth > DEPTH_MAX {
-            return Err(self.wrong("nested too deeply"));
+            return Err(self.error("nested too deeply"));
         }
-        self.space();
-        match self.rest().bytes().next() {
-            None => Err(self.wrong("the text ends where a value should be")),
+        self.skip_space();
+        match self.remaining_text().bytes().next() {
+            None => Err(self.error("the text ends where a value should be")),
             Some(b'{') => self.object(depth),
             Some(b'[') => self.list(depth),
             Some(b'"') => Ok(Json::Text(self.string()?)),
-            Some(_) if self.takes("null") => Ok(Json::Null),
-            Some(_) if self.takes("true") => Ok(Json::Bool(true)),
-            Some(_) if self.takes("false") => Ok(Json::Bool(false)),
+            Some(_) if self.accept("null") => Ok(Json::Null),
+            Some(_) if self.accept("true") => Ok(Json::Bool(true)),
+            Some(_) if self.accept("false") => Ok(Json::Bool(false)),
             Some(_) => self.number(),
         }
     }
 
     fn object(&mut self, depth: usize) -> Result<Json, String> {
-        self.takes("{");
+        self.accept("{");
         let mut members: Vec<(String, Json)> = Vec::new();
-        if self.takes("}") {
+        if self.accept("}") {
             return Ok(Json::Object(members));
         }
         loop {
-            self.space();
+            self.skip_space();
             let key = self.string()?;
-            if members.iter().any(|(known, _)| *known == key) {
-                return Err(self.wrong(&format!("{} occurs twice", quoted(&key))));
+            if members.iter().any(|(name, _)| *name == key) {
+                return Err(self.error(&format!("{} occurs twice", quoted(&key))));
             }
-            if !self.takes(":") {
-                return Err(self.wrong("a colon is missing"));
+            if !self.accept(":") {
+                return Err(self.error("a colon is missing"));
             }
             let value = self.value(depth + 1)?;
             members.push((key, value));
-            if self.takes("}") {
+            if self.accept("}") {
                 return Ok(Json::Object(members));
             }
-            if !self.takes(",") {
-                return Err(self.wrong("a comma or a closing brace is missing"));
+            if !self.accept(",") {
+                return Err(self.error("a comma or a closing brace is missing"));
             }
         }
     }
 
     fn list(&mut self, depth: usize) -> Result<Json, String> {
-        self.takes("[");
+        self.accept("[");
         let mut items = Vec::new();
-        if self.takes("]") {
+        if self.accept("]") {
             return Ok(Json::List(items));
         }
         loop {
             items.push(self.value(depth + 1)?);
-            if self.takes("]") {
+            if self.accept("]") {
                 return Ok(Json::List(items));
             }
-            if !self.takes(",") {
-                return Err(self.wrong("a comma or a closing bracket is missing"));
+            if !self.accept(",") {
+                return Err(self.error("a comma or a closing bracket is missing"));
             }
         }
     }
 
     fn string(&mut self) -> Result<String, String> {
-        if !self.rest().starts_with('"') {
-            return Err(self.wrong("a string should be here"));
+        if !self.remaining_text().starts_with('"') {
+            return Err(self.error("a string should be here"));
         }
         self.at += 1;
         let mut out = String::new();
         loop {
-            let c = self.rest().chars().next().ok_or_else(|| self.wrong("a string has no end"))?;
+            let c = self.remaining_text().chars().next().ok_or_else(|| self.error("a string has no end"))?;
             self.at += c.len_utf8();
             match c {
                 '"' => return Ok(out),
                 '\\' => out.push(self.escape()?),
-                c if (c as u32) < 0x20 => return Err(self.wrong("a control character in a string")),
+                c if (c as u32) < 0x20 => return Err(self.error("a control character in a string")),
                 c => out.push(c),
             }
         }
     }
 
     fn escape(&mut self) -> Result<char, String> {
-        let c = self.rest().chars().next().ok_or_else(|| self.wrong("a string has no end"))?;
+        let c = self.remaining_text().chars().next().ok_or_else(|| self.error("a string has no end"))?;
         self.at += c.len_utf8();
         match c {
             '"' | '\\' | '/' => Ok(c),
@@ -158,39 +159,39 @@ impl Parser<'_> {
             'r' => Ok('\r'),
             't' => Ok('\t'),
             'u' => {
-                let high = self.unit()?;
+                let high = self.utf16_unit()?;
                 if !(0xd800..0xdc00).contains(&high) {
-                    return char::from_u32(high).ok_or_else(|| self.wrong("half a character"));
+                    return char::from_u32(high).ok_or_else(|| self.error("half a character"));
                 }
-                if !self.rest().starts_with("\\u") {
-                    return Err(self.wrong("half a character"));
+                if !self.remaining_text().starts_with("\\u") {
+                    return Err(self.error("half a character"));
                 }
                 self.at += 2;
-                let low = self.unit()?.wrapping_sub(0xdc00);
+                let low = self.utf16_unit()?.wrapping_sub(0xdc00);
                 if low >= 0x400 {
-                    return Err(self.wrong("half a character"));
+                    return Err(self.error("half a character"));
                 }
-                char::from_u32(0x10000 + ((high - 0xd800) << 10) + low).ok_or_else(|| self.wrong("half a character"))
+                char::from_u32(0x10000 + ((high - 0xd800) << 10) + low).ok_or_else(|| self.error("half a character"))
             }
-            _ => Err(self.wrong("an unknown escape")),
+            _ => Err(self.error("an unknown escape")),
         }
     }
 
-    fn unit(&mut self) -> Result<u32, String> {
-        let digits = self.rest().get(..4).filter(|digits| digits.bytes().all(|b| b.is_ascii_hexdigit()));
-        let unit = digits.and_then(|digits| u32::from_str_radix(digits, 16).ok());
-        let unit = unit.ok_or_else(|| self.wrong("four hexadecimal digits are missing"))?;
+    fn utf16_unit(&mut self) -> Result<u32, String> {
+        let digits = self.remaining_text().get(..4).filter(|digits| digits.bytes().all(|b| b.is_ascii_hexdigit()));
+        let utf16_unit = digits.and_then(|digits| u32::from_str_radix(digits, 16).ok());
+        let utf16_unit = utf16_unit.ok_or_else(|| self.error("four hexadecimal digits are missing"))?;
         self.at += 4;
-        Ok(unit)
+        Ok(utf16_unit)
     }
 
     fn number(&mut self) -> Result<Json, String> {
-        let rest = self.rest();
-        let length = rest.bytes().take_while(|b| b.is_ascii_digit() || b"+-.eE".contains(b)).count();
-        let digits = &rest[..length];
-        let starts_well = digits.trim_start_matches('-').starts_with(|c: char| c.is_ascii_digit());
-        let number = digits.parse::<f64>().ok().filter(|number| starts_well && number.is_finite());
-        let number = number.ok_or_else(|| self.wrong("no JSON value"))?;
+        let remaining_text = self.remaining_text();
+        let length = remaining_text.bytes().take_while(|b| b.is_ascii_digit() || b"+-.eE".contains(b)).count();
+        let digits = &remaining_text[..length];
+        let starts_with_digit = digits.trim_start_matches('-').starts_with(|c: char| c.is_ascii_digit());
+        let number = digits.parse::<f64>().ok().filter(|number| starts_with_digit && number.is_finite());
+        let number = number.ok_or_else(|| self.error("no JSON value"))?;
         self.at += length;
         Ok(Json::Number(number))
     }
@@ -201,7 +202,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn reads_what_json_can_say() {
+    fn every_kind_of_value_is_read() {
         let value = parse(" {\"a\": [1, -2.5e3, true, false, null], \"\\u00e9\\ud83d\\ude00\\n\": \"x\"} ").unwrap();
         let list = vec![Json::Number(1.0), Json::Number(-2500.0), Json::Bool(true), Json::Bool(false), Json::Null];
         let members = vec![("a".into(), Json::List(list)), ("é😀\n".into(), Json::Text("x".into()))];
@@ -210,7 +211,7 @@ mod tests {
     }
 
     #[test]
-    fn refuses_what_is_not_json_and_never_panics() {
+    fn text_that_is_not_json_gives_an_error_and_no_panic() {
         let bad = [
             "",
             "{",
