@@ -29,6 +29,17 @@ def test_layouts_are_listed_next_to_the_baseline() -> None:
     assert "#D55E00" in svg
 
 
+def test_names_cross_no_line_of_the_baseline_on_a_phone() -> None:
+    """The name of SSDs at 1.26 times the cost per capacity left of its point would cross the vertical line."""
+    spec = storage_costs([Point("SS2", 0.58, 1.26)], "HD2", {})
+    baseline, ssds = spec["data"]["values"]
+    largest = spec["layer"][0]["encoding"]["x"]["scale"]["domain"][1]
+    point_px, line_px = (230 * row["capacity"] / largest for row in (ssds, baseline))
+    assert ssds["name"] == "SS2"
+    assert ssds["align"] == "left" or point_px + ssds["dx"] - 3 * 6 > line_px
+    assert abs(baseline["dy"]) > 7, "its name is above or below the horizontal line"
+
+
 def test_quadrants_meet_between_the_best_and_the_worst() -> None:
     quadrants_ = quadrants([200.0, 312.5, 250.0], [1.0, 4.0, 2.9])
     assert quadrants_ is not None

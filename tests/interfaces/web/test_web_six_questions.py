@@ -51,8 +51,10 @@ LINK_MS = 180_000
 """Maximum wait for a page behind a link, in milliseconds: the first prediction learns from all runs."""
 ANSWERED_S = 5.0
 """Maximum time from the first page to an answer or its progress, in seconds, on a machine without other load."""
-HEIGHT_MAX_PX = {390: 10_000, 768: 8_000}
+HEIGHT_MAX_PX = {390: 6_000, 768: 5_500, 1440: 4_000}
 """Maximum height of the first page by width of its window, in pixels."""
+QUESTIONS_END_MAX_PX = 2_200
+"""Maximum height that the questions take on a window of 1,440 pixels: about two screens."""
 LINKS_PER_KIND = 2
 """Links with the same path and parameters that are followed on one page."""
 
@@ -143,6 +145,33 @@ def test_the_first_page_fits_a_tablet_and_a_phone(home: ObservedRun) -> None:
         page.wait_for_selector("body[data-charts=drawn]", timeout=DRAWN_MS)
         assert page.evaluate("document.documentElement.scrollHeight") < most_px
         assert misfits(page) == {}
+
+
+def test_two_screens_hold_all_questions_and_the_first_chart(home: ObservedRun, site: Site) -> None:
+    """Other charts open with the details of their card, which is as wide as the page then."""
+    page = home.page
+    page.set_viewport_size({"width": 1440, "height": 1000})
+    cards = page.locator("[data-question]")
+    assert set(site.views) | {"limits", "what-if", "budget"} == set(
+        cards.evaluate_all("all => all.map(card => card.dataset.question)")
+    )
+    ends_px = cards.evaluate_all("all => all.map(card => card.getBoundingClientRect().bottom + scrollY)")
+    assert max(ends_px) < QUESTIONS_END_MAX_PX
+    charts = [f"chart-{name}-0" for name, view in site.views.items() if view.answered and name != "cheapest"]
+    drawn = [chart for chart in charts if page.locator(f"#{chart}").count()]
+    assert [chart for chart in drawn if page.locator(f"#{chart}").is_visible()] == drawn[:1]
+    for chart in drawn[1:]:
+        card = page.locator(".question").filter(has=page.locator(f"#{chart}"))
+        narrow = card.bounding_box()
+        card.get_by_text("Why: chart").click()
+        page.locator(f"#{chart} svg").wait_for()
+        wide = card.bounding_box()
+        assert narrow is not None
+        assert wide is not None
+        assert wide["width"] > 1.8 * narrow["width"]
+    for name, link in (("limits", "What limits a run?"), ("budget", "Which hardware within my budget?")):
+        page.get_by_role("navigation", name="On this page").get_by_role("link", name=link).click()
+        page.wait_for_url(f"**/#{name}")
 
 
 def test_a_run_names_its_limit(home: ObservedRun, site: Site) -> None:

@@ -9,15 +9,18 @@ from typing import Protocol
 
 from assay.analysis.cost.job_cost import JobCostRow
 from assay.interfaces.charts.drawing.identity import shapes_of
+from assay.interfaces.charts.drawing.labels import SIDES, Extent, Line, extent_of, placed
 from assay.interfaces.charts.drawing.style import FULL_PX, INK, PALETTE, Spec, chart, colour_scale, opacity_scale
 from assay.questions.decisions.sentences.years_sentences import CostsOverYears
 from assay.text import layout_text
 
 HEIGHT_PX = 300
 LABEL_PX = 330
+"""Maximum width of a label of a job, in pixels."""
+_NARROW_PLOT_PX = 230
+"""Width of the plot on a phone, in pixels."""
 _HALF_LINE_PX = 7
 """Distance by which labels of two lines move up, because the chart places their first line at the middle of a bar."""
-"""Maximum width of a label of a job, in pixels."""
 _WRAPPED_LABEL = "split(replace(replace(datum.label, ': ', ':\\n'), /(([^,]*, ){1}[^,]*), /g, '$1,\\n'), '\\n')"
 """Label of a job in lines: its workload, then two settings in each line."""
 
@@ -38,29 +41,53 @@ class StoragePoint(Protocol):
         """Price / device capacity, relative to the baseline; None if the capacity is unknown."""
 
 
+def _storage_rows(
+    layouts: Sequence[str], costs: Sequence[tuple[float, float]], axes: tuple[Extent, Extent], width_px: int
+) -> list[Spec]:
+    """Return a point for each layout, with a name that crosses no line of the baseline, the first of ``layouts``.
+
+    ``costs``: cost per capacity and cost per performance, relative to the baseline. ``axes``: extents of these two.
+    """
+    across, up = axes
+    shares = [(across.share(capacity), HEIGHT_PX * (1 - up.share(performance))) for capacity, performance in costs]
+    x, y = shares[0]
+    sides = placed(
+        shares, layouts, (_NARROW_PLOT_PX, width_px), lines=(Line((x, x), (0, HEIGHT_PX)), Line((0, 1), (y, y)))
+    )
+    return [
+        {
+            "layout": layout_text(layout),
+            "name": layout,
+            "performance": performance,
+            "capacity": capacity,
+            "align": side.align,
+            "dx": side.dx,
+            "dy": side.dy,
+        }
+        for layout, (capacity, performance), side in zip(
+            layouts, costs, [side or SIDES[0] for side in sides], strict=True
+        )
+    ]
+
+
 def storage_costs(
     points: Sequence[StoragePoint], baseline: str, palette: Mapping[str, str], width_px: int = FULL_PX
 ) -> Spec:
     """Return a chart with a point for each layout of known capacity, and the baseline at (1, 1)."""
-    rows = [{"layout": layout_text(baseline), "performance": 1.0, "capacity": 1.0}] + [
-        {"layout": layout_text(p.layout), "performance": p.cost_per_performance, "capacity": p.cost_per_capacity}
-        for p in points
-        if p.cost_per_capacity is not None
-    ]
-    layouts = [baseline, *(p.layout for p in points if p.cost_per_capacity is not None)]
-    largest = max([1.0, *(p.cost_per_capacity or 0.0 for p in points)])
-    x = {
-        "field": "capacity",
-        "type": "quantitative",
-        "scale": {"zero": True, "nice": True, "domainMax": 1.12 * largest},
-        "title": f"Cost per capacity (relative to {layout_text(baseline)})",
-    }
-    y = {
-        "field": "performance",
-        "type": "quantitative",
-        "scale": {"zero": True, "nice": True},
-        "title": f"Cost per performance (relative to {layout_text(baseline)})",
-    }
+    known = [point for point in points if point.cost_per_capacity is not None]
+    layouts = [baseline, *(point.layout for point in known)]
+    costs = [(1.0, 1.0), *((point.cost_per_capacity or 0.0, point.cost_per_performance) for point in known)]
+    across, up = (extent_of([(value, value) for value in values], is_log=False) for values in zip(*costs, strict=True))
+    rows = _storage_rows(layouts, costs, (across, up), width_px)
+    x, y = (
+        {
+            "field": field,
+            "type": "quantitative",
+            "scale": {"domain": [0, extent.high], "nice": False},
+            "title": f"Cost per {field} (relative to {layout_text(baseline)})",
+        }
+        for field, extent in (("capacity", across), ("performance", up))
+    )
     named = {"type": "nominal", "field": "layout", "legend": None}
     colours = {name: palette.get(name, PALETTE[-1]) for name in layouts}
     shapes = shapes_of({**colours, **palette})
@@ -88,14 +115,12 @@ def storage_costs(
                     },
                 },
                 {
-                    # Names of points in the right half are left of their points: the chart's edge does not cut them.
                     "mark": {
                         "type": "text",
-                        "align": {"expr": f"datum.capacity > {largest / 2:g} ? 'right' : 'left'"},
-                        "dx": {"expr": f"datum.capacity > {largest / 2:g} ? -10 : 10"},
-                        "dy": -8,
+                        "baseline": "middle",
+                        **{key: {"expr": f"datum.{key}"} for key in ("align", "dx", "dy")},
                     },
-                    "encoding": {"x": x, "y": y, "text": {"field": "layout"}},
+                    "encoding": {"x": x, "y": y, "text": {"field": "name"}},
                 },
             ],
         },

@@ -20,6 +20,7 @@ from assay.questions.clusters.cluster_facts import facts_by_hardware, implausibl
 from assay.questions.costs.job_cost import CostView, cost_view, without_outliers
 from assay.questions.decisions.ask import decisions_of
 from assay.questions.decisions.buyer import CHEAPEST, STORAGE
+from assay.questions.decisions.costs.run_costs import run_costs
 from assay.questions.decisions.decision import Decision, DecisionRequest
 from assay.questions.decisions.sentences.years_sentences import CostsOverYears, costs_over_years
 from assay.questions.runs.runs import levels_in, selected
@@ -57,8 +58,8 @@ class JobCosts:
     """Factors of ``narrowed`` that limit the tables because more runs match than they can cover."""
     runs_max: int | None
     """Maximum number of runs that the tables can cover; None without a limit."""
-    priced_levels: dict[str, tuple[str, ...]]
-    """Factors that prices depend on, with the levels of the runs in the tables."""
+    prices: frozenset[str]
+    """Names of the prices that the costs of the matching runs are made of."""
     excluded: int
     """Number of runs excluded as outliers."""
 
@@ -115,10 +116,9 @@ def job_costs(repository: Repository, table: RunTable, request: JobCostRequest) 
         baseline=baseline_of(table_of(runs), LAYOUT_FACTOR, requested=request.baseline) if runs else None,
         similar=similar,
     )
-    factors = dict.fromkeys(name for item in request.prices.items for name in item.when if name in priced.columns)
-    levels = {name: tuple(levels_in(priced, name)) for name in factors}
+    prices = run_costs(facts_by_hardware(repository, chosen), chosen, request.prices, request.years).prices
     over_years = costs_over_years(cheapest[0]) if cheapest else None
-    return JobCosts(view, decisions, over_years, narrowed, for_size, request.runs_max, levels, excluded)
+    return JobCosts(view, decisions, over_years, narrowed, for_size, request.runs_max, prices, excluded)
 
 
 def _readable(table: RunTable, request: JobCostRequest) -> bool:

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 from decimal import Decimal
 from html import unescape
+from itertools import product
 from typing import TYPE_CHECKING
 
 import pytest
@@ -343,3 +344,22 @@ def test_over_years_only_prices_of_the_cluster_that_is_shown_can_be_changed(root
     page = client_of(root, book=prices_of(book, "prices"), book_text=book).get("/cost?view=years").text
     assert "years of use" in page
     assert re.findall(r'name="price\.([^"]*)"', page) == ["cluster (cluster lab-small)"]
+
+
+def test_both_views_list_the_price_of_each_network_of_the_runs(tmp_path: Path) -> None:
+    """The tables of jobs over years have one network; the answer above them has both."""
+    made = Repository.create(tmp_path / "r")
+    for number, (layout, network) in enumerate(product(("HD2", "SS2"), ("ETH", "IB"))):
+        for run in range(3):
+            levels = {"layout": layout, "network": network}
+            made.publish(make_run(10 * number + run, layout=layout, levels=levels, duration_s=100.0 + number + run))
+    book = (
+        "prices: two-networks\ncurrency: USD\ndate: 2026-01-31\nsource: an offer\nitems:\n"
+        "  - {name: cluster, price: $9, per: cluster-hour}\n"
+        "  - {name: InfiniBand, price: $0.39, per: cluster-hour, when: {network: [IB]}}\n"
+        "  - {name: Ethernet, price: $0.10, per: cluster-hour, when: {network: [ETH]}}\n"
+    )
+    client = client_of(made.root, book=prices_of(book, "prices"), book_text=book)
+    for view in ("workload=terasort", "view=years"):
+        page = client.get(f"/cost?{view}").text
+        assert set(re.findall(r'name="price\.([^"]*)"', page)) == {"cluster", "InfiniBand", "Ethernet"}, view

@@ -129,7 +129,7 @@ def recommend(
 
     assay rules out most clusters by bounds on their time and price. It simulates the clusters that may be on the Pareto
     front of price and time. Times are simulated, with 90 % intervals. If a worker gets more than 8 times as much data
-    as in the learned runs, they have ranges without a stated probability. With --repository, times are predicted from
+    as in the learned runs, times have ranges without a stated probability. With --repository, times are predicted from
     measured runs on instance types if the repository has such runs; the assumptions name the model.
     """
     from assay.estimation.simulator.pool import SimulatorPool

@@ -40,7 +40,7 @@ def size(
 
     Shows what limits the job and the memory that it needs. With --catalogue and --prices, also shows the shapes that
     run it for the least money. Times are simulated, with 90 % intervals. If a worker gets more than 8 times as much
-    data as in the log, they have ranges without a stated probability.
+    data as in the log, times have ranges without a stated probability.
     """
     from assay.estimation.simulator.pool import SimulatorPool
     from assay.execution.planning.plan_files.hardware_file import load_catalogue

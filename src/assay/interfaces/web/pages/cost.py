@@ -5,7 +5,7 @@ and used for years (``view=years``). The address contains the state of the page 
 """
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 from urllib.parse import parse_qsl
@@ -29,7 +29,6 @@ from assay.interfaces.web.state.answering import page_of, palette
 from assay.interfaces.web.state.context import READERS, Context, ContextOf, get_context
 from assay.interfaces.web.state.page_cache import cached_page
 from assay.model import LAYOUT_FACTOR, PriceBook
-from assay.model.clusters.price_book import UNKNOWN
 from assay.questions.costs.changed_prices import changed_book, items_by_name, prices_in
 from assay.questions.costs.cost_rows import CostEffectivenessRow, JobCostEffectiveness, SwitchingPriceRow
 from assay.questions.costs.job_cost import CostView
@@ -337,7 +336,7 @@ def _years(context: Context, page_state: CostPageState) -> dict[str, Any]:
         "drawn": _drawn(shown, titles.by_workload, colours),
         "options_chart": over_years_bars(costs.over_years) if costs.over_years else None,
         "more": len(view.rows) - len(shown.rows),
-        "prices": _paid(book, changed, view, costs.priced_levels),
+        "prices": _paid(book, changed, costs.prices),
         "currency": view.currency,
         "changed": bool(question.changes),
     }
@@ -355,27 +354,16 @@ def _years_of_card(card: QuestionView | None) -> dict[str, Any]:
     return {"over_years": over_years, "years_of_card": True, "options_chart": over_years_bars(over_years)}
 
 
-def _paid(
-    book: PriceBook, changed: PriceBook, view: CostView, levels_of_runs: Mapping[str, Sequence[str]]
-) -> tuple[PriceField, ...]:
-    """Return the editable prices of the layouts' bills.
-
-    ``levels_of_runs``: levels of the runs by factor; prices that apply only to other levels are omitted.
-    """
-    paid = {line.price for bill in view.bills.values() for line in bill.items}
+def _paid(book: PriceBook, changed: PriceBook, used: Collection[str]) -> tuple[PriceField, ...]:
+    """Return the editable prices that the costs over years are made of. ``used``: their names."""
     items, now = items_by_name(book), prices_in(changed)
     fields = []
     for name, book_price in prices_in(book).items():
-        item = items.get(name)  # electricity is a price without an item
-        when = item.when if item else {}
-        if name in paid and all(_has(levels_of_runs, factor, levels) for factor, levels in when.items()):
+        if name in used:
+            item = items.get(name)  # electricity is a price without an item
             most = max(2 * book_price, now[name]) or 1.0
             fields.append(PriceField(name, item.per if item else "kWh", book_price, now[name], most))
     return tuple(fields)
-
-
-def _has(levels_of_runs: Mapping[str, Sequence[str]], factor: str, levels: Sequence[str]) -> bool:
-    return factor not in levels_of_runs or UNKNOWN in levels or not set(levels).isdisjoint(levels_of_runs[factor])
 
 
 def _drawn(view: CostView, titles: Mapping[str, str], colours: dict[str, str]) -> dict[str, Any]:

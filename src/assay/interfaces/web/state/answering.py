@@ -17,6 +17,7 @@ from assay.interfaces.web.rendering.filters import carried, filter_bar
 from assay.interfaces.web.server.security import HEADERS
 from assay.interfaces.web.state.context import get_context, get_roles
 from assay.model import LAYOUT_FACTOR
+from assay.questions.forecasts.measured import from_here
 
 Texts = Annotated[list[str], Query(max_length=50)]
 Text = Annotated[str | None, Query(max_length=300)]
@@ -59,7 +60,7 @@ def page_of(
         roles=get_roles(request),
         guarded=bool(context.guard.tokens),
         outdated_as_of=getattr(request.state, "outdated_as_of", None),
-        folder="DIR" if context.guard.tokens else quote(str(root)),
+        folder="DIR" if context.guard.tokens else quote(from_here(root)),
         repository="" if context.guard.tokens else root.resolve().name,
         carried=carried(pairs),
         bar=filter_bar(request.url.path, pairs, filtered) if filtered is not None and len(filtered) else None,

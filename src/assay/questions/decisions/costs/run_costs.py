@@ -71,6 +71,8 @@ class RunCosts:
     """Levels of the columns that prices depend on: cluster, layout and network, for example."""
     configuration_of_run: Ints = field(default_factory=lambda: np.zeros(0, dtype=np.int64))
     """Number of the run's levels in ``configurations``, by row of the table."""
+    prices: frozenset[str] = frozenset()
+    """Names of the prices that the costs of the runs are made of."""
 
     @property
     def rented(self) -> bool:
@@ -116,6 +118,7 @@ def run_costs(
     items: list[LineItem] = []
     configurations: list[dict[str, str]] = []
     unpriced: dict[str, str] = {}
+    prices: set[str] = set()
     for number, row in enumerate(first_rows(groups).tolist()):
         levels = {name: text for name in names if (text := table.columns[name].text(row)) is not None}
         configurations.append(levels)
@@ -127,6 +130,7 @@ def run_costs(
             unpriced[" ".join(levels.values())] = error.message
             continue
         if bill.total > 0:
+            prices |= {line.price for line in bill.items}
             per_h[number] = float(bill.total) / (years * YEAR_H)
             power_w[number] = _site_power_w(bill, book, years)
             workers[number] = counts.workers or np.nan
@@ -148,6 +152,7 @@ def run_costs(
         rent=any(item.period_h is not None for item in book.items),
         maintenance=bool(book.maintenance),
         configurations=tuple(configurations),
+        prices=frozenset(prices),
         configuration_of_run=np.asarray(groups.of_row, dtype=np.int64),
         clusters=ClusterPrices(tuple(items), item_of_group[groups.of_row], workers[groups.of_row]),
     )

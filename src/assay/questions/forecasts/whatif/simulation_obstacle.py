@@ -6,6 +6,7 @@ In: a repository, its runs, and the changes of the question. Out: :class:`Simula
 import shlex
 from collections.abc import Sequence
 from dataclasses import dataclass
+from pathlib import Path
 
 from assay.analysis.statistics import RunTable
 from assay.execution.planning.plan_files.changed_plan import Change
@@ -94,8 +95,18 @@ def simulation_obstacle(
         measured=tuple(measured),
         compared=tuple(compared),
         unpredictable=why_not_learnable(table),
-        folder=str(repository.folders.clusters),
+        folder=_clusters_folder(repository),
     )
+
+
+def _clusters_folder(repository: Repository) -> str:
+    """Return the repository's folder of cluster files from the current folder, else from the repository's parent.
+
+    Pages show it, so it is no path from the root of the server.
+    """
+    path = repository.folders.clusters.resolve()
+    folder = from_here(path)
+    return f"{path.parent.name}/{path.name}" if Path(folder).is_absolute() else folder
 
 
 def _levels_of(table: RunTable, factor: str) -> list[str]:
@@ -115,7 +126,7 @@ class NearAnswer:
 
 def near_answers(repository: Repository, why: SimulationObstacle) -> tuple[NearAnswer, ...]:
     """Return the commands that answer as far as possible, as they can be run."""
-    root = str(repository.root)
+    root = from_here(repository.root)
     where = "" if root == "repository" else f" --repository {shlex.quote(root)}"
     answers = [NearAnswer(f"assay decide {name}{where}", "compares the measured levels") for name in why.compared]
     if why.clusters:

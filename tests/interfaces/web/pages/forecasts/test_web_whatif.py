@@ -256,8 +256,9 @@ def test_the_first_page_and_what_if_say_which_cluster_file_to_copy_where(tmp_pat
     assert re.search(r"assay whatif \S* ?--repository \S+ --cluster \S+bsc-2015/lab-cluster.yaml", whatif)
     assert "No prediction: 16 valid runs are too few to learn from, at least 20 are needed." in first
     assert "predict from these runs" not in first
-    Path(folder).mkdir()
-    shutil.copy(EXAMPLES / "bsc-2015" / "lab-cluster.yaml", folder)
+    assert folder == "r/clusters", "pages do not show where the server keeps the repository"
+    (root / "clusters").mkdir()
+    shutil.copy(EXAMPLES / "bsc-2015" / "lab-cluster.yaml", root / "clusters")
     with client_of(root) as client:
         assert '<a href="/whatif">Choose their cluster file</a>: lab-cluster.yaml.' in client.get("/").text
         assert "<option>lab-cluster.yaml</option>" in client.get("/whatif").text
