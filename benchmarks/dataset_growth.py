@@ -26,8 +26,8 @@ from assay.store.index.dataset import (
     DESCRIPTION,
     METADATA_FOLDER,
     LocalStore,
-    described,
     export_dataset,
+    levels_in,
     read_selected_runs,
 )
 
@@ -57,7 +57,7 @@ def by_duckdb(dataset: Path, scratch: Path) -> int:
     with duckdb.connect(config={"temp_directory": str(scratch)}) as opened:
         picking = f"SELECT run_id, place, facts, {figures} FROM {files} {first}"
         opened.execute(f"COPY ({picking}) TO '{scratch}/picked.parquet' (FORMAT parquet)")
-    return len(read_selected_runs(scratch, described((dataset / DESCRIPTION).read_bytes()), BASE_VALUES))
+    return len(read_selected_runs(scratch, levels_in((dataset / DESCRIPTION).read_bytes()), BASE_VALUES))
 
 
 class Clock:
@@ -96,7 +96,7 @@ def main() -> None:
             by_one, clock = str(clock), Clock()
             with select_runs(str(dataset), chosen.on, {}, BASE_VALUES, METADATA_FOLDER, lambda _: None) as folder:
                 assert (
-                    len(read_selected_runs(folder, described((dataset / DESCRIPTION).read_bytes()), BASE_VALUES))
+                    len(read_selected_runs(folder, levels_in((dataset / DESCRIPTION).read_bytes()), BASE_VALUES))
                     == runs
                 )
             print(f"{times:>5} {runs:>9}  {by_one} {clock}  {os.getloadavg()[0]:>4.0f}", flush=True)

@@ -8,7 +8,7 @@ import pytest
 
 from assay.analysis.comparison.details.differences import was_cpu_limited
 from assay.foundation.errors import RepositoryError
-from assay.model.runs.warning import CodedWarning, WarningCode, recognised
+from assay.model.runs.warning import CodedWarning, WarningCode, coded_warning
 from assay.store.bundles.bundle import decode_run, encode_run
 from builders import make_run
 
@@ -30,7 +30,7 @@ from builders import make_run
 def test_words_of_older_runs_are_recognised_where_the_bundle_is_read(words: str, code: WarningCode) -> None:
     stored = json.loads(encode_run(make_run(1)))
     run = decode_run(json.dumps(stored | {"warnings": [words], "schema_version": 1}).encode())
-    assert run.warnings == (CodedWarning(code, words),) == (recognised(words),)
+    assert run.warnings == (CodedWarning(code, words),) == (coded_warning(words),)
     assert decode_run(encode_run(run)) == run
 
 

@@ -204,5 +204,5 @@ def test_prices_older_than_a_year_get_a_warning_with_their_date(tmp_path: Path) 
     assert book.age_warning(date(2015, 6, 1)) is None
     assert book.age_warning(date(2013, 1, 1)) is None
     assert book.age_warning(date(2015, 6, 2)) == (
-        "warning: the prices of book are of 2014-06-01, more than a year ago: choose by present prices"
+        "warning: the prices of book are of 2014-06-01, more than a year ago: use current prices"
     )

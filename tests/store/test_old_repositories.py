@@ -1,7 +1,7 @@
 """Test that repositories of version 0.1.0 open, verify, and give the same answers.
 
-``tests/data/repositories-0.1.0.tar.xz`` holds one of runs measured on a lab, one of imported tables, both with that
-version's index, and what its commands printed with ``--json``.
+``tests/data/repositories-0.1.0.tar.xz`` holds a repository of runs measured on a lab and one of imported tables, both
+with that version's index, and the output of its commands with ``--json``.
 """
 
 from __future__ import annotations
@@ -46,26 +46,26 @@ CHANGED: dict[str, str] = {
     r"imported/findings:\.measured\[[24]\]\.evidence\[\d\]\.\w+": "claims have the estimates of decisions",
     r"imported/findings:\.published\[4\]\.evidence\[1\]\.sets": "a condition is compared on clusters with both sides",
 }
-"""What is answered otherwise on purpose: a path in an answer, and why."""
+"""Path of a value in an answer that changed on purpose, to the reason."""
 BOOKS = {"examples/lab/prices.yaml": "examples/sandisk-2014/prices.yaml"}
-"""Price books of version 0.1.0 that have other prices now, and the file with the same prices."""
+"""Price book of version 0.1.0 whose prices changed, to the file that has its old prices."""
 
 
 def under_old_names(command: list[str], answer: Any) -> Any:
-    """Return an answer of today under the names that version 0.1.0 gave its values."""
+    """Return an answer of this version under the names of version 0.1.0."""
     if command[0] == "compare":
-        rows = [_compared(row) for row in answer["results"]]
+        rows = [_comparison_row(row) for row in answer["results"]]
         return sorted(rows, key=lambda row: row["workload"])
     if command[0] == "speedup":
         return {
             **answer,
-            "speedups": [_sped_up(row) for row in answer["results"]],
-            "best": [_best(row) for row in answer["best"]],
+            "speedups": [_speedup_row(row) for row in answer["results"]],
+            "best": [_best_row(row) for row in answer["best"]],
         }
     if command[0] == "cost":
-        return [_priced(plane) for plane in answer]
+        return [_cost_result(result) for result in answer]
     if command[0] == "findings":
-        return {origin: [_claimed(row) for row in rows] for origin, rows in answer["by_origin"].items()}
+        return {origin: [_claim_row(row) for row in rows] for origin, rows in answer["by_origin"].items()}
     if command[0] == "show":
         return {**answer, "detail": {**answer["detail"], "asked": answer["detail"]["requested"]}}
     if command[0] in ("anomalies", "changes"):  # these were lists
@@ -81,7 +81,7 @@ CONCLUSIONS = {
 EXCLUSIONS = {"failed": "failed", "invalid": "invalid", "warm": "warm beside cold runs"}
 
 
-def _compared(row: dict[str, Any]) -> dict[str, Any]:
+def _comparison_row(row: dict[str, Any]) -> dict[str, Any]:
     runs, excluded = row["runs"], row["excluded"]
     baseline, candidate = runs["baseline"], runs["candidate"]
 
@@ -120,7 +120,7 @@ def _compared(row: dict[str, Any]) -> dict[str, Any]:
     }
 
 
-def _sped_up(row: dict[str, Any]) -> dict[str, Any]:
+def _speedup_row(row: dict[str, Any]) -> dict[str, Any]:
     reasons = EXCLUSIONS | {
         "no_baseline": f"no run of {row['baseline']} is otherwise equal",
         "no_candidate": f"no run of {row['candidate']} is otherwise equal",
@@ -134,81 +134,87 @@ def _sped_up(row: dict[str, Any]) -> dict[str, Any]:
     }
 
 
-def _best(row: dict[str, Any]) -> dict[str, Any]:
+def _best_row(row: dict[str, Any]) -> dict[str, Any]:
     return {**row, "front": row["fastest"], "may_be_best": row["fastest_candidates"]}
 
 
-def _priced(plane: dict[str, Any]) -> dict[str, Any]:
-    rows = [{**row, "on_front": row["on_pareto_front"]} for row in plane["rows"]]
-    return {**plane, "rows": rows, "flips": plane["switching_prices"]}
+def _cost_result(result: dict[str, Any]) -> dict[str, Any]:
+    rows = [{**row, "on_front": row["on_pareto_front"]} for row in result["rows"]]
+    return {**result, "rows": rows, "flips": result["switching_prices"]}
 
 
-def _claimed(row: dict[str, Any]) -> dict[str, Any]:
+def _claim_row(row: dict[str, Any]) -> dict[str, Any]:
     return {**row, "evidence": [{**number, "sets": number["groups"]} for number in row["evidence"]]}
 
 
 @pytest.fixture(scope="module")
-def old(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def old_repositories(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("old")
     with tarfile.open(OLD) as archive:
         archive.extractall(folder, filter="data")
     return folder
 
 
-def known() -> Iterator[str]:
+def questions() -> Iterator[str]:
     with tarfile.open(OLD) as archive:
         member = archive.extractfile("answers.json")
         assert member is not None
         yield from json.loads(member.read())
 
 
-def _is_changed(at: str) -> bool:
-    return any(re.search(f"{path}$", at) for path in CHANGED)
+def _is_changed(value_path: str) -> bool:
+    return any(re.search(f"{changed_path}$", value_path) for changed_path in CHANGED)
 
 
-def differences(then: Any, now: Any, at: str = "") -> Iterator[str]:
-    """Yield each changed value; new keys are no difference."""
-    if _is_changed(at):
+def differences(old_value: Any, new_value: Any, path: str = "") -> Iterator[str]:
+    """Yield each changed value. A new key is not a difference."""
+    if _is_changed(path):
         return
-    if isinstance(then, dict) and isinstance(now, dict):
-        for name, value in then.items():
-            if name in now:
-                yield from differences(value, now[name], f"{at}.{name}")
-            elif not _is_changed(f"{at}.{name}"):
-                yield f"{at}.{name} is gone"
-    elif isinstance(then, list) and isinstance(now, list):
-        if len(then) != len(now):
-            yield f"{at}: {len(then)} items then, {len(now)} now"
-        for number, (left, right) in enumerate(zip(then, now, strict=False)):
-            yield from differences(left, right, f"{at}[{number}]")
-    elif isinstance(then, str) and isinstance(now, dict) and "code" in now:  # a warning was words alone
-        yield from differences(then, now.get("words"), at)
-    elif isinstance(then, float) and isinstance(now, int | float) and math.isclose(then, now, rel_tol=1e-9):
+    if isinstance(old_value, dict) and isinstance(new_value, dict):
+        for name, value in old_value.items():
+            if name in new_value:
+                yield from differences(value, new_value[name], f"{path}.{name}")
+            elif not _is_changed(f"{path}.{name}"):
+                yield f"{path}.{name} is gone"
+    elif isinstance(old_value, list) and isinstance(new_value, list):
+        if len(old_value) != len(new_value):
+            yield f"{path}: {len(old_value)} items then, {len(new_value)} now"
+        for number, (left, right) in enumerate(zip(old_value, new_value, strict=False)):
+            yield from differences(left, right, f"{path}[{number}]")
+    elif isinstance(old_value, str) and isinstance(new_value, dict) and "code" in new_value:  # a warning was a text
+        yield from differences(old_value, new_value.get("words"), path)
+    elif (
+        isinstance(old_value, float)
+        and isinstance(new_value, int | float)
+        and math.isclose(old_value, new_value, rel_tol=1e-9)
+    ):
         return
-    elif then != now:
-        yield f"{at}: {then!r} then, {now!r} now"
+    elif old_value != new_value:
+        yield f"{path}: {old_value!r} then, {new_value!r} now"
 
 
 @pytest.mark.parametrize("name", REPOSITORIES)
-def test_an_old_repository_is_whole(old: Path, name: str) -> None:
-    result = CliRunner().invoke(assay, ["verify", "--repository", str(old / name)])
+def test_an_old_repository_is_intact(old_repositories: Path, name: str) -> None:
+    result = CliRunner().invoke(assay, ["verify", "--repository", str(old_repositories / name)])
     assert (result.exit_code, result.output) == (0, "Every bundle is intact.\n")
 
 
-@pytest.mark.parametrize("question", [*known()])
-def test_an_old_repository_answers_as_before(old: Path, question: str, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize("question", [*questions()])
+def test_an_old_repository_answers_as_before(
+    old_repositories: Path, question: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.chdir(ROOT)
-    asked = json.loads((old / "answers.json").read_text())[question]
-    repository = str(old / question.partition("/")[0])
-    command = [BOOKS.get(word, word) for word in asked["command"]]
+    recorded = json.loads((old_repositories / "answers.json").read_text())[question]
+    repository = str(old_repositories / question.partition("/")[0])
+    command = [BOOKS.get(word, word) for word in recorded["command"]]
     result = CliRunner().invoke(assay, [*command, "--repository", repository, "--json"])
     assert result.exit_code == 0, result.output
-    now = under_old_names(asked["command"], json.loads(result.stdout))
-    assert [*differences(asked["answer"], now, f"{question}:")] == []
+    answer = under_old_names(recorded["command"], json.loads(result.stdout))
+    assert [*differences(recorded["answer"], answer, f"{question}:")] == []
 
 
-def test_host_and_lab_records_of_old_runs_are_read_as_values(old: Path) -> None:
-    runs = Repository.open(old / "measured").runs()
+def test_host_and_lab_records_of_old_runs_are_read_as_values(old_repositories: Path) -> None:
+    runs = Repository.open(old_repositories / "measured").runs()
     assert runs
     for run in runs:
         environment, lab = run.recorded, LabFacts.of(run.environment["lab"])

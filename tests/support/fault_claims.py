@@ -313,7 +313,7 @@ COMING_IN = (
         "`=cmd|…` in an exported CSV",
         "no cell is a formula, and every text comes back",
         (
-            "store/exchange/test_repository_exchange.py::test_no_cell_of_a_csv_is_a_formula_and_every_text_comes_back",
+            "store/exchange/test_repository_exchange.py::test_no_cell_of_a_csv_is_a_formula_and_an_import_restores_every_text",
             "store/exchange/test_repository_exchange.py::test_cells_are_reversible_and_harmless",
         ),
     ),

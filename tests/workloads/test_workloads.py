@@ -206,7 +206,7 @@ def test_error_lines_leave_out_stack_frames() -> None:
         "2026-01-01 INFO mapreduce.Job: Job job_1_0001 failed",
         "java.io.IOException: No space left on device",
     ]
-    assert Outcome(1, "first\nlast\n", {}, 0, 1.0).error_lines(most=1) == ["last"]
+    assert Outcome(1, "first\nlast\n", {}, 0, 1.0).error_lines(count_max=1) == ["last"]
     assert Outcome(1, "", {}, 0, 1.0).error_lines() == []
 
 

@@ -12,7 +12,7 @@ from assay.foundation.errors import EngineError
 from assay.foundation.installation import installation
 from assay.model.clusters.reference import ReferenceAnswers, ReferenceQueries
 from assay.model.plans.program import Outcome, StoredFiles
-from assay.store.reference import answered
+from assay.store.reference import compute_answers
 from assay.workloads.decision_support import DecisionSupport, rows_of, same_value, scale_factor
 from assay.workloads.workload import Size, ValidationInput, ValidationResult
 
@@ -48,7 +48,7 @@ def kept(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def reference(kept: Path) -> ReferenceAnswers:
     asked = WORKLOAD.reference(SIZE)
     assert asked is not None
-    return answered(asked, installation().table_generator, kept)
+    return compute_answers(asked, installation().table_generator, kept)
 
 
 def texts(reference: ReferenceAnswers) -> dict[str, str]:
@@ -133,14 +133,16 @@ def test_a_scale_factor_is_a_gigabyte_each(tmp_path: Path) -> None:
 def test_answers_are_cached_and_a_missing_generator_is_reported(kept: Path, reference: ReferenceAnswers) -> None:
     asked = WORKLOAD.reference(SIZE)
     assert asked is not None
-    assert answered(asked, None if not kept.exists() else Path("/not/there"), kept) == reference, "kept ones are taken"
+    assert compute_answers(asked, None if not kept.exists() else Path("/not/there"), kept) == reference, (
+        "kept ones are taken"
+    )
     assert [path.suffix for path in kept.iterdir()] == [".json"], "the tables are gone"
     for generator, words in (
         (None, "tpchgen-cli, which generates the tables, is not installed"),
         (Path("/not/there"), "could not be generated"),
     ):
         with pytest.raises(EngineError, match=words):
-            answered(ReferenceQueries("0.01", 1, ("SELECT 1",)), generator, kept)
+            compute_answers(ReferenceQueries("0.01", 1, ("SELECT 1",)), generator, kept)
 
 
 PUBLISHED = {
@@ -166,7 +168,7 @@ PUBLISHED = {
 def test_at_scale_factor_1_the_questions_have_the_specifications_answers(tmp_path: Path) -> None:
     asked = WORKLOAD.reference(Size(10**9, 1, maps=1))
     assert asked is not None
-    answers = answered(asked, installation().table_generator, tmp_path)
+    answers = compute_answers(asked, installation().table_generator, tmp_path)
     counts = "4 100 10 5 5 1 4 2 175 20 1048 2 42 1 1 18314 1 57 1 186 100 7"
     assert [len(rows) for rows in answers.rows] == [int(count) for count in counts.split()]
     for question, row in PUBLISHED.items():

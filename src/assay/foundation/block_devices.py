@@ -1,7 +1,7 @@
 """Find the block devices under a path: its partition, its disk, and the devices under device mappers.
 
 The kernel describes them in ``/sys/dev/block`` (Documentation/ABI/stable/sysfs-block). File systems without a block
-device, as tmpfs or overlayfs, are named by their device number.
+device, such as tmpfs or overlayfs, are named by their device number.
 """
 
 import os
@@ -20,13 +20,13 @@ def block_devices(path: Path) -> frozenset[str]:
     if not top.exists():
         return frozenset({top.name})
     names: set[str] = set()
-    left = [top.resolve()]
-    while left:
-        device = left.pop()
+    remaining_devices = [top.resolve()]
+    while remaining_devices:
+        device = remaining_devices.pop()
         if device.name in names:
             continue
         names.add(device.name)
         if (device / "partition").exists():
-            left.append(device.parent)
-        left += [slave.resolve() for slave in device.glob("slaves/*")]
+            remaining_devices.append(device.parent)
+        remaining_devices += [slave.resolve() for slave in device.glob("slaves/*")]
     return frozenset(names)

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any, TypeVar, cast
 
 from assay.foundation.errors import HostError
-from assay.foundation.process import ENDING
+from assay.foundation.process import ENDING_SIGNALS
 
 T = TypeVar("T")
 
@@ -46,23 +46,23 @@ async def end_tasks(*tasks: asyncio.Future[Any]) -> bool:
     return not running
 
 
-async def finish(work: Coroutine[Any, Any, T], what: str, timeout_s: float | None) -> T:
+async def finish(work: Coroutine[Any, Any, T], title: str, timeout_s: float | None) -> T:
     """Await ``work`` until it ends, even if the calling task is cancelled; then raise the cancellation.
 
     For clean-up in a ``finally``, where ``asyncio.shield`` would leave it unfinished. After ``timeout_s`` seconds
-    ``work`` is cancelled, and HostError says that ``what`` took too long. None: no limit, for work that can't be
+    ``work`` is cancelled, and HostError says that ``title`` timed out. None: no limit, for work that can't be
     cancelled, for example in a thread.
     """
     loop, task = asyncio.get_running_loop(), asyncio.ensure_future(work)
     deadline_s = None if timeout_s is None else loop.time() + timeout_s
     cancelled: asyncio.CancelledError | None = None
     while not task.done():
-        left_s = None if deadline_s is None else deadline_s - loop.time()
-        if left_s is not None and left_s <= 0:
+        remaining_s = None if deadline_s is None else deadline_s - loop.time()
+        if remaining_s is not None and remaining_s <= 0:
             await end_tasks(task)
-            raise HostError(f"{what} timed out after {timeout_s:g} s")
+            raise HostError(f"{title} timed out after {timeout_s:g} s")
         try:
-            await asyncio.wait({task}, timeout=left_s)
+            await asyncio.wait({task}, timeout=remaining_s)
         except asyncio.CancelledError as error:
             cancelled = error
     if cancelled is not None:
@@ -86,7 +86,7 @@ def _waiting_point(task: asyncio.Future[Any]) -> str:
 
 
 def run_interruptibly(work: Coroutine[Any, Any, T], say: Callable[[str], None]) -> T:
-    """Run ``work``. The first signal of :data:`ENDING` cancels it; later signals do not interrupt its clean-up.
+    """Run ``work``. The first signal of :data:`ENDING_SIGNALS` cancels it; later signals do not interrupt its clean-up.
 
     Raises KeyboardInterrupt if it was cancelled.
     """
@@ -100,7 +100,7 @@ def run_interruptibly(work: Coroutine[Any, Any, T], say: Callable[[str], None]) 
                 say("stopping; finished runs are kept")
                 task.cancel()
 
-        for number in ENDING:
+        for number in ENDING_SIGNALS:
             loop.add_signal_handler(number, cancel)
         try:
             return await work

@@ -98,10 +98,12 @@ def did_you_mean(
     """
     import difflib  # imported here: only messages of errors need it
 
-    by_folded = {name.casefold(): name for name in names}
-    near = [by_folded[text.casefold()]] if text.casefold() in by_folded else []
-    if synonyms and synonyms.get(text.casefold(), "").casefold() in by_folded:
-        near.append(by_folded[synonyms[text.casefold()].casefold()])
-    folded = text.casefold()[:200]
-    near = near or [by_folded[match] for match in difflib.get_close_matches(folded, by_folded, n=matches_max)]
-    return f"did you mean {' or '.join(map(repr, near))}? " if near else ""
+    name_by_folded = {name.casefold(): name for name in names}
+    close_names = [name_by_folded[text.casefold()]] if text.casefold() in name_by_folded else []
+    if synonyms and synonyms.get(text.casefold(), "").casefold() in name_by_folded:
+        close_names.append(name_by_folded[synonyms[text.casefold()].casefold()])
+    folded_text = text.casefold()[:200]
+    close_names = close_names or [
+        name_by_folded[match] for match in difflib.get_close_matches(folded_text, name_by_folded, n=matches_max)
+    ]
+    return f"did you mean {' or '.join(map(repr, close_names))}? " if close_names else ""

@@ -1,8 +1,7 @@
 """Describe this installation of assay: its version with the commit, and the parts that are not Python.
 
 A wheel has these parts in the package's folder ``shipped``, where its build puts them (``tools/hatch_build.py``). In a
-source tree, each part is where it is built or stored. Other modules get paths from here and need not distinguish the
-two.
+source tree, each part is where it is built or stored. Other modules get paths from this module, for both cases.
 """
 
 import os
@@ -84,14 +83,14 @@ class Installation:
     @property
     def commit(self) -> str | None:
         """The commit of this build, followed by ``-dirty`` when files were changed; None when unknown."""
-        written = self.package / "shipped" / "commit"
-        if written.is_file():
-            return written.read_text().strip() or None
+        commit_file = self.package / "shipped" / "commit"
+        if commit_file.is_file():
+            return commit_file.read_text().strip() or None
         command = ["git", "-C", str(self.tree), "describe", "--always", "--dirty", "--abbrev=12", "--exclude=*"]
         if self.tree and (self.tree / ".git").exists():
             with suppress(OSError, subprocess.SubprocessError):
-                done = subprocess.run(command, capture_output=True, text=True, timeout=_GIT_TIMEOUT_S, check=True)
-                return done.stdout.strip() or None
+                result = subprocess.run(command, capture_output=True, text=True, timeout=_GIT_TIMEOUT_S, check=True)
+                return result.stdout.strip() or None
         return None
 
     @property

@@ -1,9 +1,9 @@
 """Write a file that a user named: completely or not at all, and without replacing a special file.
 
-- A regular file, also behind a symbolic link, is replaced in one step by a file made in the same folder. It keeps its
+- A regular file, also behind a symbolic link, is replaced in one step by a new file from the same folder. It keeps its
   mode and its owner, and the link stays a link.
-- Any other file (a device, a FIFO, ``/dev/stdout``) is not replaced: the content is made in a temporary file and copied
-  into it. A block device is refused, because writing would destroy its content.
+- Any other file (a device, a FIFO, ``/dev/stdout``) is not replaced: the content is written to a temporary file and
+  copied. A block device is refused, because writing would destroy its content.
 """
 
 import os
@@ -23,21 +23,21 @@ _LINKS_MAX = 40
 
 
 @contextmanager
-def written(path: Path) -> Iterator[Path]:
+def output_file(path: Path) -> Iterator[Path]:
     """Yield the path of an empty file to write. When the block ends without an error, ``path`` gets its content.
 
     Raises :class:`AssayError` for any OSError, and leaves ``path`` unchanged.
     """
     try:
-        with _in_place(path) if _must_write_in_place(path) else _replaced(path) as new_file:
+        with _in_place(path) if _must_write_in_place(path) else _replacement(path) as new_file:
             yield new_file
     except OSError as error:
         raise _write_error(path, error) from error
 
 
 def write_whole(path: Path, content: bytes) -> None:
-    """Write ``content`` to ``path``, completely or not at all; see :func:`written`."""
-    with written(path) as new_file:
+    """Write ``content`` to ``path``, completely or not at all; see :func:`output_file`."""
+    with output_file(path) as new_file:
         new_file.write_bytes(content)
 
 
@@ -68,13 +68,13 @@ def _must_write_in_place(path: Path) -> bool:
     if not stat.S_ISREG(mode):
         return True
     # Opening checks the write permission, and the links that the kernel's protected_symlinks forbids.
-    opened = os.open(path, os.O_WRONLY | os.O_CLOEXEC)
+    descriptor = os.open(path, os.O_WRONLY | os.O_CLOEXEC)
     try:
-        return not os.path.samestat(os.fstat(opened), Path(os.path.realpath(path)).stat())
+        return not os.path.samestat(os.fstat(descriptor), Path(os.path.realpath(path)).stat())
     except FileNotFoundError:
         return True  # a deleted file that is still open, named by its descriptor in /proc
     finally:
-        os.close(opened)
+        os.close(descriptor)
 
 
 def _process_descriptor(path: Path) -> int | None:
@@ -99,45 +99,47 @@ def _in_place(path: Path) -> Iterator[Path]:
         yield new_file
         sys.stdout.flush()  # earlier output comes first
         descriptor = _process_descriptor(path)
-        opened = os.open(path, os.O_WRONLY | os.O_NOCTTY | os.O_CLOEXEC) if descriptor is None else os.dup(descriptor)
-        with os.fdopen(opened, "wb") as target, new_file.open("rb") as source:
-            if descriptor is None and stat.S_ISREG(os.fstat(opened).st_mode):
+        output_descriptor = (
+            os.open(path, os.O_WRONLY | os.O_NOCTTY | os.O_CLOEXEC) if descriptor is None else os.dup(descriptor)
+        )
+        with os.fdopen(output_descriptor, "wb") as target, new_file.open("rb") as source:
+            if descriptor is None and stat.S_ISREG(os.fstat(output_descriptor).st_mode):
                 target.truncate()
             shutil.copyfileobj(source, target, 1 << 20)
 
 
 @contextmanager
-def _replaced(path: Path) -> Iterator[Path]:
-    real, created = Path(os.path.realpath(path)), False
+def _replacement(path: Path) -> Iterator[Path]:
+    target, created = Path(os.path.realpath(path)), False
     if path.is_symlink() and not path.exists():
         os.close(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_CLOEXEC, 0o666))
         created = True
-    scratch_folder = real.parent / f".assay-{secrets.token_hex(8)}"
+    scratch_folder = target.parent / f".assay-{secrets.token_hex(8)}"
     try:
         scratch_folder.mkdir(0o700)
         new_file = scratch_folder / "output"
         new_file.touch()
         yield new_file
-        _finish(new_file, real)
-        new_file.replace(real)
+        _copy_attributes(new_file, target)
+        new_file.replace(target)
         created = False
     finally:
         shutil.rmtree(scratch_folder, ignore_errors=True)
         if created:
             with suppress(OSError):
-                real.unlink()
+                target.unlink()
 
 
-def _finish(new_file: Path, real: Path) -> None:
+def _copy_attributes(new_file: Path, target: Path) -> None:
     """Give the new file the mode and owner of the file that it replaces, and flush it to its device."""
-    opened = os.open(new_file, os.O_RDONLY | os.O_CLOEXEC)
+    descriptor = os.open(new_file, os.O_RDONLY | os.O_CLOEXEC)
     try:
         with suppress(FileNotFoundError):
-            old, new = real.stat(), os.fstat(opened)
-            if (old.st_uid, old.st_gid) != (new.st_uid, new.st_gid):
+            old_status, new_status = target.stat(), os.fstat(descriptor)
+            if (old_status.st_uid, old_status.st_gid) != (new_status.st_uid, new_status.st_gid):
                 with suppress(PermissionError):
-                    os.fchown(opened, old.st_uid, old.st_gid)
-            os.fchmod(opened, old.st_mode & 0o777)
-        os.fsync(opened)
+                    os.fchown(descriptor, old_status.st_uid, old_status.st_gid)
+            os.fchmod(descriptor, old_status.st_mode & 0o777)
+        os.fsync(descriptor)
     finally:
-        os.close(opened)
+        os.close(descriptor)

@@ -22,7 +22,7 @@ import msgspec
 
 from assay.foundation.errors import HostError
 
-ENDING = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
+ENDING_SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 _NO_LOCKS = (errno.ENOLCK, errno.EOPNOTSUPP, errno.ENOSYS)
 
 
@@ -32,8 +32,9 @@ def boot_id() -> str:
 
 
 def pid_namespace_id() -> str:
-    """Return a text that identifies this boot and PID namespace: it differs between hosts and containers that share a
-    folder.
+    """Return a text that identifies this boot and PID namespace.
+
+    It differs between hosts and containers that share a folder.
     """
     return hashlib.sha256(f"{boot_id()} {Path('/proc/self/ns/pid').readlink()}".encode()).hexdigest()[:12]
 
@@ -48,7 +49,7 @@ def start_ticks(pid: int) -> int | None:
     return None if fields[0] in "ZX" else int(fields[19])
 
 
-def stopped(pid: int) -> bool:
+def is_stopped(pid: int) -> bool:
     """Return whether SIGSTOP has suspended process ``pid``."""
     try:
         return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] == "T"
@@ -105,7 +106,7 @@ class Lock:
                     f"the file system of this file has no locks ({error.strerror}), so it can't keep a"
                     " second assay process out",
                     where=str(path),
-                    hint="keep it on a local disk, or mount the share with locks (NFS: without nolock, with lockd)",
+                    hint="use a local disk, or mount the share with locks (NFS: without nolock, with lockd)",
                 ) from error
             raise
         file.truncate(0)
@@ -137,18 +138,18 @@ def lock_holder(path: Path) -> Owner | None:
 
 
 @contextmanager
-def _handled(handler: Callable[[int, FrameType | None], None]) -> Iterator[None]:
-    """Handle the signals :data:`ENDING` with ``handler`` inside the block; outside the main thread do nothing."""
+def _signal_handler(handler: Callable[[int, FrameType | None], None]) -> Iterator[None]:
+    """Handle the signals :data:`ENDING_SIGNALS` with ``handler`` in the block. Outside the main thread, do nothing."""
     if threading.current_thread() is not threading.main_thread():
         yield
         return
-    before = {number: signal.getsignal(number) for number in ENDING}
-    for number in ENDING:
+    previous_handlers = {number: signal.getsignal(number) for number in ENDING_SIGNALS}
+    for number in ENDING_SIGNALS:
         signal.signal(number, handler)
     try:
         yield
     finally:
-        for number, previous in before.items():
+        for number, previous in previous_handlers.items():
             signal.signal(number, signal.SIG_DFL if previous is None else previous)
 
 
@@ -159,22 +160,22 @@ def terminable() -> Iterator[None]:
     def interrupt(_number: int, _frame: FrameType | None) -> None:
         raise KeyboardInterrupt
 
-    with _handled(interrupt):
+    with _signal_handler(interrupt):
         yield
 
 
 @contextmanager
-def deferred() -> Iterator[Callable[[], None]]:
+def deferred_signals() -> Iterator[Callable[[], None]]:
     """Defer Ctrl-C, SIGTERM and SIGHUP to the end of the block, or to the next call of the yielded function.
 
     KeyboardInterrupt is raised there, so it never interrupts work in threads. The block's duration must be bounded.
     """
-    signalled = threading.Event()
+    has_signal = threading.Event()
 
     def check() -> None:
-        if signalled.is_set():
+        if has_signal.is_set():
             raise KeyboardInterrupt
 
-    with _handled(lambda _number, _frame: signalled.set()):
+    with _signal_handler(lambda _number, _frame: has_signal.set()):
         yield check
     check()

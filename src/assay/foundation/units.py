@@ -55,12 +55,12 @@ _BARE_AMOUNT = rf"^(?P<b>{_AMOUNT})\s*(?P<kb>[kKM])?$"
 SCALE_PATTERN = r"^1(?:\s*/\s*(?P<divisor>\d+(?:\.\d+)?))?$"
 
 
-def _parse_prefixed(text: str, pattern: str, what: str, forms: str) -> float:
+def _parse_prefixed(text: str, pattern: str, title: str, forms: str) -> float:
     if text.strip() == "0":
         return 0.0
     match = re.match(pattern, text.strip())
     if match is None:
-        raise ValueError(f"{text!r} is not {what}; write {forms}")
+        raise ValueError(f"{text!r} is not {title}; write {forms}")
     return float(Decimal(match["number"]) * _PREFIXES[match["prefix"] or ""])
 
 
@@ -107,9 +107,12 @@ class Money:
 
     def __str__(self) -> str:
         """Return the exact amount as text: ``$37,561``, ``100.50 CHF`` or ``$0.00041``."""
-        whole = self.amount == self.amount.to_integral_value()
-        cents = self.amount == round(self.amount, 2)
-        digits = f"{self.amount:,.0f}" if whole else f"{self.amount:,.2f}" if cents else f"{self.amount.normalize():,f}"
+        is_whole = self.amount == self.amount.to_integral_value()
+        has_whole_cents = self.amount == round(self.amount, 2)
+        if is_whole:
+            digits = f"{self.amount:,.0f}"
+        else:
+            digits = f"{self.amount:,.2f}" if has_whole_cents else f"{self.amount.normalize():,f}"
         return with_currency(digits, self.currency)
 
 
@@ -130,11 +133,11 @@ def parse_money(text: str, currency: str | None = None) -> Money:
         code = _CURRENCIES.get(sign_or_code, sign_or_code)
         digits, thousands = match["a"] or match["b"], match["ka"] or match["kb"]
     else:
-        bare = re.match(_BARE_AMOUNT, text.strip())
-        if bare is None or currency is None:
-            missing = "has no currency" if bare else "is not a price"
-            raise ValueError(f'{text!r} {missing}; write "$400", "€12.50", "400 CHF" or "$100k"')
-        code, digits, thousands = currency, bare["b"], bare["kb"]
+        bare_match = re.match(_BARE_AMOUNT, text.strip())
+        if bare_match is None or currency is None:
+            problem = "has no currency" if bare_match else "is not a price"
+            raise ValueError(f'{text!r} {problem}; write "$400", "€12.50", "400 CHF" or "$100k"')
+        code, digits, thousands = currency, bare_match["b"], bare_match["kb"]
     return Money(Decimal(digits.replace(",", "")) * _THOUSANDS[thousands or ""], code)
 
 
@@ -178,12 +181,12 @@ def format_duration(seconds: float) -> str:
     """Return a duration as text: ``0.8 s``, ``42 s``, ``3 min 05 s``, ``2 h 10 min``."""
     if seconds < 10:
         return f"{seconds:.1f} s"
-    whole = round(seconds)
-    if whole < 60:
-        return f"{whole} s"
-    if whole < 3600:
-        return f"{whole // 60} min {whole % 60:02d} s"
-    return f"{whole // 3600} h {whole % 3600 // 60:02d} min"
+    whole_s = round(seconds)
+    if whole_s < 60:
+        return f"{whole_s} s"
+    if whole_s < 3600:
+        return f"{whole_s // 60} min {whole_s % 60:02d} s"
+    return f"{whole_s // 3600} h {whole_s % 3600 // 60:02d} min"
 
 
 def finite(value: float) -> float | None:

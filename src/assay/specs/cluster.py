@@ -55,7 +55,7 @@ def load_cluster(path: str | Path) -> Cluster:
 def cluster_of(document: Document, folder: Path) -> Cluster:
     """Return the cluster that a document describes; relative paths of SSH files start at ``folder``.
 
-    Raises as :func:`load_cluster`.
+    Raises the errors of :func:`load_cluster`.
     """
     file = parse(ClusterFile, document)
     problems = Problems(document)
@@ -101,8 +101,8 @@ def _attachment(file: ClusterFile, nodes: Sequence[Node]) -> Attachment:
     master = next(node.name for node in nodes if Role.MASTER in node.roles)
     folder = section.directory.rstrip("/")
     edge = section.edge or master
-    given, spark = section.kerberos, section.spark
-    login = KerberosLogin(given.principal, given.keytab, given.cache) if given else None
+    kerberos, spark = section.kerberos, section.spark
+    login = KerberosLogin(kerberos.principal, kerberos.keytab, kerberos.cache) if kerberos else None
     return Attachment(
         edge=edge,
         hadoop=section.hadoop,
@@ -128,7 +128,7 @@ def _addresses(file: ClusterFile, network: NetworkSection) -> dict[str, str]:
 
 def _default_home(file: ClusterFile) -> str:
     """Return a folder with the user's name or number in its name, because users of one host must not share it."""
-    return f"/var/tmp/assay-{(file.ssh and file.ssh.user) or os.getuid()}"  # noqa: S108 - named by user, and kept over a reboot
+    return f"/var/tmp/assay-{(file.ssh and file.ssh.user) or os.getuid()}"  # noqa: S108 - named by user, and not deleted at a reboot
 
 
 def _node_type(name: str, section: NodeTypeSection, device_home: str | None) -> NodeType:
@@ -197,25 +197,25 @@ _FLASH_FIELDS = {
 """Key of the file to field of :class:`FlashModel`."""
 
 
-def _given(group: DeviceKeys, fields: Mapping[str, str]) -> dict[str, Any]:
+def _specified(group: DeviceKeys, fields: Mapping[str, str]) -> dict[str, Any]:
     return {field: getattr(group, key) for key, field in fields.items() if getattr(group, key) is not None}
 
 
 def _hdd(group: DeviceKeys) -> HddModel | None:
     """Return the model of an HDD with typical values for missing keys; None for flash, or if all keys are missing."""
-    given = _given(group, _HDD_FIELDS)
-    if group.kind != DeviceKind.HDD or not given:
+    specified = _specified(group, _HDD_FIELDS)
+    if group.kind != DeviceKind.HDD or not specified:
         return None
-    return replace(default_hdd(group.iops or group.read_iops, replace(HddModel(), **given)), **given)
+    return replace(default_hdd(group.iops or group.read_iops, replace(HddModel(), **specified)), **specified)
 
 
 def _flash(group: DeviceKeys) -> FlashModel | None:
     """Return the model of flash with typical values for missing keys; None for an HDD, or if all keys are missing."""
-    given = _given(group, _FLASH_FIELDS)
+    specified = _specified(group, _FLASH_FIELDS)
     kind = DeviceKind(group.kind)
-    if kind is DeviceKind.HDD or not given:
+    if kind is DeviceKind.HDD or not specified:
         return None
-    return replace(default_flash(nvme=kind is DeviceKind.NVME), **given)
+    return replace(default_flash(nvme=kind is DeviceKind.NVME), **specified)
 
 
 def _nodes(name: str, group: NodeGroup, node_type: NodeType, ssh: SshSection, folder: Path) -> list[Node]:
@@ -231,4 +231,4 @@ def _nodes(name: str, group: NodeGroup, node_type: NodeType, ssh: SshSection, fo
 
 
 def _file(path: str | None, folder: Path) -> str | None:
-    return None if path is None else str((folder / os.path.expanduser(path)).absolute())  # noqa: PTH111 - Path's own raises for unknown users
+    return None if path is None else str((folder / os.path.expanduser(path)).absolute())  # noqa: PTH111 - Path.expanduser raises for unknown users

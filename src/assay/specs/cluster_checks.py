@@ -54,8 +54,8 @@ def check_cluster(file: ClusterFile, problems: Problems) -> None:
     _check_attached(file, problems)
     _check_duplicates(file, problems)
     for name, node_type in file.node_types.items():
-        needed = name in _worker_types(file) and not _is_simulated(file)
-        _check_directories(name, node_type, placement, needed, problems)
+        needs_directories = name in _worker_types(file) and not _is_simulated(file)
+        _check_directories(name, node_type, placement, needs_directories, problems)
         for device, group_of_devices in node_type.devices.items():
             check_device(group_of_devices, ("node_types", name, "devices", device), problems)
     _check_workers_alike(file, problems)
@@ -70,10 +70,10 @@ def _check_hosts(name: str, group: NodeGroup, file: ClusterFile, problems: Probl
             reason = "a lab makes its own" if placement is Placement.LAB else "local is this machine"
             problems.add((*at, "addresses"), f"addresses are for real hosts; {reason}")
         return
-    simulated = _is_simulated(file)
-    if group.addresses is None and not simulated:
+    is_simulated = _is_simulated(file)
+    if group.addresses is None and not is_simulated:
         problems.add(at, f"node {name!r} has no addresses; add them, or add a 'lab:' or 'local:' section to the file")
-    if group.count is not None and not (simulated and group.addresses is None):
+    if group.count is not None and not (is_simulated and group.addresses is None):
         problems.add((*at, "count"), "remove count: the number of addresses sets the number of hosts")
 
 
@@ -152,18 +152,18 @@ def _check_duplicates(file: ClusterFile, problems: Problems) -> None:
         for name, section in node_type.devices.items():
             at = ("node_types", type_name, "devices", name)
             devices += [(at, device) for device in device_names(name, section)]
-            mounted = enumerate(section.directories or ())
-            directories += [((*at, "directories", index), directory.rstrip("/")) for index, directory in mounted]
+            mounts = enumerate(section.directories or ())
+            directories += [((*at, "directories", index), directory.rstrip("/")) for index, directory in mounts]
         _check_distinct(devices, "device", problems)
         _check_distinct(directories, "directory", problems)
 
 
-def _check_distinct(values: list[tuple[Location, str]], what: str, problems: Problems) -> None:
-    seen: set[str] = set()
+def _check_distinct(values: list[tuple[Location, str]], title: str, problems: Problems) -> None:
+    earlier_values: set[str] = set()
     for at, value in values:
-        if value in seen:
-            problems.add(at, f"{what} {value!r} is given twice")
-        seen.add(value)
+        if value in earlier_values:
+            problems.add(at, f"{title} {value!r} is given twice")
+        earlier_values.add(value)
 
 
 def _worker_types(file: ClusterFile) -> dict[str, NodeTypeSection]:
@@ -172,12 +172,12 @@ def _worker_types(file: ClusterFile) -> dict[str, NodeTypeSection]:
 
 
 def _check_directories(
-    type_name: str, node_type: NodeTypeSection, placement: Placement, needed: bool, problems: Problems
+    type_name: str, node_type: NodeTypeSection, placement: Placement, needs_directories: bool, problems: Problems
 ) -> None:
     for name, group in node_type.devices.items():
         at: Location = ("node_types", type_name, "devices", name)
         if group.directories is None:
-            if placement is Placement.SSH and needed:
+            if placement is Placement.SSH and needs_directories:
                 problems.add(at, f"device {name!r} needs directories: where each is mounted on the hosts")
         elif placement is Placement.LAB:
             problems.add((*at, "directories"), "directories are for real hosts; a lab mounts its devices itself")
@@ -190,10 +190,11 @@ def _check_networks(file: ClusterFile, placement: Placement, problems: Problems)
     """Report networks of a single machine, and networks without exactly one distinct address for each node."""
     if file.networks and placement is Placement.LOCAL:
         problems.add(("networks",), "local has one node, so networks do not apply")
-    silent = [name for name, network in file.networks.items() if network.addresses is None]
-    if placement is Placement.SSH and len(silent) > 1 and not _is_simulated(file):
-        message = f"{' and '.join(silent)} have the same addresses: give all but one of them separate addresses"
-        problems.add(("networks", silent[1]), message)
+    without_addresses = [name for name, network in file.networks.items() if network.addresses is None]
+    if placement is Placement.SSH and len(without_addresses) > 1 and not _is_simulated(file):
+        names = " and ".join(without_addresses)
+        message = f"{names} have the same addresses: give all but one of them separate addresses"
+        problems.add(("networks", without_addresses[1]), message)
     for name, network in file.networks.items():
         if network.addresses is None:
             continue
@@ -201,9 +202,10 @@ def _check_networks(file: ClusterFile, placement: Placement, problems: Problems)
         if placement is not Placement.SSH:
             problems.add(at, "addresses are for real hosts; a lab's links are shaped to the rate")
             continue
-        lacking = [group for group in file.nodes if group not in network.addresses]
-        if lacking:
-            problems.add(at, f"{name}: {', '.join(lacking)} have no addresses in it; every group of nodes needs them")
+        missing_groups = [group for group in file.nodes if group not in network.addresses]
+        if missing_groups:
+            names = ", ".join(missing_groups)
+            problems.add(at, f"{name}: {names} have no addresses in it; every group of nodes needs them")
         for group, addresses in network.addresses.items():
             if group not in file.nodes:
                 problems.add((*at, group), unknown("group of nodes", group, file.nodes))
@@ -217,17 +219,17 @@ def _check_networks(file: ClusterFile, placement: Placement, problems: Problems)
 def check_device(group: DeviceKeys, at: Location, problems: Problems) -> None:
     """Report keys of the other kind of device, and values that contradict each other."""
     is_hdd = group.kind == DeviceKind.HDD
-    keys, others = (HDD_KEYS, FLASH_KEYS) if is_hdd else (FLASH_KEYS, HDD_KEYS)
-    for key in others:
+    keys, foreign_keys = (HDD_KEYS, FLASH_KEYS) if is_hdd else (FLASH_KEYS, HDD_KEYS)
+    for key in foreign_keys:
         if getattr(group, key) is not None:
             message = f"{key} is not for kind {group.kind}, which has {', '.join(keys)} and queue_depth"
             problems.add((*at, key), message)
     seek_track_s = group.seek_track or default_hdd().seek_track_s
     if is_hdd and group.seek_full is not None and group.seek_full < seek_track_s:
         problems.add((*at, "seek_full"), f"the longest seek is shorter than the shortest, {seek_track_s * 1000:g}ms")
-    for key, needed in (("burst", "burst_write"), ("burst_write", "burst")):
-        if getattr(group, key) is not None and getattr(group, needed) is None:
-            problems.add((*at, key), f"{key} needs {needed}, too")
+    for key, required_key in (("burst", "burst_write"), ("burst_write", "burst")):
+        if getattr(group, key) is not None and getattr(group, required_key) is None:
+            problems.add((*at, key), f"{key} needs {required_key}, too")
     if group.burst_write is not None and group.burst_write < group.write:
         problems.add((*at, "burst_write"), "the burst rate is below the sustained rate, write")
 
@@ -239,10 +241,10 @@ def _check_workers_alike(file: ClusterFile, problems: Problems) -> None:
         shapes[name] = [(device, group.kind, group.count) for device, group in node_type.devices.items()]
         if not shapes[name]:
             problems.add(("node_types", name), f"node type {name!r} is used by workers and needs devices")
-    first = next(iter(shapes), "")
+    first_name = next(iter(shapes), "")
     for name, shape in shapes.items():
-        if shape != shapes[first]:
-            message = f"workers' devices must be alike, but {name!r} differs from {first!r} in name, kind or count"
+        if shape != shapes[first_name]:
+            message = f"workers' devices must be alike, but {name!r} differs from {first_name!r} in name, kind or count"
             problems.add(("node_types", name, "devices"), message)
 
 

@@ -96,22 +96,26 @@ def cluster_text(hosts: Sequence[Survey], access: HostAccess, options: Discovery
     """Return the cluster file and remarks on it. Raises ValueError without a host."""
     if not hosts:
         raise ValueError("no host was reached")
-    roles, guessed = _roles(hosts, options.master)
+    roles, reason = _roles(hosts, options.master)
     hadoop = _find_running_hadoop(hosts)
     edge = hadoop.edge.host if hadoop else None
     machines = [_Machine(host, roles[host.host], ()) for host in hosts if roles[host.host] or host.host == edge]
     groups, notes = _group_workers([m for m in machines if "worker" in m.roles], options.below)
     machines = [_Machine(m.survey, m.roles, groups.get(m.survey.host, ())) for m in machines]
     types = _types(machines)
-    given = ", ".join(f"{key}: {_scalar(value)}" for key, value in access.ssh.items())
+    ssh_keys = ", ".join(f"{key}: {_scalar(value)}" for key, value in access.ssh.items())
     lines = [
         f"# Found on {len(hosts)} hosts by `assay discover`. Check the values marked as guessed: no host reports them.",
         f"cluster: {options.name}",
-        *([f"ssh: {{{given}}}"] if given else []),
+        *([f"ssh: {{{ssh_keys}}}"] if ssh_keys else []),
         "node_types:",
-        *(line for name, same in types.items() for line in _type_lines(name, same, options.rates)),
+        *(
+            line
+            for name, machines_of_type in types.items()
+            for line in _type_lines(name, machines_of_type, options.rates)
+        ),
         "nodes:",
-        *_node_lines(types, access, guessed),
+        *_node_lines(types, access, reason),
         *_other_host_lines([host for host in hosts if not roles[host.host] and host.host != edge]),
         *(_engine(hadoop, roles) if hadoop else ()),
     ]
@@ -124,21 +128,21 @@ def _scalar(text: str) -> str:
 
 
 def _roles(hosts: Sequence[Survey], master: str | None) -> tuple[dict[str, tuple[str, ...]], str]:
-    """Return each host's roles, and the reason for a guessed or given role; empty if running daemons show the roles."""
+    """Return each host's roles, and the reason for a guessed or specified role; empty if daemons run."""
     runs = {host.host: {daemon.role for daemon in host.daemons} for host in hosts}
     workers = {name for name, daemons in runs.items() if daemons & set(WORKER_DAEMONS)}
-    chosen, why = master, "as given"
-    if chosen is None:
-        leading = [(rank, host.host) for host in hosts for rank in _ranks(host.daemons)]
-        chosen, why = (min(leading)[1], "") if leading else (hosts[0].host, "guessed: the first host")
+    master_name, reason = master, "as given"
+    if master_name is None:
+        ranked_hosts = [(rank, host.host) for host in hosts for rank in _ranks(host.daemons)]
+        master_name, reason = (min(ranked_hosts)[1], "") if ranked_hosts else (hosts[0].host, "guessed: the first host")
     if not workers:
-        workers = {host.host for host in hosts if host.host != chosen} or {chosen}
-        why = why or "guessed: no daemon of a worker runs"
+        workers = {host.host for host in hosts if host.host != master_name} or {master_name}
+        reason = reason or "guessed: no daemon of a worker runs"
     roles = {
-        name: tuple(role for role, has in (("master", name == chosen), ("worker", name in workers)) if has)
+        name: tuple(role for role, applies in (("master", name == master_name), ("worker", name in workers)) if applies)
         for name in runs
     }
-    return roles, why
+    return roles, reason
 
 
 def _ranks(daemons: Sequence[Daemon]) -> Iterator[int]:
@@ -152,51 +156,55 @@ def _group_workers(workers: Sequence[_Machine], below: str) -> tuple[dict[str, t
     """Return each worker's device groups, reduced to those that all workers have, and remarks on omitted devices."""
     groups_by_host = {m.survey.host: _device_groups(m.survey, below) for m in workers}
     counts = [{group.name: len(group.directories) for group in groups} for groups in groups_by_host.values()]
-    shared = {name: min(c.get(name, 0) for c in counts) for name in counts[0]} if counts else {}
+    shared_counts = {name: min(c.get(name, 0) for c in counts) for name in counts[0]} if counts else {}
     notes = []
-    kept: dict[str, tuple[_DeviceGroup, ...]] = {}
+    shared_groups: dict[str, tuple[_DeviceGroup, ...]] = {}
     for host, groups in groups_by_host.items():
-        left = [d for g in groups for d in g.directories[shared.get(g.name, 0) :]]
-        if left:
-            notes.append(f"{host}: {', '.join(left)} left out: workers' devices must be alike, and others have fewer")
-        kept[host] = tuple(
+        omitted = [d for g in groups for d in g.directories[shared_counts.get(g.name, 0) :]]
+        if omitted:
+            notes.append(
+                f"{host}: {', '.join(omitted)} left out: workers' devices must be alike, and others have fewer"
+            )
+        shared_groups[host] = tuple(
             _DeviceGroup(g.name, g.kind, g.guessed_kind, g.capacity_bytes, g.directories[:count], g.notes[:count])
             for g in groups
-            if (count := shared.get(g.name, 0))
+            if (count := shared_counts.get(g.name, 0))
         )
-    if any(not groups for groups in kept.values()):
+    if any(not groups for groups in shared_groups.values()):
         notes.append("no disk is common to all workers: the file names a folder on each system disk instead")
-        kept = {m.survey.host: (_system_disk(m.survey),) for m in workers}
-    return kept, notes
+        shared_groups = {m.survey.host: (_system_disk(m.survey),) for m in workers}
+    return shared_groups, notes
 
 
 def _device_groups(host: Survey, below: str) -> list[_DeviceGroup]:
     """Return a host's data disks in groups of equal kind and size, named after their kind."""
-    seen: set[str] = set()
-    sets: dict[DeviceKind, list[list[Mount]]] = defaultdict(list)
+    used_disks: set[str] = set()
+    sets_by_kind: dict[DeviceKind, list[list[Mount]]] = defaultdict(list)
     for mount in host.data_mounts():
         name = host.block_of(mount)
         disks = host.disks_of(name) if name else []
-        if seen & set(disks):
+        if used_disks & set(disks):
             continue  # another file system on a disk that is already in a group
-        seen |= set(disks)
-        same = sets[host.kind_of(mount) or DeviceKind.SSD]
-        fitting = next((g for g in same if abs(mount.size_bytes / g[0].size_bytes - 1) < _SIZE_TOLERANCE), None)
-        if fitting is None:
-            same.append([mount])
+        used_disks |= set(disks)
+        sets_of_kind = sets_by_kind[host.kind_of(mount) or DeviceKind.SSD]
+        matching_set = next(
+            (g for g in sets_of_kind if abs(mount.size_bytes / g[0].size_bytes - 1) < _SIZE_TOLERANCE), None
+        )
+        if matching_set is None:
+            sets_of_kind.append([mount])
         else:
-            fitting.append(mount)
-    if not sets:
+            matching_set.append(mount)
+    if not sets_by_kind:
         return [_system_disk(host)]
     groups = []
-    for kind, alike in sets.items():
-        for number, mounts in enumerate(alike):
+    for kind, mount_sets in sets_by_kind.items():
+        for number, mounts in enumerate(mount_sets):
             name = str(kind) + ("bcdefgh"[number - 1 : number] if number else "")
             directories = tuple(f"{mount.point.rstrip('/')}/{below}".rstrip("/") for mount in mounts)
-            guessed = any(host.kind_of(mount) is None for mount in mounts)
+            is_guessed = any(host.kind_of(mount) is None for mount in mounts)
             capacity = min(mount.size_bytes for mount in mounts)
             groups.append(
-                _DeviceGroup(name, kind, guessed, capacity, directories, tuple(_note(host, m) for m in mounts))
+                _DeviceGroup(name, kind, is_guessed, capacity, directories, tuple(_note(host, m) for m in mounts))
             )
     return groups
 
@@ -219,73 +227,83 @@ def _note(host: Survey, mount: Mount) -> str:
     name = host.block_of(mount)
     disks = host.disks_of(name) if name else []
     models = {host.blocks[disk].model for disk in disks if host.blocks[disk].model}
-    words = [f"{mount.file_system} on {', '.join([*host.between(name or ''), *disks]) or mount.source}"]
+    words = [f"{mount.file_system} on {', '.join([*host.layers_above_disks(name or ''), *disks]) or mount.source}"]
     return " ".join([*words, *(f"({model})" for model in sorted(models))])
 
 
 def _types(machines: Sequence[_Machine]) -> dict[str, list[_Machine]]:
     """Return node type to its hosts, with the types of workers first."""
-    sets: dict[tuple[object, ...], list[_Machine]] = defaultdict(list)
+    machines_by_kind: dict[tuple[object, ...], list[_Machine]] = defaultdict(list)
     for machine in sorted(machines, key=lambda m: "worker" not in m.roles):
-        sets[machine.kind].append(machine)
-    named: dict[str, list[_Machine]] = {}
-    for same in sets.values():
-        word = "worker" if "worker" in same[0].roles else "head"
-        number = sum(name.rstrip("0123456789").rstrip("-") == word for name in named)
-        named[f"{word}-{number + 1}" if number else word] = same
-    return named
+        machines_by_kind[machine.kind].append(machine)
+    machines_by_name: dict[str, list[_Machine]] = {}
+    for machines_of_type in machines_by_kind.values():
+        word = "worker" if "worker" in machines_of_type[0].roles else "head"
+        number = sum(name.rstrip("0123456789").rstrip("-") == word for name in machines_by_name)
+        machines_by_name[f"{word}-{number + 1}" if number else word] = machines_of_type
+    return machines_by_name
 
 
-def _type_lines(name: str, same: Sequence[_Machine], rates: Mapping[str, Rates]) -> Iterator[str]:
-    first = same[0]
-    survey, basics, nic = first.survey, first.survey.basics, first.survey.nic
-    yield f"  {name}:  # {', '.join(m.survey.host for m in same[:8])}{' …' if len(same) > 8 else ''}"
+def _type_lines(name: str, machines_of_type: Sequence[_Machine], rates: Mapping[str, Rates]) -> Iterator[str]:
+    machine = machines_of_type[0]
+    survey, basics, nic = machine.survey, machine.survey.basics, machine.survey.nic
+    hosts = [machine.survey.host for machine in machines_of_type]
+    yield f"  {name}:  # {', '.join(hosts[:8])}{' …' if len(hosts) > 8 else ''}"
     limit = "the control group's limit; the machine has"
     cores = f"; {limit} {basics.cores}" if survey.usable_cores < basics.cores else ""
     yield f"    cores: {survey.usable_cores}  # {basics.processor}{cores}"
-    limited = survey.usable_memory_bytes < basics.memory_bytes
-    yield f"    memory: {first.memory}" + (f"  # {limit} {format_bytes(basics.memory_bytes)}" if limited else "")
-    if first.rate_bits_per_s:
-        yield f"    nic: {format_bit_rate(first.rate_bits_per_s).replace(' ', '')}  # as negotiated"
+    is_limited = survey.usable_memory_bytes < basics.memory_bytes
+    yield f"    memory: {machine.memory}" + (f"  # {limit} {format_bytes(basics.memory_bytes)}" if is_limited else "")
+    if machine.rate_bits_per_s:
+        yield f"    nic: {format_bit_rate(machine.rate_bits_per_s).replace(' ', '')}  # as negotiated"
     else:
         why = nic.no_rate_reason if nic else "no interface is up"
         yield f"    nic: {format_bit_rate(_NIC_GUESS_BITS_PER_S).replace(' ', '')}  # guessed: {why}"
-    if first.groups:
+    if machine.groups:
         yield "    devices:"
-    for group in first.groups:
+    for group in machine.groups:
         yield from _group_lines(group, rates.get(group.name))
 
 
-def _group_lines(group: _DeviceGroup, measured: Rates | None) -> Iterator[str]:
-    read, write, iops = (measured.read, measured.write, measured.iops) if measured else TYPICAL_RATES[group.kind]
-    how = "measured by `assay baseline`" if measured else "guessed: usual for its kind"
+def _group_lines(group: _DeviceGroup, measured_rates: Rates | None) -> Iterator[str]:
+    read, write, iops = (
+        (measured_rates.read, measured_rates.write, measured_rates.iops)
+        if measured_rates
+        else TYPICAL_RATES[group.kind]
+    )
+    origin = "measured by `assay baseline`" if measured_rates else "guessed: usual for its kind"
     yield f"      {group.name}:"
     yield f"        kind: {group.kind}" + ("  # guessed: not reported by the kernel" if group.guessed_kind else "")
     yield f"        count: {len(group.directories)}"
-    yield f"        read: {read}  # {how}"
-    yield f"        write: {write}  # {how}"
+    yield f"        read: {read}  # {origin}"
+    yield f"        write: {write}  # {origin}"
     if iops:
-        yield f"        read_iops: {iops}  # {how}"
+        yield f"        read_iops: {iops}  # {origin}"
     yield f"        capacity: {math.floor(group.capacity_bytes / 1e7) / 100:g}GB"
     yield "        directories:"
     for directory, note in zip(group.directories, group.notes, strict=True):
         yield f"          - {directory}  # {note}"
 
 
-def _node_lines(types: Mapping[str, Sequence[_Machine]], access: HostAccess, why: str) -> Iterator[str]:
-    for type_name, same in types.items():
-        for roles in dict.fromkeys(machine.roles for machine in same):
-            chosen = [machine for machine in same if machine.roles == roles]
-            name = "node" if len(roles) > 1 else "master" if "master" in roles else type_name if roles else "edge"
-            remark = f"  # {why}" if "master" in roles and why else ""
+def _node_lines(types: Mapping[str, Sequence[_Machine]], access: HostAccess, reason: str) -> Iterator[str]:
+    for type_name, machines_of_type in types.items():
+        for roles in dict.fromkeys(machine.roles for machine in machines_of_type):
+            machines = [machine for machine in machines_of_type if machine.roles == roles]
+            if len(roles) > 1:
+                name = "node"
+            elif "master" in roles:
+                name = "master"
+            else:
+                name = type_name if roles else "edge"
+            remark = f"  # {reason}" if "master" in roles and reason else ""
             yield f"  {name}:{remark}"
             yield f"    type: {type_name}"
             yield f"    roles: [{', '.join(roles)}]"
             yield "    addresses:"
-            for machine in chosen:
+            for machine in machines:
                 address = access.addresses[machine.survey.host]
-                named = machine.survey.hostname if machine.survey.hostname != address else ""
-                yield f"      - {_scalar(address)}" + (f"  # {named}" if named else "")
+                hostname = machine.survey.hostname if machine.survey.hostname != address else ""
+                yield f"      - {_scalar(address)}" + (f"  # {hostname}" if hostname else "")
 
 
 def _other_host_lines(hosts: Sequence[Survey]) -> Iterator[str]:
@@ -305,10 +323,10 @@ class _RunningHadoop:
 def _find_running_hadoop(hosts: Sequence[Survey]) -> _RunningHadoop | None:
     """Return the Hadoop that runs on the hosts; None if none runs or assay deployed it."""
     daemons = [(host, d) for host in hosts for d in host.daemons if not d.by_assay and d.role == "resourcemanager"]
-    leading = next(((host, daemon) for host, daemon in daemons if daemon.active is not False), None)
-    if leading is None:
+    active = next(((host, daemon) for host, daemon in daemons if daemon.active is not False), None)
+    if active is None:
         return None
-    host, daemon = leading
+    host, daemon = active
     edges = [h for h in hosts if h.clients.programs.get("hadoop")]
     return _RunningHadoop(daemon, next((h for h in edges if h.host == host.host), edges[0] if edges else host))
 
@@ -330,7 +348,7 @@ def _engine(hadoop: _RunningHadoop, roles: Mapping[str, tuple[str, ...]]) -> Ite
 
 
 def _remarks(machines: Sequence[_Machine]) -> Iterator[str]:
-    """Yield what the user must change on the hosts before the file can be used."""
+    """Yield the changes on the hosts that the user must make before using the file."""
     for machine in machines:
         host = machine.survey
         for group in machine.groups:

@@ -2,7 +2,7 @@
 
 In: a path or bytes. Out: a :class:`Document`, or a :class:`SpecificationError` that names ``file:line``. Scalars keep
 the user's text (YAML's failsafe schema). The field types of the file's model parse them, so ``0.80`` or ``64MiB``
-reaches an engine parameter exactly as written.
+reaches an engine parameter unchanged.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ VALUES_MAX = 50_000
 NODES_MAX = 20_000
 """Maximum number of keys, values and list items before the expansion of aliases. Parsing takes 0.1 ms for each."""
 _GRAPHS_MAX = 8
-"""Maximum number of parsed texts that are kept: an answer reads the cluster file of its runs many times."""
+"""Maximum number of cached parsed texts: an answer reads the cluster file of its runs many times."""
 _TAG = "tag:yaml.org,2002:"
 _INVISIBLE_CATEGORIES = {"Cc", "Cs", "Zl", "Zp"}
 _SCALAR_TAGS = {_TAG + name for name in ("str", "int", "float", "bool", "null", "timestamp", "merge", "value")}
@@ -75,9 +75,10 @@ class Problems:
         """Raise one :class:`SpecificationError` with a line for each problem; ``where`` locates the first."""
         if not self.problems:
             return
-        (first_line, first), *others = sorted(dict.fromkeys(self.problems), key=lambda problem: problem[0])
-        rest = [f"{self.document.path}:{line}: {message}" for line, message in others]
-        raise SpecificationError("\n".join([first, *rest]), where=f"{self.document.path}:{first_line}")
+        (first_line, first_message), *others = sorted(dict.fromkeys(self.problems), key=lambda problem: problem[0])
+        other_messages = [f"{self.document.path}:{line}: {message}" for line, message in others]
+        text = "\n".join([first_message, *other_messages])
+        raise SpecificationError(text, where=f"{self.document.path}:{first_line}")
 
 
 def _on_one_line(message: str) -> str:
@@ -128,11 +129,11 @@ def _bounded_content(path: str | Path) -> bytes:
 
     Raises OSError on failure, and if a FIFO or terminal sends no data for :data:`SILENCE_S_MAX`.
     """
-    opened = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_NOCTTY | os.O_CLOEXEC)
-    with os.fdopen(opened, "rb", buffering=0) as stream:
-        waits, content = not stat.S_ISREG(os.fstat(opened).st_mode), bytearray()
+    descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_NOCTTY | os.O_CLOEXEC)
+    with os.fdopen(descriptor, "rb", buffering=0) as stream:
+        may_block, content = not stat.S_ISREG(os.fstat(descriptor).st_mode), bytearray()
         while len(content) <= SIZE_BYTES_MAX:
-            if waits and not select.select([stream], [], [], SILENCE_S_MAX)[0]:
+            if may_block and not select.select([stream], [], [], SILENCE_S_MAX)[0]:
                 raise OSError(
                     errno.ETIMEDOUT, f"it is not a regular file, and no data arrived within {SILENCE_S_MAX:g} s"
                 )
@@ -179,7 +180,7 @@ class _TooManyError(Exception):
 
 @lru_cache(maxsize=_GRAPHS_MAX)
 def _graph(text: str) -> Node | None:
-    """Return the root of YAML's node graph, which has the text and position of every scalar. It is never changed."""
+    """Return the root of YAML's node graph, with the text and position of every scalar. Callers must not change it."""
     yaml = YAML(typ="safe", pure=True)
     yaml.Composer = _Composer
     yaml.composer.warn_double_anchors = False
@@ -242,8 +243,8 @@ class _Builder:
         """Return the value of ``node``, or None when a problem was noted."""
         self.values += 1
         if len(at) > DEPTH_MAX or self.values > VALUES_MAX:
-            what = f"nested deeper than {DEPTH_MAX} levels" if len(at) > DEPTH_MAX else "too large after its aliases"
-            message = f"the file is {what}"
+            shape = f"nested deeper than {DEPTH_MAX} levels" if len(at) > DEPTH_MAX else "too large after its aliases"
+            message = f"the file is {shape}"
             if all(text != message for _, text in self.problems):
                 self.problems.append((line, message))
             return None
@@ -266,7 +267,7 @@ class _Builder:
             self.problems.append((line, f"{owner}: character U+{ord(control_character):04X} is not text"))
         elif node.tag == _TAG + "null" and not node.style:
             self.problems.append(
-                (line, f"{owner} has no value; write one ({{}} where everything has a default) or remove it")
+                (line, f"{owner} has no value; write a value ({{}} if everything has a default) or remove the key")
             )
         else:
             return text
@@ -275,7 +276,7 @@ class _Builder:
     def mapping(self, node: MappingNode, at: Location) -> dict[str, Value]:
         """Return a mapping with text keys; a duplicate or composite key is a problem."""
         result: dict[str, Value] = {}
-        seen: dict[str, int] = {}
+        line_by_key: dict[str, int] = {}
         for key_node, value_node in node.value:
             line = key_node.start_mark.line + 1
             if not isinstance(key_node, ScalarNode):
@@ -284,13 +285,12 @@ class _Builder:
             key = self.scalar(key_node, line, "this key")
             if key is None:
                 continue
-            if key in seen:
-                self.problems.append((line, f"key {key!r} is given twice; it is already on line {seen[key]}"))
+            if key in line_by_key:
+                self.problems.append((line, f"key {key!r} is given twice; it is already on line {line_by_key[key]}"))
                 continue
-            seen[key] = line
-            has_text = (
-                isinstance(value_node, ScalarNode) and value_node.value
-            )  # an absent value has the next key's mark
+            line_by_key[key] = line
+            # The mark of a value without text is that of the next key.
+            has_text = isinstance(value_node, ScalarNode) and value_node.value
             value_line = value_node.start_mark.line + 1 if has_text else line
             value = self.value(value_node, (*at, key), value_line)
             if value is not None:

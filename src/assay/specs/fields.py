@@ -38,7 +38,7 @@ class FieldFormat:
     schema: dict[str, Any]
 
     def __get_pydantic_core_schema__(self, source: object, handler: GetCoreSchemaHandler) -> CoreSchema:
-        """Return a schema with which pydantic calls :attr:`parse` and does not validate its result."""
+        """Return a schema that makes pydantic call :attr:`parse`, without a validation of its result."""
         return core_schema.no_info_plain_validator_function(self.parse)
 
     def __get_pydantic_json_schema__(self, schema: CoreSchema, handler: GetJsonSchemaHandler) -> dict[str, Any]:
@@ -46,11 +46,11 @@ class FieldFormat:
         return dict(self.schema)
 
 
-def unknown(what: str, word: str, choices: Iterable[str]) -> str:
-    """Return ``unknown WHAT 'word'; did you mean 'x'? valid: x, y``."""
-    listed = list(choices)
-    guess = did_you_mean(word, listed, matches_max=1)
-    return f"unknown {what} {word[:60]!r}; {guess}valid: {', '.join(listed) or 'none'}"
+def unknown(title: str, word: str, choices: Iterable[str]) -> str:
+    """Return ``unknown TITLE 'word'; did you mean 'x'? valid: x, y``."""
+    all_choices = list(choices)
+    suggestion = did_you_mean(word, all_choices, matches_max=1)
+    return f"unknown {title} {word[:60]!r}; {suggestion}valid: {', '.join(all_choices) or 'none'}"
 
 
 def text_of(value: object) -> str:
@@ -67,8 +67,8 @@ def text_of(value: object) -> str:
 
 def _text_schema(pattern: str, description: str, *examples: str) -> dict[str, Any]:
     """Return a string schema. Named groups become plain groups: JSON Schema's ECMA-262 lacks Python's ``(?P<name>``."""
-    plain = re.sub(r"\(\?P<\w+>", "(", pattern)
-    return {"type": "string", "pattern": plain, "description": description, "examples": list(examples)}
+    ecma_pattern = re.sub(r"\(\?P<\w+>", "(", pattern)
+    return {"type": "string", "pattern": ecma_pattern, "description": description, "examples": list(examples)}
 
 
 QUANTITY_MAX = 2**63 - 1
@@ -142,7 +142,7 @@ Scale: TypeAlias = Annotated[
 Price: TypeAlias = Annotated[Money, FieldFormat(_parse_price, _PRICE)]
 
 
-def whole(low: int, high: int) -> FieldFormat:
+def whole_number(low: int, high: int) -> FieldFormat:
     """Return the format of a whole number from ``low`` to ``high``."""
 
     def validate(value: object) -> int:
@@ -154,22 +154,22 @@ def whole(low: int, high: int) -> FieldFormat:
     return FieldFormat(validate, {"type": "integer", "minimum": low, "maximum": high})
 
 
-COUNT = whole(1, COUNT_MAX)
-POSITIVE = whole(1, WHOLE_MAX)
+COUNT = whole_number(1, COUNT_MAX)
+POSITIVE = whole_number(1, WHOLE_MAX)
 Count: TypeAlias = Annotated[int, COUNT]
-NodeCount: TypeAlias = Annotated[int, whole(1, NODES_MAX)]
+NodeCount: TypeAlias = Annotated[int, whole_number(1, NODES_MAX)]
 Positive: TypeAlias = Annotated[int, POSITIVE]
-Seed: TypeAlias = Annotated[int, whole(0, WHOLE_MAX)]
-Port: TypeAlias = Annotated[int, whole(1, 65535)]
-Rpm: TypeAlias = Annotated[int, whole(1000, 100_000)]
-QueueDepth: TypeAlias = Annotated[int, whole(1, 1024)]
-Channels: TypeAlias = Annotated[int, whole(1, 256)]
+Seed: TypeAlias = Annotated[int, whole_number(0, WHOLE_MAX)]
+Port: TypeAlias = Annotated[int, whole_number(1, 65535)]
+Rpm: TypeAlias = Annotated[int, whole_number(1000, 100_000)]
+QueueDepth: TypeAlias = Annotated[int, whole_number(1, 1024)]
+Channels: TypeAlias = Annotated[int, whole_number(1, 256)]
 
 
 _PLAIN_NUMBER = r"(?P<number>\d+(?:\.\d+)?)"
 
 
-def _decimal(pattern: str, low: str, high: str, what: str, *examples: str) -> FieldFormat:
+def _decimal(pattern: str, low: str, high: str, title: str, *examples: str) -> FieldFormat:
     """Return the format of a decimal number from ``low`` to ``high``, the group ``number`` of ``pattern``."""
 
     def validate(value: object) -> Decimal:
@@ -177,12 +177,12 @@ def _decimal(pattern: str, low: str, high: str, what: str, *examples: str) -> Fi
         match = re.fullmatch(pattern, text)
         number = Decimal(match["number"]) if match and len(text) <= _UNIT_LENGTH_MAX else None
         if number is None or not Decimal(low) <= number <= Decimal(high):
-            raise ValueError(f"{text[:20]!r} is not {what} from {low} to {high}; write {' or '.join(examples)}")
+            raise ValueError(f"{text[:20]!r} is not {title} from {low} to {high}; write {' or '.join(examples)}")
         return number
 
-    schema = _text_schema(f"^{pattern}$", f"{what[0].upper()}{what[1:]}", *examples)
-    bare = pattern == _PLAIN_NUMBER
-    return FieldFormat(validate, {**schema, "type": ["string", "number"]} if bare else schema)
+    schema = _text_schema(f"^{pattern}$", f"{title[0].upper()}{title[1:]}", *examples)
+    is_plain = pattern == _PLAIN_NUMBER
+    return FieldFormat(validate, {**schema, "type": ["string", "number"]} if is_plain else schema)
 
 
 Number: TypeAlias = Annotated[Decimal, _decimal(_PLAIN_NUMBER, "0.000001", "1000000", "a number", "1.08")]
@@ -205,16 +205,16 @@ Amount: TypeAlias = Annotated[float, FieldFormat(lambda value: float(_AMOUNT.par
 Power: TypeAlias = Annotated[Decimal, _decimal(_PLAIN_NUMBER + r"\s*W", "0", "1000000000", "a power", "350W")]
 
 
-def _matching(pattern: str, what: str, form: str, *examples: str) -> FieldFormat:
-    """Return the format of text that fully matches ``pattern``; ``what`` and ``form`` explain it in errors."""
+def _matching(pattern: str, title: str, form: str, *examples: str) -> FieldFormat:
+    """Return the format of text that fully matches ``pattern``; ``title`` and ``form`` explain it in errors."""
 
     def validate(value: object) -> str:
         text = text_of(value)
         if not re.fullmatch(pattern, text):
-            raise ValueError(f"{text[:60]!r} is not {what}; {form}")
+            raise ValueError(f"{text[:60]!r} is not {title}; {form}")
         return text
 
-    return FieldFormat(validate, _text_schema(f"^(?:{pattern})$", f"{what[0].upper()}{what[1:]}: {form}", *examples))
+    return FieldFormat(validate, _text_schema(f"^(?:{pattern})$", f"{title[0].upper()}{title[1:]}: {form}", *examples))
 
 
 DOTTED = r"[A-Za-z0-9_-]+(?:\.[A-Za-z0-9_-]+)+"
@@ -303,14 +303,14 @@ SCALAR = FieldFormat(text_of, _SCALAR)
 Scalar: TypeAlias = Annotated[str, SCALAR]
 
 
-def choice(what: str, choices: Iterable[str]) -> FieldFormat:
-    """Return the format of a value that must be one of ``choices``; ``what`` names it in errors."""
-    listed = [str(choice) for choice in choices]
+def choice(title: str, choices: Iterable[str]) -> FieldFormat:
+    """Return the format of a value that must be one of ``choices``; ``title`` names it in errors."""
+    choice_texts = [str(choice) for choice in choices]
 
     def validate(value: object) -> str:
         text = text_of(value)
-        if text not in listed:
-            raise ValueError(unknown(what, text, listed))
+        if text not in choice_texts:
+            raise ValueError(unknown(title, text, choice_texts))
         return text
 
-    return FieldFormat(validate, {"type": "string", "enum": listed})
+    return FieldFormat(validate, {"type": "string", "enum": choice_texts})

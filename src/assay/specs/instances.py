@@ -27,7 +27,7 @@ SIZE_MAX_BYTES = 16 * 2**20
 VOLUME_MIN_BYTES = 10**9
 """Minimum capacity of a network volume."""
 _VALUE_MAX = 10.0**12
-"""Maximum of every number in the table."""
+"""Maximum of a number in the table."""
 ARCHITECTURES = ("x86_64", "arm64")
 _CHOICES = {
     "architecture": ARCHITECTURES,
@@ -40,7 +40,7 @@ _MAY_BE_ZERO = ("accelerators", "disks", "disk_gb")
 
 @dataclass(frozen=True, slots=True)
 class InstanceRow:
-    """One line of the table, in its units. An empty cell of an optional column is None: not stated by the source."""
+    """One line of the table, in its units. None: the source does not state the value."""
 
     provider: str
     instance_type: str
@@ -93,9 +93,9 @@ def shipped_instances() -> Mapping[str, InstanceType]:
     return {} if examples is None else {kind.name: kind for kind in load_instances(examples / SHIPPED_TABLE)}
 
 
-def named_instances(every: Sequence[InstanceType], names: Sequence[str]) -> list[InstanceType]:
+def named_instances(instances: Sequence[InstanceType], names: Sequence[str]) -> list[InstanceType]:
     """Return the instance types with these names. Raises SpecificationError with the nearest name."""
-    by_name = {instance.name: instance for instance in every}
+    by_name = {instance.name: instance for instance in instances}
     for name in names:
         if name not in by_name:
             family = [other for other in by_name if other.split(".")[0] == name.split(".")[0]]
@@ -135,9 +135,9 @@ def _provisioning_problem(volumes: Volumes) -> str | None:
     if not limits.min_capacity_bytes <= volumes.capacity_bytes <= limits.max_capacity_bytes:
         sizes = f"{limits.min_capacity_bytes // 2**30} GiB to {limits.max_capacity_bytes // 2**40} TiB"
         return f"{name} volumes have {sizes}"
-    most = limits.most_iops(volumes.capacity_bytes)
-    if not limits.min_iops <= volumes.iops <= most:
-        return f"{name} volumes of {format_bytes(volumes.capacity_bytes)} have {limits.min_iops} to {most:,} IOPS"
+    iops_max = limits.iops_max_of(volumes.capacity_bytes)
+    if not limits.min_iops <= volumes.iops <= iops_max:
+        return f"{name} volumes of {format_bytes(volumes.capacity_bytes)} have {limits.min_iops} to {iops_max:,} IOPS"
     return None
 
 
@@ -147,9 +147,9 @@ def parse_instances(text: str, name: str) -> list[InstanceType]:
     instances: dict[tuple[str, str], InstanceType] = {}
     try:
         header = next(reader, [])
-        if missing := [column for column in COLUMNS if column not in header]:
+        if missing_columns := [column for column in COLUMNS if column not in header]:
             hint = "the first line has the names of the columns; examples/instances/aws.csv is an example"
-            raise SpecificationError(f"missing columns: {', '.join(missing)}", where=f"{name}:1", hint=hint)
+            raise SpecificationError(f"missing columns: {', '.join(missing_columns)}", where=f"{name}:1", hint=hint)
         for cells in reader:
             if not cells:
                 continue
@@ -186,13 +186,13 @@ def _value(column: str, text: str, where: str) -> str | int | float | None:
         value = float(text)
     except ValueError:
         raise SpecificationError(f"{column}: {text[:20]!r} is not a number", where=where) from None
-    least = 0.0 if column in _MAY_BE_ZERO else math.ulp(0.0)
-    if not least <= value <= _VALUE_MAX:
+    minimum = 0.0 if column in _MAY_BE_ZERO else math.ulp(0.0)
+    if not minimum <= value <= _VALUE_MAX:
         raise SpecificationError(f"{column}: {text[:20]} is not a plausible value", where=where)
-    whole = column in _WHOLE_NUMBERS
-    if whole and not value.is_integer():
+    is_whole = column in _WHOLE_NUMBERS
+    if is_whole and not value.is_integer():
         raise SpecificationError(f"{column}: {text[:20]} is not a whole number", where=where)
-    return int(value) if whole else value
+    return int(value) if is_whole else value
 
 
 def _instance(row: InstanceRow, where: str) -> InstanceType:

@@ -21,10 +21,10 @@ _PARTS = ("hdfs", "intermediate")
 
 def is_layout_code(name: str) -> bool:
     """Return whether ``name`` is a code that plans accept. The worker may lack its devices."""
-    return _planned(name) is not None
+    return _code_of_plan(name) is not None
 
 
-def _planned(name: str) -> LayoutCode | None:
+def _code_of_plan(name: str) -> LayoutCode | None:
     code = layout_code.parse_code(name)
     return code if code and (code.family in _CODES or code.single == "NVE") else None
 
@@ -66,35 +66,37 @@ def resolve_layout(
 
 
 def _resolve_code(code: str, node_type: NodeType) -> Layout:
-    meant = _planned(code)
-    if meant is None:
+    layout = _code_of_plan(code)
+    if layout is None:
         raise SpecificationError(unknown("layout", code, fitting_codes(node_type)))
-    taken = {kind: _take(code, DeviceKind(kind), count or 1, node_type) for kind, count in meant.devices.items()}
+    devices_by_kind = {
+        kind: _first_devices(code, DeviceKind(kind), count or 1, node_type) for kind, count in layout.devices.items()
+    }
     hdfs, intermediate = (
-        tuple(Directories(device.name) for kind in kinds for device in taken[kind])
-        for kinds in (meant.hdfs, meant.intermediate)
+        tuple(Directories(device.name) for kind in kinds for device in devices_by_kind[kind])
+        for kinds in (layout.hdfs, layout.intermediate)
     )
     return Layout(code, hdfs, intermediate)
 
 
-def _take(code: str, kind: DeviceKind, count: int, node_type: NodeType) -> tuple[Device, ...]:
+def _first_devices(code: str, kind: DeviceKind, count: int, node_type: NodeType) -> tuple[Device, ...]:
     """Return the first ``count`` devices of ``kind``. Raises :class:`SpecificationError` if there are fewer."""
     devices = node_type.devices_of(kind)
     if len(devices) < count:
-        wanted = f"{count} {_KIND_WORDS[kind]}{'s' if count > 1 else ''}"
-        fitting = ", ".join(fitting_codes(node_type)) or "none"
+        demand = f"{count} {_KIND_WORDS[kind]}{'s' if count > 1 else ''}"
+        valid_codes = ", ".join(fitting_codes(node_type)) or "none"
         raise SpecificationError(
-            f"layout {code!r} asks for {wanted} per node, but node type {node_type.name!r} has "
-            f"{len(devices) or 'none'}; codes that fit: {fitting}"
+            f"layout {code!r} asks for {demand} per node, but node type {node_type.name!r} has "
+            f"{len(devices) or 'none'}; codes that fit: {valid_codes}"
         )
     return devices[:count]
 
 
 def _directories(
-    layout: str, part: str, wanted: Mapping[str, int] | Sequence[str], node_type: NodeType
+    layout: str, part: str, devices: Mapping[str, int] | Sequence[str], node_type: NodeType
 ) -> tuple[Directories, ...]:
     names = [device.name for device in node_type.devices]
-    counts = wanted if isinstance(wanted, Mapping) else dict.fromkeys(wanted, 1)
+    counts = devices if isinstance(devices, Mapping) else dict.fromkeys(devices, 1)
     if not counts:
         raise SpecificationError(f"layout {layout!r}: {part} needs a device; valid: {', '.join(names) or 'none'}")
     for device, count in counts.items():

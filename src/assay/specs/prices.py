@@ -112,7 +112,7 @@ class LineItemSection(Section):
     layouts: list[Label] = Field(default_factory=list)
     """Layouts with this price; all when absent."""
     workers: Annotated[int, Field(ge=1, le=10**6)] | None = None
-    """With cluster or device-set: the number of workers of the cluster that this price is for."""
+    """With cluster or device-set: the number of workers of the cluster to which this price applies."""
     when: dict[Text, list[Text]] = Field(default_factory=dict)
     """Factors, for example network or cluster, with the levels that pay this item."""
     covers: list[Annotated[str, choice("part", PARTS)]] | None = None
@@ -130,7 +130,7 @@ class LineItemSection(Section):
     bandwidth: ByteRate | None = None
     """Sequential bandwidth of one device."""
     iops: Annotated[int, Field(ge=1, le=10**9)] | None = None
-    """Provisioned IOPS of one network volume that this price is for."""
+    """Provisioned IOPS of the network volume to which this price applies."""
     source: Text | None = None
     """Source of this price; the book's when absent."""
 
@@ -264,14 +264,14 @@ class _Reader:
 
     def reject_duplicates(self, items: list[LineItem]) -> None:
         """Report equal items whose days overlap, because a configuration would pay both."""
-        for (_, first_item), (second, other) in itertools.combinations(enumerate(items), 2):
-            same = all(
+        for (_, first_item), (index, other) in itertools.combinations(enumerate(items), 2):
+            is_same_item = all(
                 getattr(first_item, name) == getattr(other, name)
                 for name in ("name", "per", "device", "device_name", "node_type", "layouts", "when")
             )
-            apart = _ends_before(first_item, other) or _ends_before(other, first_item)
-            if same and not apart:
-                self.problems.add(("items", second), f"{other.name!r} already exists for the same days")
+            have_separate_days = _ends_before(first_item, other) or _ends_before(other, first_item)
+            if is_same_item and not have_separate_days:
+                self.problems.add(("items", index), f"{other.name!r} already exists for the same days")
 
 
 def _ends_before(first: LineItem, other: LineItem) -> bool:

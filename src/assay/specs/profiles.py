@@ -17,7 +17,7 @@ from assay.foundation.errors import HostError
 from assay.foundation.installation import installation
 from assay.model import CostProfile, EngineCosts, ProfileSource, StageProfile, Uncertain, WorkloadProfile
 from assay.specs.document import Document, read_document
-from assay.specs.fields import WHOLE_MAX, Count, FieldFormat, Label, Name, Text, text_of, whole
+from assay.specs.fields import WHOLE_MAX, Count, FieldFormat, Label, Name, Text, text_of, whole_number
 from assay.specs.section import Section, parse
 
 _AMOUNT_MAX = 1e9
@@ -56,7 +56,7 @@ Flag: TypeAlias = Annotated[bool, FieldFormat(_flag, {"type": "boolean"})]
 Tasks: TypeAlias = Annotated[
     str, FieldFormat(_tasks, {"type": ["string", "integer"], "examples": ["splits", "files", 1]})
 ]
-Runs: TypeAlias = Annotated[int, whole(0, WHOLE_MAX)]
+Runs: TypeAlias = Annotated[int, whole_number(0, WHOLE_MAX)]
 
 
 class UncertainSection(Section):
@@ -292,7 +292,7 @@ def profile_text(profile: CostProfile) -> str:
 
 
 def _workload_lines(profile: WorkloadProfile) -> list[str]:
-    plain: dict[str, Any] = {
+    values: dict[str, Any] = {
         "runs": profile.n,
         "data_bytes_min": profile.data_bytes_min,
         "data_bytes_max": profile.data_bytes_max,
@@ -305,7 +305,7 @@ def _workload_lines(profile: WorkloadProfile) -> list[str]:
         "map_cpu_s_per_byte": _inline(profile.map_cpu_s_per_byte),
         "reduce_cpu_s_per_byte": _inline(profile.reduce_cpu_s_per_byte),
     }
-    lines = [f"  {profile.workload}:", *(f"    {name}: {value}" for name, value in plain.items())]
+    lines = [f"  {profile.workload}:", *(f"    {name}: {value}" for name, value in values.items())]
     if profile.compression:
         lines += [
             "    compression:",
@@ -340,12 +340,12 @@ def shipped_profile() -> CostProfile:
 
     Raises HostError if this installation lacks it.
     """
-    shipped = installation().profiles
-    path = shipped / "lab.yaml" if shipped else None
+    folder = installation().profiles
+    path = folder / "lab.yaml" if folder else None
     if path is None or not path.is_file():
         raise HostError(
             "this installation has no profile",
             hint="name one with --profile FILE, or a repository of measured runs with --learn-from",
         )
-    others = [other for name in _OTHER_ENGINE_PROFILES if (other := path.with_name(name)).is_file()]
-    return load_profile(path).together_with([load_profile(other) for other in others])
+    other_paths = [other_path for name in _OTHER_ENGINE_PROFILES if (other_path := path.with_name(name)).is_file()]
+    return load_profile(path).together_with([load_profile(other_path) for other_path in other_paths])

@@ -30,12 +30,12 @@ def redacted_cluster(text: str) -> str:
         content.pop(key, None)
     nodes: dict[str, Value] = {}
     for name, group in entries_of(content.get("nodes")).items():
-        redacted = dict(entries_of(group))
-        addresses = redacted.pop("addresses", None)
+        redacted_group = dict(entries_of(group))
+        addresses = redacted_group.pop("addresses", None)
         if isinstance(addresses, list) and len(addresses) > 1:
-            redacted["count"] = str(len(addresses))
-        if redacted.get("roles"):  # An edge node runs no daemons of the cluster.
-            nodes[name] = redacted
+            redacted_group["count"] = str(len(addresses))
+        if redacted_group.get("roles"):  # an edge node runs no daemons of the cluster
+            nodes[name] = redacted_group
     content["nodes"] = nodes
     content["node_types"] = {
         name: _without_directories(kind) for name, kind in entries_of(content["node_types"]).items()
@@ -62,16 +62,16 @@ def redacted_plan(text: str) -> str:
 def files_of_bundles(plan: Plan) -> dict[str, bytes]:
     """Return the files to store in each bundle of the plan: the plan and its cluster file, without private values."""
     texts = {PLAN_FILE: (plan.source, redacted_plan), CLUSTER_FILE: (plan.cluster_source, redacted_cluster)}
-    return {name: redacted(text).encode() for name, (text, redacted) in texts.items() if text}
+    return {name: redact(text).encode() for name, (text, redact) in texts.items() if text}
 
 
 def _without_directories(kind: Value) -> Value:
-    redacted = dict(entries_of(kind))
-    redacted["devices"] = {
+    redacted_type = dict(entries_of(kind))
+    redacted_type["devices"] = {
         name: {key: value for key, value in entries_of(device).items() if key != "directories"}
-        for name, device in entries_of(redacted.get("devices")).items()
+        for name, device in entries_of(redacted_type.get("devices")).items()
     }
-    return redacted
+    return redacted_type
 
 
 def _without_secrets(value: Value) -> Value:

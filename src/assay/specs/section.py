@@ -52,10 +52,10 @@ def _attribute_docstrings(model: type[Section]) -> dict[str, str]:
     try:
         ((definition,)) = ast.parse(textwrap.dedent(inspect.getsource(model))).body
     except OSError:
-        return {}  # made by create_model, with descriptions
+        return {}  # create_model made the model, with descriptions
     texts = {}
-    for field, below in pairwise(definition.body if isinstance(definition, ast.ClassDef) else ()):
-        match field, below:
+    for field, next_statement in pairwise(definition.body if isinstance(definition, ast.ClassDef) else ()):
+        match field, next_statement:
             case ast.AnnAssign(target=ast.Name(id=name)), ast.Expr(value=ast.Constant(value=str(text))):
                 texts[name] = inspect.cleandoc(text)
     return texts
@@ -111,8 +111,8 @@ def _location(detail: ErrorDetails) -> Location:
 def _problem_text(detail: ErrorDetails, model: type[Section], document: Document) -> str:
     """Return the message for an error, with the key in the file."""
     location = _location(detail)
-    written = [part for index, part in enumerate(location) if location[: index + 1] in document.lines]
-    key = next((part for part in reversed(written) if isinstance(part, str)), "")
+    parts_in_file = [part for index, part in enumerate(location) if location[: index + 1] in document.lines]
+    key = next((part for part in reversed(parts_in_file) if isinstance(part, str)), "")
     prefix = f"{key}: " if key else ""
     match detail["type"]:
         case "extra_forbidden":
@@ -141,9 +141,9 @@ def valid_keys(model: type[Section], location: Location) -> list[str]:
     schema = _cached_schema(model)
     node = _resolve(schema, schema)
     for part in location:
-        named = node.get("properties", {}).get(part)
-        any_name = next(iter(node.get("patternProperties", {}).values()), None)
-        inner = node.get("items") if isinstance(part, int) else named or any_name
+        named_property = node.get("properties", {}).get(part)
+        pattern_property = next(iter(node.get("patternProperties", {}).values()), None)
+        inner = node.get("items") if isinstance(part, int) else named_property or pattern_property
         if not isinstance(inner, dict):
             return []
         node = _resolve(inner, schema)

@@ -1,4 +1,4 @@
-"""Find a repository near a folder that holds none, for the hint of an error."""
+"""Find a repository near a folder that is not a repository, for the hint of an error."""
 
 from difflib import get_close_matches
 from itertools import islice
@@ -14,20 +14,22 @@ _FOLDERS_SEARCHED = 500
 _DEFAULT = "`assay demo`, `assay run PLAN` and `assay import FILES` make one; --repository DIR names another"
 
 
-def where_is_one(root: Path) -> str:
-    """Return a hint at a repository in the folder, or at one with a similar name next to it, or else at the commands
-    that make one. An empty folder can become one.
+def repository_hint(root: Path) -> str:
+    """Return a hint for a folder that holds no repository.
+
+    It names a repository in the folder, in its parent, or with a similar name next to the folder. Without one, it names
+    the commands that create a repository. For an empty folder, it names the command that fills it.
     """
     try:
-        empty = root.is_dir() and not any(root.iterdir())
+        is_empty = root.is_dir() and not any(root.iterdir())
         folders = [folder for folder in (root, root.parent) if folder.is_dir()]
-        around = [path for folder in folders for path in islice(folder.iterdir(), _FOLDERS_SEARCHED)]
-        near = {str(path): path for path in (*around, root.parent) if (path / MARKER).is_file()}
+        paths = [path for folder in folders for path in islice(folder.iterdir(), _FOLDERS_SEARCHED)]
+        repositories = {str(path): path for path in (*paths, root.parent) if (path / MARKER).is_file()}
     except OSError:
         return _DEFAULT
-    inside = [name for name, path in near.items() if path.parent == root]
-    if empty and root.parent not in near.values():
+    names_inside = [name for name, path in repositories.items() if path.parent == root]
+    if is_empty and root.parent not in repositories.values():
         return f"it is an empty folder; `assay import FILES --repository {quote(str(root))}` fills it"
-    similar = get_close_matches(root.name, [path.name for path in near.values()], n=1)
-    names = inside or [name for name, path in near.items() if path == root.parent or path.name in similar]
+    similar = get_close_matches(root.name, [path.name for path in repositories.values()], n=1)
+    names = names_inside or [name for name, path in repositories.items() if path == root.parent or path.name in similar]
     return f"did you mean --repository {quote(names[0])}?" if names else _DEFAULT

@@ -1,8 +1,8 @@
 """Compute reference answers of a decision-support run: generate its tables again, and query them with DuckDB.
 
 The generator produces the same bytes on every machine, and their checksum is recorded, so no data has to be fetched
-from the cluster. Answers are kept in a file whose name is a hash of everything that determines them. The tables are
-removed at once.
+from the cluster. Answers are cached in a file whose name is a hash of everything that determines them. The tables are
+removed after the queries.
 """
 
 import datetime
@@ -25,21 +25,21 @@ _TIMEOUT_S = 3600
 """Maximum time to generate the tables, in seconds: an hour."""
 
 
-def answered(queries: ReferenceQueries, generator: Path | None, kept_in: Path) -> ReferenceAnswers:
+def compute_answers(queries: ReferenceQueries, generator: Path | None, cache_folder: Path) -> ReferenceAnswers:
     """Return DuckDB's answers, cached if possible. Raises EngineError if the tables can't be generated."""
     if generator is None:
         hint = f"install assay with its requirements, or also the package {GENERATOR}"
         raise EngineError(f"the program {GENERATOR}, which generates the tables, is not installed", hint=hint)
-    decides = json.dumps([queries.scale_factor, queries.parts, queries.queries, duckdb.__version__])
-    kept = kept_in / f"answers-{hashlib.sha256(decides.encode()).hexdigest()[:12]}.json"
-    if kept.is_file():
-        stored = json.loads(kept.read_text())
+    determinants = json.dumps([queries.scale_factor, queries.parts, queries.queries, duckdb.__version__])
+    cache_file = cache_folder / f"answers-{hashlib.sha256(determinants.encode()).hexdigest()[:12]}.json"
+    if cache_file.is_file():
+        stored = json.loads(cache_file.read_text())
         rows = tuple(tuple(map(tuple, answer)) for answer in stored["rows"])
         return ReferenceAnswers(rows, stored["files_bytes"], stored["files_checksum"])
-    kept_in.mkdir(parents=True, exist_ok=True)
-    with tempfile.TemporaryDirectory(prefix="tables-", dir=kept_in) as scratch:
+    cache_folder.mkdir(parents=True, exist_ok=True)
+    with tempfile.TemporaryDirectory(prefix="tables-", dir=cache_folder) as scratch:
         folder = Path(scratch)
-        _make(queries, generator, folder)
+        _generate_tables(queries, generator, folder)
         files = sorted(folder.rglob("*.parquet"))
         new_answer = ReferenceAnswers(
             _answers(queries, folder),
@@ -51,14 +51,14 @@ def answered(queries: ReferenceQueries, generator: Path | None, kept_in: Path) -
         "files_bytes": new_answer.files_bytes,
         "files_checksum": new_answer.files_checksum,
     }
-    write_whole(kept, json.dumps(record).encode())
+    write_whole(cache_file, json.dumps(record).encode())
     return new_answer
 
 
-def _make(queries: ReferenceQueries, generator: Path, folder: Path) -> None:
+def _generate_tables(queries: ReferenceQueries, generator: Path, folder: Path) -> None:
     command = [str(generator), "parquet", "--scale-factor", queries.scale_factor, "--parts", str(queries.parts)]
     try:
-        done = subprocess.run(
+        result = subprocess.run(
             [*command, "--quiet", "--output-dir", str(folder)],
             capture_output=True,
             text=True,
@@ -67,8 +67,8 @@ def _make(queries: ReferenceQueries, generator: Path, folder: Path) -> None:
         )
     except (OSError, subprocess.TimeoutExpired) as error:
         raise EngineError(f"the tables could not be generated: {error}", where=str(generator)) from error
-    if done.returncode != 0:
-        message = (done.stderr or done.stdout).strip()[-300:]
+    if result.returncode != 0:
+        message = (result.stderr or result.stdout).strip()[-300:]
         hint = "the answers need room for the tables on the machine where assay runs: 0.35 GB for each 1 GB of data"
         raise EngineError(f"the tables could not be generated: {message}", where=str(generator), hint=hint)
 

@@ -45,7 +45,7 @@ from assay.store.exchange.imports import (
 from assay.store.index.coverage import traced_runs
 from assay.store.index.index import Filters, Index, bundle_names
 from assay.store.index.tables import DuckDBReader
-from assay.store.near_repository import where_is_one
+from assay.store.near_repository import repository_hint
 from assay.store.other_version import other_version
 
 VERSION: Final = 1
@@ -55,7 +55,7 @@ _CANDIDATES_MAX = 10
 """Maximum number of runs that a message lists for an ambiguous id."""
 _COUNTED_MAX = 10_000
 """Maximum number of runs that are counted for an ambiguous id."""
-_IMPORTS_KEPT_MAX = 10_000
+_IMPORTS_CACHED_MAX = 10_000
 """Maximum number of run ids whose import is cached."""
 
 
@@ -78,7 +78,7 @@ class Repository:
         try:
             version = msgspec.json.decode(bundle_files.plain_content(Folders(root).marker))["assay_repository"]
         except (FileNotFoundError, NotADirectoryError) as error:
-            raise RepositoryError("there is no repository here", where=str(root), hint=where_is_one(root)) from error
+            raise RepositoryError("there is no repository here", where=str(root), hint=repository_hint(root)) from error
         except (OSError, ValueError, KeyError, TypeError, msgspec.MsgspecError) as error:
             raise RepositoryError(
                 f"this is not a repository's marker file: {error}",
@@ -91,7 +91,7 @@ class Repository:
         return cls(root)
 
     def close(self) -> None:
-        """Remove temporary files. Call it if a signal ends the process; at a normal end they are removed anyway."""
+        """Remove temporary files. Call it if a signal ends the process; at a normal end, assay removes them itself."""
         self._index.temporary.close()
 
     @staticmethod
@@ -109,12 +109,12 @@ class Repository:
             return cls.open(root)
         try:
             root.mkdir(parents=True, exist_ok=True)
-            foreign = sorted(path.name for path in root.iterdir() if path.name not in INITIAL_FOLDERS)
-            if foreign and cls.is_at(root):  # another process has just created it
+            foreign_names = sorted(path.name for path in root.iterdir() if path.name not in INITIAL_FOLDERS)
+            if foreign_names and cls.is_at(root):  # another process has just created it
                 return cls.open(root)
-            if foreign:
+            if foreign_names:
                 raise RepositoryError(
-                    f"the folder is neither empty nor a repository: it contains {foreign[0]!r}",
+                    f"the folder is neither empty nor a repository: it contains {foreign_names[0]!r}",
                     where=str(root),
                     hint="name an empty or new folder",
                 )
@@ -227,15 +227,16 @@ class Repository:
         """
         request = request or ImportRequest()
         files = [source_file(name, path) for name, path in sources]
-        bundle = self.folders.bundles / import_id(format_name, files, request.variant)
         folder = self.folders.bundles
+        bundle = folder / import_id(format_name, files, request.variant)
         earlier = [name for name in imports_of_file_names(folder, format_name, files) if name != bundle.name]
+        to_replace = earlier if request.replace else []
         if bundle.exists():
-            return summary_of(bundle, in_place_of=earlier if request.replace else ())
-        before = imports_of_files(self.folders.bundles, format_name, files) if request.variant else []
+            return summary_of(bundle, to_replace)
+        other_mappings = imports_of_files(folder, format_name, files) if request.variant else []
 
-        def read_batch(replaced: Sequence[str]) -> Batch:
-            old = {run_id for name in replaced for run_id in ids_in(folder / name)}
+        def read_batch(replaced_imports: Sequence[str]) -> Batch:
+            replaced_ids = {run_id for name in replaced_imports for run_id in ids_in(folder / name)}
             return collect_batch(
                 items(),
                 bundle_id=bundle.name,
@@ -243,47 +244,48 @@ class Repository:
                 sources=files,
                 plan=request.plan,
                 progress=progress,
-                known=lambda ids: self._index.known(ids) - old,
+                stored_ids_among=lambda ids: self._index.stored_ids_among(ids) - replaced_ids,
             )
 
-        batch = read_batch(earlier if request.replace else ())
-        left = tuple(batch.left)
-        if not len(batch) or (request.strict and left):
-            return ImportSummary(None, format_name, 0, batch.already_there, left)
-        if (
-            request.by_rows
-            and not request.again
-            and (same := self._probable_duplicates(batch, earlier if request.replace else ()))
-        ):
+        batch = read_batch(to_replace)
+        skipped = tuple(batch.skipped)
+        if not len(batch) or (request.strict and skipped):
+            return ImportSummary(None, format_name, 0, batch.already_there, skipped)
+        checks_duplicates = request.by_rows and not request.again
+        if checks_duplicates and (duplicates := self._probable_duplicates(batch, to_replace)):
             if not request.replace:
-                return ImportSummary(None, format_name, 0, batch.already_there, left, probably=tuple(same))
-            earlier += [replaceable(folder, bundle_name) for bundle_name in same]
+                return ImportSummary(None, format_name, 0, batch.already_there, skipped, probably=tuple(duplicates))
+            earlier += [replaceable(folder, source) for source in duplicates]
             batch = read_batch(earlier)
         if not self._place_new(batch.import_id, lambda folder: write_import(folder, batch, __version__, progress)):
             # another process stored one of the same files at the same time
-            return ImportSummary(None, format_name, 0, len(batch), left)
+            return ImportSummary(None, format_name, 0, len(batch), skipped)
         if request.replace:
             for name in earlier:
                 self._remove(name)
-            before = [name for name in before if name not in earlier]
+            other_mappings = [name for name in other_mappings if name not in earlier]
         return ImportSummary(
             batch.import_id,
             format_name,
             len(batch),
             batch.already_there,
-            left,
-            tuple(before),
+            skipped,
+            tuple(other_mappings),
             earlier=() if request.replace else tuple(earlier),
             replaced=tuple(earlier) if request.replace else (),
         )
 
-    def _probable_duplicates(self, batch: Batch, without: Sequence[str]) -> list[DuplicateSource]:
-        """Return the imports that probably hold the runs of ``batch``, except those in ``without``."""
+    def _probable_duplicates(self, batch: Batch, excluded_imports: Sequence[str]) -> list[DuplicateSource]:
+        """Return the imports that probably hold the runs of ``batch``, except ``excluded_imports``."""
         if not bundle_names(self.folders.bundles):
             return []
         stored = self.table()
-        known = np.array(self.positions_of(stored, batch.known), dtype=np.int64)
-        return [match for match in probable_duplicates(stored, batch.table(), known) if match.bundle not in without]
+        rows_of_new = np.array(self.positions_of(stored, batch.stored_ids), dtype=np.int64)
+        return [
+            match
+            for match in probable_duplicates(stored, batch.table(), rows_of_new)
+            if match.bundle not in excluded_imports
+        ]
 
     def _remove(self, name: str) -> None:
         """Remove a bundle completely: it leaves ``bundles`` before any of its files is deleted."""
@@ -293,7 +295,7 @@ class Repository:
             sync(self.folders.bundles)
         except OSError as error:
             raise RepositoryError(
-                f"the new import is stored, but the one that it replaces can't be removed: {error.strerror}",
+                f"the new import is stored, but the import that it replaces can't be removed: {error.strerror}",
                 where=str(self.folders.bundles / name),
                 hint="delete this folder",
             ) from error
@@ -309,7 +311,7 @@ class Repository:
         limit: int | None = None,
         environment: bool = True,
     ) -> list[Run]:
-        """Return the runs that match every given value, newest last; ``limit`` keeps the newest.
+        """Return the runs that match all conditions, newest last; ``limit`` keeps the newest.
 
         With ``environment=False``, their environments stay empty, which is faster. A bundle that can't be read is left
         out with a logged warning. Raises :class:`RepositoryError` if the index can't be built.
@@ -383,7 +385,7 @@ class Repository:
 
     def _remember(self, run_id: str, bundle_name: str) -> None:
         """Remember the import that holds a run: bundles never change."""
-        if len(self._imports) >= _IMPORTS_KEPT_MAX:
+        if len(self._imports) >= _IMPORTS_CACHED_MAX:
             self._imports.clear()
         self._imports[run_id] = self.folders.bundles / bundle_name
 
@@ -408,12 +410,12 @@ class Repository:
                 where=str(self.root),
                 hint="`assay runs` lists them",
             )
-        shown = "\n    ".join(matches[:_CANDIDATES_MAX])
-        more = f"\n    and {len(matches) - _CANDIDATES_MAX} more" if len(matches) > _CANDIDATES_MAX else ""
+        listed_ids = "\n    ".join(matches[:_CANDIDATES_MAX])
+        others = f"\n    and {len(matches) - _CANDIDATES_MAX} more" if len(matches) > _CANDIDATES_MAX else ""
         raise RepositoryError(
             f"{len(matches)} runs have an id that begins with {prefix!r}, or this id in their source",
             where=str(self.root),
-            hint=f"one of\n    {shown}{more}",
+            hint=f"one of\n    {listed_ids}{others}",
         )
 
     def _imported(self, run_id: str) -> tuple[Path, Run]:
@@ -432,8 +434,8 @@ class Repository:
         path = self.folders.bundles / run_id
         if _RUN_ID.match(run_id) and path.is_dir():
             return path
-        kept = self._imports.get(run_id)
-        return kept if kept and kept.is_dir() else self._imported(run_id)[0]
+        cached_import = self._imports.get(run_id)
+        return cached_import if cached_import and cached_import.is_dir() else self._imported(run_id)[0]
 
     def tasks(self, run_id: str) -> list[TaskAttempt]:
         """Return the run's task attempts; empty without tasks."""

@@ -11,7 +11,7 @@ _UNITS = {
     "port": "each network port",
     "GB": "each GB of the layout's disks",
 }
-"""Units of a price book in words, where the unit alone is not clear."""
+"""Text of the units of a price book whose name alone is not clear."""
 
 
 def price_basis(per: str) -> str:
@@ -31,8 +31,10 @@ def money(value: float | Decimal | None, currency: str) -> str:
         value = float(value.quantize(Decimal("0.01"), ROUND_HALF_UP) if value >= Decimal("0.1") else value)
     if value >= 100 or value == 0:
         digits = f"{value:,.0f}"
+    elif value >= 0.1:
+        digits = f"{value:.2f}"
     else:
-        digits = f"{value:.2f}" if value >= 0.1 else f"{value:#.3g}" if value >= 1e-4 else f"{value:.2e}"
+        digits = f"{value:#.3g}" if value >= 1e-4 else f"{value:.2e}"
     return with_currency(digits, currency)
 
 

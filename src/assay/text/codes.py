@@ -13,9 +13,9 @@ _NETWORKS = {code: _KINDS[kind] for code, kind in NETWORK_CODES.items()}
 
 def meanings(names: Iterable[str]) -> dict[str, str]:
     """Return the meaning of codes of layouts (each worker's devices) and networks; other names are left out."""
-    listed = list(names)
-    meaning_of = {name: _NETWORKS[name] for name in listed if name in _NETWORKS}
-    return meaning_of | {name: _meaning(code) for name in listed if (code := parse_code(name)) is not None}
+    all_names = list(names)
+    network_meanings = {name: _NETWORKS[name] for name in all_names if name in _NETWORKS}
+    return network_meanings | {name: _meaning(code) for name in all_names if (code := parse_code(name)) is not None}
 
 
 def network_text(name: str) -> str:
@@ -44,9 +44,9 @@ def disk_noun(kind: str) -> str:
 
 def disk_kind_text(kind: str) -> str:
     """Return a kind of disks in words: ``SSDs``, ``hard disks with one SSD``."""
-    more = None if kind in _DEVICES else LayoutCode(kind, None).extra_kind
-    local = "local " if more and LayoutCode(kind, None).kind == REMOTE else ""
-    return f"{disk_noun(kind)}s{f' with one {local}{_DEVICES[more]}' if more else ''}"
+    extra_kind = None if kind in _DEVICES else LayoutCode(kind, None).extra_kind
+    local = "local " if extra_kind and LayoutCode(kind, None).kind == REMOTE else ""
+    return f"{disk_noun(kind)}s{f' with one {local}{_DEVICES[extra_kind]}' if extra_kind else ''}"
 
 
 def _meaning(code: LayoutCode) -> str:

@@ -5,9 +5,9 @@ from collections.abc import Sequence
 from datetime import UTC, datetime
 
 
-def plural(number: int, singular: str, many: str | None = None) -> str:
+def plural(number: int, singular: str, plural_form: str | None = None) -> str:
     """Return ``1 run`` or ``2 runs``."""
-    return f"{number:,} {singular if number == 1 else many or singular + 's'}"
+    return f"{number:,} {singular if number == 1 else plural_form or singular + 's'}"
 
 
 def joined(names: Sequence[str], word: str = "and") -> str:
@@ -16,7 +16,7 @@ def joined(names: Sequence[str], word: str = "and") -> str:
 
 
 def capitalised(text: str) -> str:
-    """Return a text with its first letter as a capital and the others as they are."""
+    """Return a text with its first letter in upper case. The other letters do not change."""
     return text[:1].upper() + text[1:]
 
 

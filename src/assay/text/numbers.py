@@ -13,7 +13,7 @@ def seconds(value: float | None) -> str:
 
 
 def tenths(value: float | None) -> str:
-    """Return seconds with one decimal at any size, for times within a run and for parts that add up to it."""
+    """Return seconds with one decimal at any size, for times within a run and for the parts of a run's time."""
     return NO_VALUE if value is None else f"{value:,.1f}"
 
 

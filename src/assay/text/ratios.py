@@ -25,11 +25,11 @@ def format_interval(low: float, high: float) -> str:
     return f"{texts[0]} to {texts[1]}"
 
 
-def count_runs(n_baseline: int, n_candidate: int, what: str = "run") -> str:
-    """Return ``3 runs each`` or ``3 and 4 runs``; ``what``: the noun in the singular."""
+def count_runs(n_baseline: int, n_candidate: int, noun: str = "run") -> str:
+    """Return ``3 runs each`` or ``3 and 4 runs``; ``noun``: in the singular."""
     if n_baseline == n_candidate:
-        return f"{n_baseline} {what}{'' if n_baseline == 1 else 's'} each"
-    return f"{n_baseline} and {n_candidate} {what}s"
+        return f"{n_baseline} {noun}{'' if n_baseline == 1 else 's'} each"
+    return f"{n_baseline} and {n_candidate} {noun}s"
 
 
 def in_brackets(value: float | None) -> str:

@@ -24,7 +24,7 @@ class TextTable:
         return cls(title, (), tuple(values.items()))
 
     @property
-    def right(self) -> tuple[bool, ...]:
+    def right_aligned(self) -> tuple[bool, ...]:
         """Whether each column is right-aligned, because it has only numbers."""
         return tuple(
             all(not cell or _FIGURE.fullmatch(cell) for cell in column) for column in zip(*self.rows, strict=True)

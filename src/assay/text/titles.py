@@ -50,8 +50,8 @@ def workload_title(name: str, context: str = "") -> str:
 
     A workload that assay neither runs nor knows from ALOJA has the name from its plan or source.
     """
-    declared = workloads().get(known_name(name))
-    title = declared.title if declared else _SOURCE_TITLES.get(name, name)
+    workload = workloads().get(known_name(name))
+    title = workload.title if workload else _SOURCE_TITLES.get(name, name)
     return f"{title} ({context})" if context else title
 
 
@@ -88,13 +88,17 @@ def workload_named(text: str, names: Iterable[str]) -> str:
 
     Other texts are returned unchanged.
     """
-    known = list(dict.fromkeys(names))
-    if text in known:
+    distinct_names = list(dict.fromkeys(names))
+    if text in distinct_names:
         return text
-    wanted = text.casefold()
-    declared = known_name(text).casefold()
-    same = [n for n in known if n.casefold() in (wanted, declared) or wanted == workload_title(n).casefold()]
-    return same[0] if len(same) == 1 else text
+    folded_text = text.casefold()
+    folded_name = known_name(text).casefold()
+    matching_names = [
+        n
+        for n in distinct_names
+        if n.casefold() in (folded_text, folded_name) or folded_text == workload_title(n).casefold()
+    ]
+    return matching_names[0] if len(matching_names) == 1 else text
 
 
 def run_id_text(run_id: str) -> str:
@@ -103,7 +107,7 @@ def run_id_text(run_id: str) -> str:
 
 
 def column_title(name: str) -> str:
-    """Return a column's title, or its name if it has none. The suite of a workload is a suite: ``terasort.suite``."""
+    """Return a column's title, or its name if it has none. The title of columns such as ``sort.suite`` is ``suite``."""
     return COLUMN_TITLES.get(name, "suite" if name.endswith(".suite") else name)
 
 
@@ -159,5 +163,5 @@ def origin_badge(name: str, lab_scale: str | float | None) -> str:
 
 def runs_flagged(number: int) -> str:
     """Return how many runs are outliers, as the beginning of a sentence."""
-    which = plural(number, "run is an outlier of its", "runs are outliers of their")
-    return f"{which} configuration (`assay anomalies` says why)"
+    subject = plural(number, "run is an outlier of its", "runs are outliers of their")
+    return f"{subject} configuration (`assay anomalies` says why)"

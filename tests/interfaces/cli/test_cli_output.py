@@ -14,7 +14,7 @@ import pytest
 from click.testing import CliRunner, Result
 
 from assay.foundation.errors import AssayError
-from assay.foundation.output import written
+from assay.foundation.output import output_file
 from assay.interfaces.cli.main import assay
 from assay.store import Repository
 from builders import build_repository, make_run
@@ -148,7 +148,7 @@ def test_a_failure_half_way_changes_nothing(tmp_path: Path, linked: bool) -> Non
     target.symlink_to("nothing" if linked else "old")
 
     def fail() -> None:
-        with written(target) as made:
+        with output_file(target) as made:
             made.write_text("half")
             raise OSError(28, "No space left on device")
 

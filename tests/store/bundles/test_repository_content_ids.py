@@ -26,4 +26,4 @@ def test_runs_with_the_same_key_are_distinguished_by_their_order(parts: list[lis
     keys = [key for part in parts for key in part]
     assert [single.of(key) for key in keys] == [run_id for part in parts for run_id in many.next_ids(part)]
     expected = [uuid8("run", "f", key, str(keys[:row].count(key))) for row, key in enumerate(keys)]
-    assert single.given == many.given == expected
+    assert single.ids == many.ids == expected

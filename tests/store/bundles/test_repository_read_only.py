@@ -143,7 +143,7 @@ if END == "SIGKILL":  # the next process that makes temporary folders removes wh
     reader.close()
     from assay.store.bundles.staging import TemporaryFolders
     folders = TemporaryFolders()
-    list(folders.made())
+    list(folders.create())
     folders.close()
 print(json.dumps({"first": first, "full": full, "total": total["total"], "kept": kept, "left": len(ours() - before)}))
 """

@@ -1,4 +1,4 @@
-"""Test that attempts of several runs, written in blocks, are those that were given, in one file."""
+"""Test that the attempts of several runs, written in blocks, are read back from one file."""
 
 from pathlib import Path
 

@@ -1,4 +1,4 @@
-"""Test exported profiles: the totals are those of the run, read by an independent decoder and by go tool pprof."""
+"""Test exported profiles: an independent decoder and go tool pprof read the totals of the run."""
 
 from __future__ import annotations
 
@@ -31,11 +31,11 @@ def store(tmp_path: Path) -> Repository:
     return store
 
 
-def exported(store: Repository, number: int, form: str) -> Path:
+def export_run(store: Repository, number: int, form: str) -> Path:
     target = store.root.parent / f"{number}.{form}"
     command = ["export", form, "--run", make_run(number).run_id, "-o", str(target), "--repository", str(store.root)]
-    done = CliRunner().invoke(assay, command, catch_exceptions=False)
-    assert done.exit_code == 0, done.output
+    result = CliRunner().invoke(assay, command, catch_exceptions=False)
+    assert result.exit_code == 0, result.output
     return target
 
 
@@ -47,28 +47,28 @@ def samples_of(path: Path) -> tuple[dict[str, Counter[Stack]], list[tuple[str, s
     functions = {item[1][0]: strings[int(item[2][0])] for item in map(message, profile[5])}
     locations = {item[1][0]: functions[message(item[4][0])[1][0]] for item in map(message, profile[4])}
     types = [(strings[int(item[1][0])], strings[int(item[2][0])]) for item in map(message, profile[1])]
-    stacks, last = defaultdict[str, Counter[Stack]](Counter), 0
+    stacks, last_values_sum = defaultdict[str, Counter[Stack]](Counter), 0
     for sample in map(message, profile[2]):
         labels = {strings[int(item[1][0])]: strings[int(item[2][0])] for item in map(message, sample[3])}
         values = numbers(sample[2][0])
         stack = tuple(locations[number] for number in reversed(numbers(sample[1][0])))
         stacks[labels["phase"]][stack] += values[0]
-        last += values[-1]
-    return dict(stacks), types, last
+        last_values_sum += values[-1]
+    return dict(stacks), types, last_values_sum
 
 
 def test_pprof_has_the_stacks_of_each_phase_in_samples_and_nanoseconds(store: Repository) -> None:
-    stacks, types, nanoseconds = samples_of(exported(store, 1, "pprof"))
+    stacks, types, nanoseconds = samples_of(export_run(store, 1, "pprof"))
     profile = code_profile(store, make_run(1).run_id)
     assert {phase: counts.total() for phase, counts in stacks.items()} == dict(profile.phases)
     assert stacks["reduce"]["a", "io/github/assay/jobs/Burner.burnCpu"] == 300
     assert types == [("samples", "count"), ("cpu", "nanoseconds")]
     assert nanoseconds == profile.total * 10_000_000
-    assert samples_of(exported(store, 2, "pprof"))[1] == [("alloc", "bytes")]
+    assert samples_of(export_run(store, 2, "pprof"))[1] == [("alloc", "bytes")]
 
 
 def test_collapsed_text_has_the_phase_as_the_first_frame(store: Repository) -> None:
-    stacks, skipped = parse_collapsed(exported(store, 1, "collapsed").read_text())
+    stacks, skipped = parse_collapsed(export_run(store, 1, "collapsed").read_text())
     phases = Counter[str]()
     for stack, count in stacks.items():
         phases[stack[0]] += count
@@ -81,7 +81,7 @@ def test_go_tool_pprof_prints_the_same_totals(store: Repository) -> None:
     go = shutil.which("go")
     if go is None:
         pytest.skip("SKIPPED LOUDLY: no go, so pprof itself read no export")
-    command = [go, "tool", "pprof", "-top", "-tagfocus=phase=reduce", str(exported(store, 1, "pprof"))]
+    command = [go, "tool", "pprof", "-top", "-tagfocus=phase=reduce", str(export_run(store, 1, "pprof"))]
     printed = subprocess.run(command, capture_output=True, text=True, timeout=120, check=True).stdout
     assert "Type: cpu" in printed
     assert "Showing nodes accounting for 4.07s" in printed
@@ -96,9 +96,9 @@ def test_wrong_requests_are_refused(store: Repository) -> None:
         ["pprof", "--run", run_id],
         ["pprof", "--run", run_id, "--layout", "HDD"],
     ):
-        done = CliRunner().invoke(assay, ["export", *words, "--repository", str(store.root)])
-        assert isinstance(done.exception, SpecificationError), words
-    done = CliRunner().invoke(
+        result = CliRunner().invoke(assay, ["export", *words, "--repository", str(store.root)])
+        assert isinstance(result.exception, SpecificationError), words
+    result = CliRunner().invoke(
         assay, ["export", "pprof", "--run", make_run(3).run_id, "-o", "x", "--repository", str(store.root)]
     )
-    assert isinstance(done.exception, FormatError)
+    assert isinstance(result.exception, FormatError)

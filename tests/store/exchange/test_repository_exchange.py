@@ -26,40 +26,40 @@ from assay.store.formats.tables.table import table_format
 from builders import make_run, runs_with
 
 
-def filled(folder: Path, *numbers: int) -> Repository:
+def repository_with(folder: Path, *numbers: int) -> Repository:
     repository = Repository.create(folder)
     for number in numbers:
         repository.publish(make_run(number))
     return repository
 
 
-def test_repositories_merge_by_copying_what_is_missing(tmp_path: Path) -> None:
-    first, other = filled(tmp_path / "one", 1, 2), filled(tmp_path / "other", 2, 3)
-    seen: list[tuple[int, int]] = []
-    copied = copy_bundles(first, other, lambda done, total: seen.append((done, total)))
-    assert (copied.copied, copied.already_there, copied.refused) == (1, 1, ())
-    assert seen == [(1, 1)]
+def test_repositories_merge_by_copying_missing_bundles(tmp_path: Path) -> None:
+    first, other = repository_with(tmp_path / "one", 1, 2), repository_with(tmp_path / "other", 2, 3)
+    progress_calls: list[tuple[int, int]] = []
+    summary = copy_bundles(first, other, lambda done, total: progress_calls.append((done, total)))
+    assert (summary.copied, summary.already_there, summary.refused) == (1, 1, ())
+    assert progress_calls == [(1, 1)]
     assert other.runs() == [make_run(1), make_run(2), make_run(3)]
     assert other.verify() == []
 
 
 def test_a_damaged_bundle_is_refused_by_name(tmp_path: Path) -> None:
-    first, other = filled(tmp_path / "one", 1, 2), filled(tmp_path / "other")
+    first, other = repository_with(tmp_path / "one", 1, 2), repository_with(tmp_path / "other")
     (first.root / "bundles" / make_run(1).run_id / "run.json").write_text("{}")
-    copied = copy_bundles(first, other, lambda *_: None)
-    assert (copied.copied, [problem.run_id for problem in copied.refused]) == (1, [make_run(1).run_id])
+    summary = copy_bundles(first, other, lambda *_: None)
+    assert (summary.copied, [problem.run_id for problem in summary.refused]) == (1, [make_run(1).run_id])
     assert other.runs() == [make_run(2)]
 
 
-def test_pull_and_push_say_what_they_did(tmp_path: Path) -> None:
-    filled(tmp_path / "one", 1, 2)
-    here = ["--repository", str(tmp_path / "here"), "--json"]
-    pulled = CliRunner().invoke(pull, [str(tmp_path / "one"), *here])
+def test_pull_and_push_report_their_copies(tmp_path: Path) -> None:
+    repository_with(tmp_path / "one", 1, 2)
+    options = ["--repository", str(tmp_path / "here"), "--json"]
+    pulled = CliRunner().invoke(pull, [str(tmp_path / "one"), *options])
     assert json.loads(pulled.output) == {"copied": 2, "already_there": 0, "refused": []}
-    pushed = CliRunner().invoke(push, [str(tmp_path / "one"), *here])
+    pushed = CliRunner().invoke(push, [str(tmp_path / "one"), *options])
     assert json.loads(pushed.output) == {"copied": 0, "already_there": 2, "refused": []}
-    nothing = CliRunner().invoke(pull, [str(tmp_path / "none"), *here])
-    assert isinstance(nothing.exception, RepositoryError)
+    failed = CliRunner().invoke(pull, [str(tmp_path / "none"), *options])
+    assert isinstance(failed.exception, RepositoryError)
 
 
 def test_an_exported_csv_is_the_same_after_a_table_import(tmp_path: Path) -> None:
@@ -79,30 +79,33 @@ def test_an_exported_csv_is_the_same_after_a_table_import(tmp_path: Path) -> Non
         "metric:job_s",
     )
     read = table_format({name: name for name in fields}, {}).read
-    back = [item.run for item in read([Source(path, "runs.csv")]) if isinstance(item, ImportedRun)]
-    assert [(r.workload, r.layout, r.cluster, r.duration_s, r.data_bytes, r.parameters) for r in back] == [
+    imported_runs = [item.run for item in read([Source(path, "runs.csv")]) if isinstance(item, ImportedRun)]
+    assert [(r.workload, r.layout, r.cluster, r.duration_s, r.data_bytes, r.parameters) for r in imported_runs] == [
         (r.workload, r.layout, r.cluster, r.duration_s, r.data_bytes, r.parameters) for r in runs
     ]
-    assert [run.metrics["job_s"] for run in back] == [9.0, 9.0, 9.0]
+    assert [run.metrics["job_s"] for run in imported_runs] == [9.0, 9.0, 9.0]
 
 
-EVIL = ["=cmd|' /C calc'!A0", "+1+cmd", "-2+3", "@SUM(A1)", "'=x", "''@y"]
-TAME = ["-1", "+2.5e3", "'quoted'", "a=b", "1-2"]
+FORMULAS = ["=cmd|' /C calc'!A0", "+1+cmd", "-2+3", "@SUM(A1)", "'=x", "''@y"]
+HARMLESS_TEXTS = ["-1", "+2.5e3", "'quoted'", "a=b", "1-2"]
 
 
-def test_no_cell_of_a_csv_is_a_formula_and_every_text_comes_back(tmp_path: Path) -> None:
-    runs = [make_run(number, workload=text, parameters={"a.b": text}) for number, text in enumerate(EVIL + TAME)]
+def test_no_cell_of_a_csv_is_a_formula_and_an_import_restores_every_text(tmp_path: Path) -> None:
+    runs = [
+        make_run(number, workload=text, parameters={"a.b": text})
+        for number, text in enumerate(FORMULAS + HARMLESS_TEXTS)
+    ]
     path = tmp_path / "runs.csv"
     with path.open("w", newline="") as file:
         write_csv(runs, file)
     with path.open(newline="") as file:
         rows = list(csv.DictReader(file))
     assert not [cell for row in rows for cell in row.values() if cell[:1] in "=@" and cell]
-    assert [row["workload"] for row in rows] == [f"'{text}" for text in EVIL] + TAME
+    assert [row["workload"] for row in rows] == [f"'{text}" for text in FORMULAS] + HARMLESS_TEXTS
     read = table_format({n: n for n in ("workload", "duration_s", "parameter:a.b")}, {}).read
-    back = [item.run for item in read([Source(path, "runs.csv")]) if isinstance(item, ImportedRun)]
-    assert [run.workload for run in back] == EVIL + TAME
-    assert [run.parameters["a.b"] for run in back] == EVIL + TAME
+    imported_runs = [item.run for item in read([Source(path, "runs.csv")]) if isinstance(item, ImportedRun)]
+    assert [run.workload for run in imported_runs] == FORMULAS + HARMLESS_TEXTS
+    assert [run.parameters["a.b"] for run in imported_runs] == FORMULAS + HARMLESS_TEXTS
 
 
 @given(st.text(alphabet="'=+-@a1.\t", min_size=1, max_size=6))
@@ -119,10 +122,10 @@ def test_a_run_is_selected_by_the_id_of_its_source_and_keeps_it_when_exported(tm
         "comp,blk_size,valid\n84766,9,20140310_101500_conf_IB_HS2_b_m8_i10_r1_I65536_c3_z64/terasort,terasort,600.000,"
         "2014-03-10 10:20:00,2014-03-10 10:30:00,IB,HS2,b,8,10,1,65536,3,64,1\n"
     )
-    here = ["--repository", str(tmp_path / "r")]
-    assert CliRunner().invoke(assay, ["import", str(path), *here]).exit_code == 0
-    assert "TeraSort" in CliRunner().invoke(assay, ["show", "84766", *here]).output
-    text = CliRunner().invoke(assay, ["export", "csv", *here]).output
+    options = ["--repository", str(tmp_path / "r")]
+    assert CliRunner().invoke(assay, ["import", str(path), *options]).exit_code == 0
+    assert "TeraSort" in CliRunner().invoke(assay, ["show", "84766", *options]).output
+    text = CliRunner().invoke(assay, ["export", "csv", *options]).output
     assert [row["source_id"] for row in csv.DictReader(io.StringIO(text))] == ["84766"]
 
 
@@ -153,28 +156,28 @@ def test_otava_takes_one_series_only() -> None:
 
 
 def test_export_writes_to_a_file_or_the_terminal(tmp_path: Path) -> None:
-    filled(tmp_path / "one", 1, 2)
-    here = ["--repository", str(tmp_path / "one")]
-    assert len(CliRunner().invoke(export, ["jsonl", *here]).output.splitlines()) == 2
+    repository_with(tmp_path / "one", 1, 2)
+    options = ["--repository", str(tmp_path / "one")]
+    assert len(CliRunner().invoke(export, ["jsonl", *options]).output.splitlines()) == 2
     target = tmp_path / "runs.parquet"
-    assert CliRunner().invoke(export, ["parquet", "-o", str(target), *here]).exit_code == 0
+    assert CliRunner().invoke(export, ["parquet", "-o", str(target), *options]).exit_code == 0
     assert target.read_bytes().startswith(b"PAR1")
-    missing = CliRunner().invoke(export, ["csv", "--workload", "none", *here])
-    assert isinstance(missing.exception, RepositoryError)
+    failed = CliRunner().invoke(export, ["csv", "--workload", "none", *options])
+    assert isinstance(failed.exception, RepositoryError)
 
 
-def test_a_failed_export_leaves_the_file_that_was_there(tmp_path: Path) -> None:
-    repository = filled(tmp_path / "one", 1)
+def test_a_failed_export_keeps_the_existing_file(tmp_path: Path) -> None:
+    repository = repository_with(tmp_path / "one", 1)
     repository.publish(make_run(2, layout="SS2"))
     target = tmp_path / "series.csv"
-    target.write_text("what was there")
-    done = CliRunner().invoke(export, ["otava", "-o", str(target), "--repository", str(tmp_path / "one")])
-    assert isinstance(done.exception, RepositoryError)
-    assert target.read_text() == "what was there"
+    target.write_text("existing content")
+    result = CliRunner().invoke(export, ["otava", "-o", str(target), "--repository", str(tmp_path / "one")])
+    assert isinstance(result.exception, RepositoryError)
+    assert target.read_text() == "existing content"
     assert sorted(path.name for path in tmp_path.iterdir()) == ["one", "series.csv"]
 
 
-def test_otava_refuses_what_differs_in_anything_and_nothing_at_all() -> None:
+def test_otava_refuses_different_configurations_and_an_empty_selection() -> None:
     for change in ({"data_bytes": 1}, {"engine": "spark"}, {"workload_parameters": {"reduces": "3"}}):
         with pytest.raises(RepositoryError, match="2 configurations"):
             write_otava([make_run(1), make_run(2, **change)], io.StringIO())

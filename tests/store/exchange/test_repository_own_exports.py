@@ -159,7 +159,7 @@ def test_an_unknown_column_is_named_and_the_runs_are_imported(tmp_path: Path) ->
     (tmp_path / "runs.csv").write_text(f"{header},remark\n{row},mine\n")
     output = done("import", tmp_path / "runs.csv", "--repository", tmp_path / "again")
     assert "1 run imported" in output
-    assert "column 'remark' is none that assay exports" in output
+    assert "column 'remark' is not a column that assay exports" in output
 
 
 def test_semicolons_of_a_spreadsheet_are_read(tmp_path: Path) -> None:

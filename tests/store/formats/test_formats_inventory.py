@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from assay.foundation.errors import FormatError
-from assay.store.formats.inventory import ListedHost, expanded, read_hadoop_hosts, read_inventory
+from assay.store.formats.inventory import ListedHost, expanded_names, read_hadoop_hosts, read_inventory
 from mutation import mutations
 
 INI = """
@@ -39,13 +39,13 @@ def written(folder: Path, name: str, text: str) -> Path:
 
 
 def test_ranges_expand_to_hosts_with_leading_zeros() -> None:
-    assert expanded("w[08:11].x") == ["w08.x", "w09.x", "w10.x", "w11.x"]
-    assert expanded("w[1-3]") == ["w1", "w2", "w3"]
-    assert expanded("r[a:b]-[1:2]") == ["ra-1", "ra-2", "rb-1", "rb-2"]
-    assert expanded("w[1:9:4]") == ["w1", "w5", "w9"]
-    assert expanded("w[A:C]") == ["wA", "wB", "wC"]
-    assert expanded("alice@[2001:db8::1]:22") == ["alice@[2001:db8::1]:22"]
-    assert len(expanded("r[1:10]n[1:1000]")) == 10_000
+    assert expanded_names("w[08:11].x") == ["w08.x", "w09.x", "w10.x", "w11.x"]
+    assert expanded_names("w[1-3]") == ["w1", "w2", "w3"]
+    assert expanded_names("r[a:b]-[1:2]") == ["ra-1", "ra-2", "rb-1", "rb-2"]
+    assert expanded_names("w[1:9:4]") == ["w1", "w5", "w9"]
+    assert expanded_names("w[A:C]") == ["wA", "wB", "wC"]
+    assert expanded_names("alice@[2001:db8::1]:22") == ["alice@[2001:db8::1]:22"]
+    assert len(expanded_names("r[1:10]n[1:1000]")) == 10_000
 
 
 @pytest.mark.parametrize(
@@ -65,7 +65,7 @@ def test_ranges_expand_to_hosts_with_leading_zeros() -> None:
 )
 def test_an_empty_or_too_large_range_is_refused(wrong: str, words: str) -> None:
     with pytest.raises(FormatError, match=words):
-        expanded(wrong)
+        expanded_names(wrong)
 
 
 NESTED = """
@@ -115,7 +115,7 @@ def test_a_port_in_a_host_s_name_is_its_port(tmp_path: Path) -> None:
         ("w1:70000\n", "65535"),
         ("w1:ssh\n", "not a port"),
         ("[a:children]\nb\n[b:children]\na\n[b]\nw1\n", "may contain itself"),
-        ("[a:hosts]\nw1\n", "a section is none of"),
+        ("[a:hosts]\nw1\n", "a section is not"),
         ("w[1:9000]\nx[1:9000]\n", "more than 10,000 hosts"),
     ],
 )

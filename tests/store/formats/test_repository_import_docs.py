@@ -25,9 +25,9 @@ def line_of(item: ImportedRun | SkippedItem) -> str:
     if isinstance(item, SkippedItem):
         return f"rejected: {item.where}: {item.why}\n"
     run = item.run
-    named = {k: v for k, v in run.levels.items() if k != "layout"} | run.parameters
-    named |= {name: f"{value:g}" for name, value in run.metrics.items()}
-    extras = " ".join(f"{name}={value}" for name, value in named.items())
+    values = {k: v for k, v in run.levels.items() if k != "layout"} | run.parameters
+    values |= {name: f"{value:g}" for name, value in run.metrics.items()}
+    extras = " ".join(f"{name}={value}" for name, value in values.items())
     return f"{item.where}: {run.workload} {run.duration_s:g} s {run.layout} {extras}\n"
 
 

@@ -16,7 +16,7 @@ from assay.model.runs.imported import ImportedRun, foreign_run
 from assay.model.runs.run_columns import columns_of_runs
 from assay.store import Repository
 from assay.store.index.index_builder import REMOVED_AFTER_S
-from assay.store.index.runs_file import read_before
+from assay.store.index.runs_file import read_previous_files
 from assay.store.index.tables import connection
 from assay.text.titles import workload_named
 from builders import make_run
@@ -24,12 +24,12 @@ from effort import examples
 
 
 def index_files(repository: Repository) -> dict[str, int]:
-    """Return the index's files with what tells whether one was written again."""
+    """Return the index's files with their modification times, position show whether a file was written again."""
     return {path.name: path.stat().st_mtime_ns for path in repository.folders.index.glob("runs-*.parquet")}
 
 
-def imported(repository: Repository, name: str, numbers: list[int]) -> str:
-    """Import runs that are known by their numbers; return the import's id."""
+def import_numbers(repository: Repository, name: str, numbers: list[int]) -> str:
+    """Import a run for each number, and return the import's id."""
     source = repository.root.parent / f"{name}.txt"
     source.write_text(f"{name} {numbers}")
 
@@ -46,13 +46,13 @@ def answers(repository: Repository) -> list[object]:
     """Return a repository's answer to every kind of query of the index."""
     table = repository.table(["job_s"])
     ids = repository.ids_at(table, range(len(table)))
-    whole = [run.run_id for run in repository.runs_at(table, range(len(table)))]
+    ids_of_runs = [run.run_id for run in repository.runs_at(table, range(len(table)))]
     rows = sorted(
         (run_id, table.values["duration_s"][index], tuple((n, c.text(index)) for n, c in sorted(table.columns.items())))
         for index, run_id in enumerate(ids)
     )
     durations = [(run_id, repository.run(run_id).duration_s) for run_id in sorted(ids)[::25]]
-    assert whole == ids
+    assert ids_of_runs == ids
     assert repository.positions_of(table, ids[::2]) == list(range(0, len(ids), 2))
     assert sorted(run.run_id for run in repository.runs()) == sorted(ids)
     return [rows, durations, [run.run_id for run in repository.runs(workload="w1", limit=3)]]
@@ -61,7 +61,7 @@ def answers(repository: Repository) -> list[object]:
 @pytest.mark.slow
 def test_a_run_that_is_added_leaves_the_large_file_as_it_is(tmp_path: Path) -> None:
     repository = Repository.create(tmp_path / "r")
-    imported(repository, "a", list(range(60)))
+    import_numbers(repository, "a", list(range(60)))
     repository.table()
     before = index_files(repository)
     for number in range(2):
@@ -70,12 +70,12 @@ def test_a_run_that_is_added_leaves_the_large_file_as_it_is(tmp_path: Path) -> N
         assert len(table) == 61 + number
         assert table.columns["layout"].code(f"L{number}") >= 0
         assert before.items() <= index_files(repository).items()
-        grown = answers(repository)
-        fresh = Repository.create(tmp_path / f"fresh{number}")
+        expected = answers(repository)
+        copy = Repository.create(tmp_path / f"fresh{number}")
         for bundle in repository.folders.bundles.iterdir():
-            fresh.place_copy(bundle)
-        assert answers(fresh) == grown
-        assert len(index_files(fresh)) == 1
+            copy.place_copy(bundle)
+        assert answers(copy) == expected
+        assert len(index_files(copy)) == 1
 
 
 def test_a_replaced_file_is_removed_ten_minutes_after_it_was_replaced(tmp_path: Path) -> None:
@@ -116,14 +116,14 @@ def test_a_damaged_record_of_replaced_files_removes_nothing(tmp_path: Path, dama
 
 
 @pytest.mark.slow
-def test_many_runs_one_by_one_are_few_files(tmp_path: Path) -> None:
+def test_runs_added_one_by_one_need_few_index_files(tmp_path: Path) -> None:
     repository = Repository.create(tmp_path / "r")
     for number in range(12):
         repository.publish(make_run(number))
         assert len(repository.table()) == number + 1
     last = max(repository.folders.index.glob("runs-*.parquet"), key=lambda path: path.stat().st_mtime_ns)
     with connection() as opened:
-        current = {name for name, _ in read_before(opened, last)}
+        current = {name for name, _ in read_previous_files(opened, last)}
     assert 1 <= len(current) <= 4
     assert repository.verify() == []
 
@@ -132,60 +132,60 @@ def test_many_runs_one_by_one_are_few_files(tmp_path: Path) -> None:
 @settings(max_examples=examples(10), suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None)
 @given(st.lists(st.tuples(st.sampled_from(["run", "import", "remove", "copy"]), st.integers(0, 9)), max_size=5))
 def test_an_index_grown_in_steps_answers_like_a_rebuilt_index(tmp_path: Path, steps: list[tuple[str, int]]) -> None:
-    for old in ("r", "other", "fresh"):
-        shutil.rmtree(tmp_path / old, ignore_errors=True)
+    for folder in ("r", "other", "fresh"):
+        shutil.rmtree(tmp_path / folder, ignore_errors=True)
     repository, other = Repository.create(tmp_path / "r"), Repository.create(tmp_path / "other")
     for number, (step, size) in enumerate(steps):
         bundles = sorted(repository.folders.bundles.iterdir())
         if step == "run":
             repository.publish(make_run(100 * number + size))
         elif step == "import":
-            imported(repository, f"i{number}", list(range(size, 2 * size + 1)))
+            import_numbers(repository, f"i{number}", list(range(size, 2 * size + 1)))
         elif step == "copy":  # of another repository, whose import may hold the same runs
-            name = imported(other, f"o{number}", list(range(size + 1)))
+            name = import_numbers(other, f"o{number}", list(range(size + 1)))
             if name:
                 repository.place_copy(other.folders.bundles / name)
         elif bundles:
             shutil.rmtree(bundles[size % len(bundles)])
-        grown = answers(repository)
+        expected = answers(repository)
     repository.verify()
     assert index_files(repository) == {}
     if steps:
-        assert answers(repository) == grown
+        assert answers(repository) == expected
 
 
-@pytest.mark.parametrize("which", ["first", "last"])
-@pytest.mark.parametrize("how", ["gone", "cut", "other"])
-def test_a_damaged_file_of_several_is_made_anew(tmp_path: Path, which: str, how: str) -> None:
+@pytest.mark.parametrize("position", ["first", "last"])
+@pytest.mark.parametrize("damage", ["gone", "cut", "other"])
+def test_a_damaged_index_file_is_rebuilt(tmp_path: Path, position: str, damage: str) -> None:
     repository = Repository.create(tmp_path / "r")
-    imported(repository, "a", list(range(30)))
+    import_numbers(repository, "a", list(range(30)))
     repository.table()
     repository.publish(make_run(1))
     table = repository.table()
     expected = answers(repository)
     files = sorted(repository.folders.index.glob("runs-*.parquet"), key=lambda path: path.stat().st_mtime_ns)
     assert len(files) == 2
-    damaged = files[0 if which == "first" else -1]
-    content = damaged.read_bytes()
-    damaged.unlink()
-    if how != "gone":
-        damaged.write_bytes(content[: len(content) // 2] if how == "cut" else b"nothing")
-    if how == "gone":
+    damaged_file = files[0 if position == "first" else -1]
+    content = damaged_file.read_bytes()
+    damaged_file.unlink()
+    if damage != "gone":
+        damaged_file.write_bytes(content[: len(content) // 2] if damage == "cut" else b"nothing")
+    if damage == "gone":
         with pytest.raises(RepositoryError, match="changed since"):
             repository.ids_at(table, [0])
     assert answers(repository) == expected
 
 
-def test_runs_that_several_imports_hold_count_once(tmp_path: Path) -> None:
+def test_runs_in_several_imports_count_once(tmp_path: Path) -> None:
     repository, other = Repository.create(tmp_path / "r"), Repository.create(tmp_path / "other")
-    imported(repository, "a", list(range(40)))
+    import_numbers(repository, "a", list(range(40)))
     assert len(repository.table()) == 40
-    name = imported(other, "b", list(range(35, 45)))
+    name = import_numbers(other, "b", list(range(35, 45)))
     repository.place_copy(other.folders.bundles / name)
     assert len(repository.table()) == 45
 
 
-def test_a_workload_has_one_name_whatever_the_import_called_it(tmp_path: Path) -> None:
+def test_a_workload_has_one_name_if_imports_call_it_differently(tmp_path: Path) -> None:
     """ALOJA's ``dfsioe_write`` is the enhanced DFSIO; bundles of older versions have its runs under that name."""
     repository = Repository.create(tmp_path / "repository")
     repository.publish(make_run(1, workload="dfsioe_write"))

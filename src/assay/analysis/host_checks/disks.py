@@ -131,7 +131,7 @@ def _noexec(host: Survey, described: DescribedHost) -> Iterator[ProbedValue[bool
 
 
 def _alignment(host: Survey, described: DescribedHost) -> Iterator[ProbedValue[int]]:
-    for name in (part for data_block in data_blocks(host, described) for part, _ in host.below(data_block)):
+    for name in (part for data_block in data_blocks(host, described) for part, _ in host.blocks_below(data_block)):
         block = host.blocks[name]
         if block.kind == "part":
             misaligned_bytes = block.start_bytes % ALIGNMENT_BYTES or (block.alignment_offset_bytes or 0)
@@ -193,7 +193,10 @@ def _errors(host: Survey, described: DescribedHost) -> Iterator[ProbedValue[int]
 
 def _raid(host: Survey, described: DescribedHost) -> Iterator[ProbedValue[str]]:
     arrays = [
-        n for data_block in data_blocks(host, described) for n, block in host.below(data_block) if block.kind == "raid"
+        n
+        for data_block in data_blocks(host, described)
+        for n, block in host.blocks_below(data_block)
+        if block.kind == "raid"
     ]
     for name in dict.fromkeys(arrays):
         block = host.blocks[name]
@@ -209,7 +212,9 @@ def _raid(host: Survey, described: DescribedHost) -> Iterator[ProbedValue[str]]:
 
 def _layers(host: Survey, described: DescribedHost) -> Iterator[ProbedValue[list[str]]]:
     for mount in data_mounts(host, described):
-        layers = [layer for layer in host.between(host.block_of(mount) or "") if not layer.startswith("RAID")]
+        layers = [
+            layer for layer in host.layers_above_disks(host.block_of(mount) or "") if not layer.startswith("RAID")
+        ]
         yield ProbedValue(layers, ", ".join(layers) or "nothing", mount.point)
 
 

@@ -9,7 +9,7 @@ from pathlib import Path
 from assay.execution.lab.cgroups import member_pids
 from assay.execution.lab.disks.diskd import daemon_of
 from assay.execution.lab.journal import read_journal
-from assay.foundation.process import start_ticks, stopped
+from assay.foundation.process import is_stopped, start_ticks
 
 
 class LabHealth:
@@ -33,7 +33,7 @@ class LabHealth:
             for pid, ticks in running.items():
                 if start_ticks(pid) != ticks:
                     return f"{daemon} (assay-diskd, process {pid}) died, so the disks are lost"
-                if stopped(pid):
+                if is_stopped(pid):
                     return f"{daemon} (assay-diskd, process {pid}) is stopped (SIGSTOP): no disk answers"
         for node, groups in self._groups.items():
             if groups and not member_pids(groups):

@@ -27,7 +27,7 @@ from assay.execution.lab.probe import clear_scratch, probe
 from assay.execution.lab.state import lab_directories, lab_directory, machine_lock, state_root, take_lab_lock
 from assay.execution.lab.undo import undo_all
 from assay.foundation.errors import LabError
-from assay.foundation.process import Lock, Owner, deferred, lock_holder
+from assay.foundation.process import Lock, Owner, deferred_signals, lock_holder
 from assay.model import Cluster, LabFacts, Placement
 
 DESCRIPTION = "lab.json"
@@ -123,7 +123,7 @@ class Lab:
             directory.mkdir(parents=True, mode=0o700)
             lock = take_lab_lock(directory)
             journal = UndoJournal.begin(directory, LabHeader(name, persistent, Owner.current()))
-            with _undone_on_failure(directory, lock), deferred() as check:
+            with _undone_on_failure(directory, lock), deferred_signals() as check:
                 built = build(cluster, LabSite(name, directory, journal, capabilities, progress, check))
                 facts = {"name": name, "elapsed_s": round(time.monotonic() - started_s, 3), **built.facts}
                 description = Description(cluster, built.cluster, facts)
@@ -168,7 +168,7 @@ class Lab:
 
     def down(self) -> None:
         """Remove the lab and its contents. Raises LabError with the resources that could not be removed."""
-        with machine_lock(), deferred():
+        with machine_lock(), deferred_signals():
             undo_all(self._directory)
             self._lock.release()
         for process in self._processes:
@@ -192,7 +192,7 @@ def _undone_on_failure(directory: Path, lock: Lock) -> Iterator[None]:
         yield
     except BaseException as error:
         # Resources that can't be removed stay in the journal, for the next command. The first error is reported.
-        with suppress(LabError), deferred():
+        with suppress(LabError), deferred_signals():
             undo_all(directory)
         lock.release()
         if isinstance(error, OSError):
@@ -293,7 +293,7 @@ def _clear_abandoned(state: Path | None) -> list[str]:
         if _abandoned(directory):
             header, _ = read_journal(directory)
             owner = f"made by {header.owner}" if header else "without a header"
-            with deferred():
+            with deferred_signals():
                 undo_all(directory)
             cleared.append(f"removed the remains of the lab {directory.name} ({owner})")
     clear_scratch(state_root(state))
@@ -309,7 +309,7 @@ def remove(name: str, state: Path | None = None) -> None:
     with machine_lock():
         lock = take_lab_lock(directory)
         try:
-            with deferred():
+            with deferred_signals():
                 undo_all(directory)
         finally:
             lock.release()

@@ -17,7 +17,7 @@ from typing import Final
 from assay.foundation.checksums import file_sha256
 from assay.foundation.errors import AssayError, SpecificationError
 from assay.foundation.output import write_whole
-from assay.foundation.process import deferred
+from assay.foundation.process import deferred_signals
 
 LISTING: Final = "assay-site.json"
 """Name of the file that marks a site and lists its files."""
@@ -80,7 +80,7 @@ def write_site(folder: Path, files: Sequence[SiteFile], progress: Callable[[int,
             size_bytes += newest_path(folder, file.name).stat().st_size
             progress(done, len(files))
         written = [file.name for file in files if (folder / STAGING / file.name).exists()]
-        with deferred():
+        with deferred_signals():
             deleted = _replace(folder, written, old, listed)
     except OSError as error:
         raise AssayError(f"the site can't be written: {error.strerror}", where=str(error.filename or folder)) from error

@@ -226,7 +226,9 @@ def _stages(section: ReportSection) -> list[Block]:
     blocks: list[Block] = [Heading("Spark stages")] if views else []
     for tables in zip(*(view.stages for view in views), strict=True):
         first = tables[0]
-        headers = [f"#{name}" if right else name for name, right in zip(first.headers, first.right, strict=True)]
+        headers = [
+            f"#{name}" if right else name for name, right in zip(first.headers, first.right_aligned, strict=True)
+        ]
         rows = [((Level(view.level),), *row) for view, shown in zip(views, tables, strict=True) for row in shown.rows]
         full = table(("Run of", *headers), rows, f"{first.title.capitalize()} of each run")
         blocks += shortened(full, f"{language.slug(first.title)}-{language.slug(section.title)}", TABLE_ROWS_MAX)

@@ -32,7 +32,7 @@ class Role(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Device:
-    """One disk of a node, at full scale. IOPS None: requests per second are not limited."""
+    """One disk of a node, at full scale. ``read_iops`` and ``write_iops``: None if they are not limited."""
 
     name: str
     kind: DeviceKind
@@ -130,7 +130,7 @@ class LabSettings:
     scale: float
     """0 < scale <= 1. Bandwidths, memory and data are multiplied by it."""
     memory_floor_bytes: int
-    """Minimum memory of a node, because JVMs do not shrink with the scale."""
+    """Minimum memory of a node in bytes, because JVMs do not shrink with the scale."""
     disks: Disks | None = None
     """How disks are emulated; None: by the device model if this machine supports it. For a lab that is up, never None.
     """
@@ -152,7 +152,7 @@ class KerberosLogin:
     keytab: str | None = None
     """Keytab file on the edge node, from which assay gets its own ticket."""
     cache: str | None = None
-    """A ticket cache on the edge node other than the login's default."""
+    """Ticket cache on the edge node; None: the default of the login."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -225,7 +225,7 @@ class Cluster:
     racks: Racks | None = None
     """Racks; None: all nodes are in one rack, and its switch does not limit bandwidth."""
     simulated: bool = False
-    """Whether the simulator is the engine. There are no hosts then, whatever ``placement`` says."""
+    """Whether the simulator is the engine. There are no hosts then, and ``placement`` has no effect."""
 
     @property
     def master(self) -> Node:
@@ -249,8 +249,8 @@ class Cluster:
         """
         if network is None:
             return self.master.type.nic.rate_bits_per_s * self.scale
-        described = self.networks.get(network)
-        return (described.rate_bits_per_s if described else parse_bit_rate(network)) * self.scale
+        described_network = self.networks.get(network)
+        return (described_network.rate_bits_per_s if described_network else parse_bit_rate(network)) * self.scale
 
     @property
     def hosts(self) -> dict[str, str]:
@@ -270,10 +270,10 @@ class Cluster:
         """
         if workers is None or workers >= len(self.workers):
             return self
-        idle = {node.name for node in self.workers[workers:]}
+        unused_names = {node.name for node in self.workers[workers:]}
         nodes = (
-            replace(node, roles=node.roles - {Role.WORKER}) if node.name in idle else node
+            replace(node, roles=node.roles - {Role.WORKER}) if node.name in unused_names else node
             for node in self.nodes
-            if node.name not in idle or Role.MASTER in node.roles
+            if node.name not in unused_names or Role.MASTER in node.roles
         )
         return replace(self, nodes=tuple(nodes))

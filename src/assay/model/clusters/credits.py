@@ -1,10 +1,11 @@
-"""Credits of rented machines: what a machine may use above its baseline, and for how long.
+"""Credits of rented machines: how much and how long a machine may exceed its baseline.
 
 A bucket of credits is filled at the baseline rate and drained by use. While it has credits, the machine runs at its
 full rate; while it is empty, at the baseline. Units: core-seconds of CPU, bytes of volumes; rates per second.
 
 Source of CPU credits: Amazon EC2 User Guide, Key concepts for burstable performance instances. A credit is one minute
-of one vCPU. An instance earns baseline × vCPUs × 60 credits per hour, and accrues at most those of 24 hours.
+of one vCPU. An instance earns baseline × vCPUs × 60 credits per hour, and accrues at most the credits of
+24 hours.
 
 Source of unlimited mode: Amazon EC2 User Guide, Unlimited mode concepts and Unlimited mode examples. An instance
 without credits spends surplus credits and keeps its full speed. Credits that it earns later pay back the surplus.
@@ -29,7 +30,7 @@ class CreditKind(StrEnum):
 
     @property
     def text(self) -> str:
-        """The credits in words."""
+        """The name of the credits in messages."""
         return _TEXTS[self]
 
 
@@ -54,7 +55,7 @@ class CreditBucket:
     devices: str = ""
     """Group of the devices that use credits of volumes: ``gp3`` or ``local``; empty: all devices."""
     vcpus_per_core: float | None = None
-    """vCPUs that a core in use occupies; None if it is not known. CPU credits alone have it."""
+    """vCPUs that a core in use occupies; None if unknown, and for credits other than CPU credits."""
     is_unlimited: bool = False
     """Whether the machine spends surplus credits, and keeps its full speed, when it has used up its credits."""
 
@@ -64,7 +65,7 @@ class CreditBucket:
 
     @property
     def surplus_max(self) -> float:
-        """Surplus credits that later earnings may pay back: those of 24 hours. More are charged at once."""
+        """Surplus credits that later earnings may pay back: those of 24 hours. Further credits are charged at once."""
         return self.baseline_per_s * ACCRUAL_S
 
     @property

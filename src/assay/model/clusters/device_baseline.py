@@ -55,3 +55,4 @@ class CoreSpeed:
     high: float
     """With ``low``: the 90 % interval of the speed over kinds of work."""
     by_work: Mapping[str, float]
+    """Kind of work to the speed for it."""

@@ -25,16 +25,16 @@ class HostAddress:
 
 def parse_host_address(text: str) -> HostAddress:
     """Return the parts of ``user@host:port``. Raises ValueError with the accepted forms."""
-    user, at, rest = text.rpartition("@")
+    user, at, host_and_port = text.rpartition("@")
     port: str | None
-    if match := _BRACKETS.fullmatch(rest):
+    if match := _BRACKETS.fullmatch(host_and_port):
         host, port = match["host"], match["port"]
         is_host = _is_ipv6(host)
-    elif rest.count(":") > 1:
-        host, port = rest, None
+    elif host_and_port.count(":") > 1:
+        host, port = host_and_port, None
         is_host = _is_ipv6(host)
     else:
-        host, colon, number = rest.partition(":")
+        host, colon, number = host_and_port.partition(":")
         port = number if colon else None
         is_host = _NAME.fullmatch(host) is not None
     if not is_host or (at and not _NAME.fullmatch(user)):

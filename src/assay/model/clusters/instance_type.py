@@ -73,8 +73,7 @@ class InstanceType:
         return self.name.split(".", 1)[0]
 
     def volume_rate(self, volumes: Volumes) -> tuple[float, int]:
-        """Return the rate, in bytes/s, and the requests per second of one of the volumes on this machine, while it has
-        credits."""
+        """Return the bytes/s and the requests per second of one volume on this machine, while it has credits."""
         rate, iops = volumes.full_rate
         if self._full_volume_bytes_per_s is not None:
             rate = min(rate, self._full_volume_bytes_per_s / volumes.count)
@@ -85,20 +84,20 @@ class InstanceType:
     def credits(
         self, volumes: Volumes | None, devices: str = "", cpu_credits: float | None = None
     ) -> tuple[CreditBucket, ...]:
-        """Return the credits that a machine with these new volumes may use up.
+        """Return the credits of a machine with these new volumes.
 
         ``devices``: the group of the volumes. ``cpu_credits``: its CPU credits at the start of a job; None: those of a
         new instance.
         """
-        cpu = cpu_bucket(self.name, self.cores, self.vcpus, cpu_credits) if self.burstable else None
-        of_volumes = link = None
+        processor_credits = cpu_bucket(self.name, self.cores, self.vcpus, cpu_credits) if self.burstable else None
+        volume_credits = link_credits = None
         if volumes is not None:
-            of_volumes = volumes.type.bucket(volumes.capacity_bytes, volumes.count, devices)
+            volume_credits = volumes.type.bucket(volumes.capacity_bytes, volumes.count, devices)
             baseline, full = self.volume_bytes_per_s, self._full_volume_bytes_per_s
             if baseline is not None and full is not None and volumes.count * self.volume_rate(volumes)[0] > baseline:
                 burst = (full - baseline) * LINK_BURST_S
-                link = CreditBucket(CreditKind.VOLUME_LINK, baseline, burst, burst, devices)
-        return tuple(bucket for bucket in (cpu, of_volumes, link) if bucket is not None)
+                link_credits = CreditBucket(CreditKind.VOLUME_LINK, baseline, burst, burst, devices)
+        return tuple(bucket for bucket in (processor_credits, volume_credits, link_credits) if bucket is not None)
 
     @property
     def cpu_baseline(self) -> float | None:

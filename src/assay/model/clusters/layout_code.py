@@ -139,15 +139,19 @@ def parse_name(name: str) -> LayoutCode | None:
 
 
 def parse_prefix(name: str) -> tuple[LayoutCode, str] | None:
-    """Return the layout that ``name`` begins with, and the rest of the name, for example of ``HD5, replication 1``."""
-    if (exact := parse_code(name)) is not None:
-        return exact, ""
+    """Return the layout with which ``name`` begins, and the remaining name: ``HD5, replication 1`` has both."""
+    if (layout := parse_code(name)) is not None:
+        return layout, ""
     match = _SPELLED.fullmatch(name.upper())
     if match is None:
         return None
     family = next(filter(None, match.groups()[:5]))
-    whole = name.upper().startswith("ALL")
-    disks = int(match[6]) if match[6] else None if whole or family in ("HY", "HS", "SH", "HN") else 1
+    all_disks = name.upper().startswith("ALL")
+    disks: int | None = 1
+    if match[6]:
+        disks = int(match[6])
+    elif all_disks or family in ("HY", "HS", "SH", "HN"):
+        disks = None
     return LayoutCode("NVE" if family == "NV" else family, disks), match[7]
 
 

@@ -18,7 +18,7 @@ PERIODS_H = {"hour": 1, "month": 730}
 """Hours in a rented period; a month is a twelfth of 365 days."""
 YEAR_H = 8760
 PRICE_AGE_MAX = datetime.timedelta(days=365)
-"""Maximum age of prices without a warning, where hardware is chosen by them."""
+"""Maximum age of prices without a warning, in answers that choose hardware by price."""
 UNKNOWN = "unknown"
 KEPT_STORAGE, EGRESS = "storage", "egress"
 EXTRAS = (KEPT_STORAGE, EGRESS)
@@ -76,7 +76,7 @@ class LineItem:
     layouts: tuple[str, ...] = ()
     """Layouts with this price; empty: all."""
     workers: int | None = None
-    """Number of workers of the cluster that a price per cluster or device set is for; None: not stated."""
+    """Number of workers of the cluster to which a price per cluster or device set applies; None: not stated."""
     source: str | None = None
     low: Decimal | None = None
     """Lowest and highest plausible price; None: the price is exact."""
@@ -102,7 +102,7 @@ class LineItem:
     bandwidth_bytes_per_s: float | None = None
     """Bandwidth and capacity of one device, for costs per capacity and per performance."""
     iops: int | None = None
-    """Provisioned IOPS of one network volume that the price is for."""
+    """Provisioned IOPS of the network volume to which the price applies."""
     original: Money | None = None
     """The price in the currency of the book's text, if different."""
 
@@ -141,7 +141,7 @@ class PriceBook:
         """Return a warning with the date if the prices are more than a year old on ``today``; else None."""
         if today - datetime.date.fromisoformat(self.date) <= PRICE_AGE_MAX:
             return None
-        return f"warning: the prices of {self.name} are of {self.date}, more than a year ago: choose by present prices"
+        return f"warning: the prices of {self.name} are of {self.date}, more than a year ago: use current prices"
 
     @property
     def has_purchases(self) -> bool:

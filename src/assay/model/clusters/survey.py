@@ -266,7 +266,7 @@ class Survey:
     timers: tuple[str, ...]
     """Cron files and systemd timers."""
     scrubs: tuple[str, ...]
-    """Those of ``timers`` that read or check whole disks."""
+    """The entries of ``timers`` that read or check whole disks."""
     services: tuple[str, ...]
     tuned_profile: str | None
     selinux: str
@@ -301,23 +301,23 @@ class Survey:
         names = (name for name, block in self.blocks.items() if block.device == mount.device)
         return next(names, None) or next((n for n in self.blocks if mount.source == f"/dev/{n}"), None)
 
-    def below(self, name: str) -> Iterator[tuple[str, Block]]:
+    def blocks_below(self, name: str) -> Iterator[tuple[str, Block]]:
         """Yield a block device and the devices under it, from the top to the disks."""
         if name in self.blocks:
             yield name, self.blocks[name]
             for under in self.blocks[name].on:
-                yield from self.below(under)
+                yield from self.blocks_below(under)
 
     def disks_of(self, name: str) -> list[str]:
         """Return the distinct disks under a block device."""
-        ends = [device for device, block in self.below(name) if not block.on]
-        return list(dict.fromkeys(ends))
+        disks = [device for device, block in self.blocks_below(name) if not block.on]
+        return list(dict.fromkeys(disks))
 
-    def between(self, name: str) -> list[str]:
+    def layers_above_disks(self, name: str) -> list[str]:
         """Return the layers between a file system and its disks, such as ``LUKS (dm-0)``."""
         titles = {"crypt": "LUKS", "lvm": "LVM", "multipath": "multipath", "mapping": "device mapper"}
         layers = {}
-        for device, block in self.below(name):
+        for device, block in self.blocks_below(name):
             if block.kind == "raid":
                 layers[device] = f"RAID {(block.raid_level or '?').removeprefix('raid')} ({device})"
             elif block.kind in titles:
@@ -326,25 +326,25 @@ class Survey:
 
     def mount_at(self, directory: str) -> Mount | None:
         """Return the file system that holds a directory."""
-        above = [m for m in self.mounts if f"{directory}/".startswith(f"{m.point.rstrip('/')}/")]
-        return max(above, key=lambda mount: len(mount.point), default=None)
+        mounts_above = [m for m in self.mounts if f"{directory}/".startswith(f"{m.point.rstrip('/')}/")]
+        return max(mounts_above, key=lambda mount: len(mount.point), default=None)
 
     def data_mounts(self) -> list[Mount]:
         """Return the mounted file systems that are for data: on block devices, and not of the system."""
         mounts_by_device: dict[str, Mount] = {}
         for mount in self.mounts:
-            system = mount.point in SYSTEM_POINTS or mount.point.startswith(_SYSTEM_BELOW)
-            if not system and mount.file_system in _DATA_SYSTEMS and mount.root == "/":
+            is_system = mount.point in SYSTEM_POINTS or mount.point.startswith(_SYSTEM_BELOW)
+            if not is_system and mount.file_system in _DATA_SYSTEMS and mount.root == "/":
                 mounts_by_device.setdefault(mount.device, mount)
         return list(mounts_by_device.values())
 
     def kind_of(self, mount: Mount) -> DeviceKind | None:
         """Return the kind of device under a file system as the kernel reports it; None if unknown."""
         name = self.block_of(mount)
-        ends = self.disks_of(name) if name else []
-        if any(end.startswith("nvme") for end in ends):
+        disks = self.disks_of(name) if name else []
+        if any(disk.startswith("nvme") for disk in disks):
             return DeviceKind.NVME
-        rotational = [self.blocks[end].rotational for end in ends]
+        rotational = [self.blocks[disk].rotational for disk in disks]
         if not rotational or None in rotational:
             return None
         return DeviceKind.HDD if any(rotational) else DeviceKind.SSD

@@ -1,10 +1,10 @@
 """Types of network volumes, with their baseline, burst and provisioned rates.
 
-Sources: Amazon EBS User Guide, General Purpose SSD volumes (gp2, gp3), Provisioned IOPS SSD volumes (io2 Block
-Express; its throughput per IOPS also in the Amazon RDS User Guide, Provisioned IOPS SSD storage), and HDD volumes (st1,
-sc1); Azure documentation, Premium SSD sizes; Google Cloud documentation, Hyperdisk Balanced and Persistent Disk
-performance. Each type has its page as ``source``. A new volume has a full bucket of credits. Credits of gp2 count
-requests of at most 256 KiB. Here they are bytes, as for requests of that size: smaller requests use them up sooner.
+Sources: Amazon EBS User Guide, General Purpose SSD volumes (gp2, gp3), Provisioned IOPS SSD volumes (io2 Block Express;
+its throughput per IOPS also in the Amazon RDS User Guide, Provisioned IOPS SSD storage), and HDD volumes (st1, sc1);
+Azure documentation, Premium SSD sizes; Google Cloud documentation, Hyperdisk Balanced and Persistent Disk performance.
+The ``source`` of a type names its page. A new volume has a full bucket of credits. Credits of gp2 count requests of at
+most 256 KiB. assay counts them in bytes, as if all requests had that size: smaller requests use them up sooner.
 """
 
 import math
@@ -46,7 +46,7 @@ class VolumeSize:
 
 @dataclass(frozen=True, slots=True)
 class ProvisionedRange:
-    """The IOPS that a buyer may provision for a volume, and the throughput that they give."""
+    """The IOPS that a buyer may provision for a volume, and the resulting throughput."""
 
     min_capacity_bytes: int
     max_capacity_bytes: int
@@ -61,7 +61,7 @@ class ProvisionedRange:
         """Return the throughput of a volume with these IOPS."""
         return min(self.max_bytes_per_s, self.per_iops_bytes_per_s * iops)
 
-    def most_iops(self, capacity_bytes: int) -> int:
+    def iops_max_of(self, capacity_bytes: int) -> int:
         """Return the maximum IOPS of a volume of this capacity."""
         return min(self.max_iops, int(self.per_gib_iops * capacity_bytes / _GIB))
 
@@ -120,12 +120,14 @@ class VolumeType:
 
         ``devices``: the group of the volumes.
         """
-        baseline, full = self.bytes_per_s(capacity_bytes), self.burst_bytes_per_s(capacity_bytes)
-        if self.burst is None or full <= baseline:
+        baseline, full_rate = self.bytes_per_s(capacity_bytes), self.burst_bytes_per_s(capacity_bytes)
+        if self.burst is None or full_rate <= baseline:
             return None
-        in_full_s = self.burst.full_s * (full - baseline)
-        bytes_of_credits = max(in_full_s, self.burst.min_credits, self.burst.credits_per_tib * capacity_bytes / _TIB)
-        size = count * bytes_of_credits
+        credits_at_full_rate = self.burst.full_s * (full_rate - baseline)
+        credits_per_volume = max(
+            credits_at_full_rate, self.burst.min_credits, self.burst.credits_per_tib * capacity_bytes / _TIB
+        )
+        size = count * credits_per_volume
         return CreditBucket(CreditKind.VOLUMES, count * baseline, size, size, devices)
 
     def _size(self, capacity_bytes: float) -> VolumeSize:

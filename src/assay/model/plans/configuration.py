@@ -14,11 +14,11 @@ class Configuration:
     parameters: dict[str, str]
     """Engine parameters of the plan, overridden by the parameters of the factors."""
     network: str | None = None
-    """Name of a network of the cluster, or in a lab a link rate, for example ``1Gbit/s``; None: the cluster's own."""
+    """Name of a network of the cluster, or in a lab a link rate such as ``1Gbit/s``; None: the cluster's default."""
     workers: int | None = None
     """Number of workers in use, counted from the first; None: all."""
     engine: str = ""
-    """The engine that runs the workloads if the plan varies it; empty: the plan's."""
+    """The engine that runs the workloads if the plan varies it; empty: the engine of the plan."""
 
     @property
     def key(self) -> str:

@@ -1,4 +1,4 @@
-"""Cost profiles: what an engine and its workloads cost on one kind of machine, independent of the cluster.
+"""Cost profiles: costs of an engine and its workloads on one kind of machine, independent of the cluster.
 
 A cost profile is learned from measured runs (:mod:`assay.estimation.profiles.learning`) or shipped with assay, and is
 an input of the simulator. CPU seconds are those of one core of the machine that made the runs (``cpu_model``); a node
@@ -69,11 +69,11 @@ class CostProfile:
     """Profiles of other engines, stored together with this profile."""
 
     def of_engine(self, name: str) -> CostProfile:
-        """Return the profile of the engine ``name``; this profile if there is none."""
+        """Return the profile of the engine ``name``, or this profile if that engine has none."""
         return next((profile for profile in (self, *self.other_engines) if profile.engine == name), self)
 
     def together_with(self, others: Sequence[CostProfile]) -> CostProfile:
-        """Return this profile with those of other engines added."""
+        """Return this profile together with the profiles of other engines."""
         return replace(
             self, other_engines=(*self.other_engines, *(other for other in others if other.engine != self.engine))
         )

@@ -90,7 +90,7 @@ HADOOP_TARGETS = {
 }
 SPARK_COMPRESSION = (SHUFFLE_COMPRESS, "spark.shuffle.spill.compress", SHUFFLE_CODEC)
 TARGETS = {**HADOOP_TARGETS, COMPRESSION: (*HADOOP_TARGETS[COMPRESSION], *SPARK_COMPRESSION)}
-"""Words of a plan, each with the engine parameters that it sets. Runs of the plan carry the word and the parameters."""
+"""Shorthand of a plan to the engine parameters that it sets. Runs of the plan record both."""
 
 
 def parameters_that(*meanings: Meaning) -> tuple[str, ...]:

@@ -34,8 +34,8 @@ _HADOOP_BYTES = {**{letter: _BYTES[letter] for letter in "kmgtp"}, "e": 1024**6}
 class Notation:
     """Notation of one quantity in one project."""
 
-    what: str
-    """The quantity and the project, for messages."""
+    title: str
+    """Name of the quantity and the project, for messages."""
     units: Mapping[str, int | Fraction]
     """Suffix to seconds or bytes."""
     signed: bool
@@ -57,10 +57,10 @@ def engine_amount(text: str, notation: Notation, unit: int | Fraction = 1) -> fl
     match = re.fullmatch(rf"({'[+]?' if notation.signed else ''}[0-9]+)([a-z]*)", text.strip().lower(), re.ASCII)
     factor = (notation.units.get(match[2]) if match[2] else Fraction(unit)) if match else None
     if match is None or factor is None or len(match[1]) > 20 or int(match[1]) > _LONG_MAX:
-        raise ValueError(f"{text[:40]!r} is not {notation.what}; write {notation.examples}")
+        raise ValueError(f"{text[:40]!r} is not {notation.title}; write {notation.examples}")
     amount = int(match[1]) * factor
     if notation.units.keys() & {"g"} and amount > _LONG_MAX:
-        raise ValueError(f"{text[:40]!r} is larger than {notation.what} can be")
+        raise ValueError(f"{text[:40]!r} is larger than {notation.title} can be")
     return float(amount)
 
 

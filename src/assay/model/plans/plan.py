@@ -88,7 +88,7 @@ class Plan:
     cluster_source: str = ""
     """Text of the cluster file, stored with the campaign."""
     only: tuple[dict[str, str], ...] = ()
-    """Restricts the combinations: factor, or ``workload``, to its permitted levels. Empty: all combinations."""
+    """Restrictions of the combinations. Each maps factors, or ``workload``, to the permitted levels. Empty: none."""
     varied_engines: dict[str, Rules] = field(default_factory=dict)
     """Engine name to rules, of the engines that a factor varies; empty if none does."""
 

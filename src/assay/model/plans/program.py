@@ -20,7 +20,7 @@ class Program:
     main_class: str
     arguments: tuple[str, ...]
     options: Mapping[str, str] = field(default_factory=dict)
-    """Configuration properties of the program, in addition to the run's."""
+    """Configuration properties of the program, in addition to the properties of the run."""
     engine: str = "hadoop"
     """The engine that runs the program. An engine that uses the daemons of another engine can also run its programs."""
     tools: tuple[str, ...] = ()
@@ -37,18 +37,18 @@ class Outcome:
     failed_tasks: int
     duration_s: float
     timed_out: bool = False
-    """Whether it exceeded its time limit and was terminated."""
+    """Whether the program exceeded its time limit and was terminated."""
     host_lost: bool = False
-    """Whether its host became unreachable; whether the program ended is then unknown."""
+    """Whether its host became unreachable. It is then unknown whether the program ended."""
 
     def counter(self, name: str) -> int | None:
         """Return the value of a counter in any group; None if it is missing."""
         return next((group[name] for group in self.counters.values() if name in group), None)
 
-    def error_lines(self, most: int = 3) -> list[str]:
+    def error_lines(self, count_max: int = 3) -> list[str]:
         """Return the last lines that report an error, else the last lines, without stack frames and repetitions."""
         lines = [line.strip()[:_LINE_CHARACTERS_MAX] for line in self.output.splitlines() if not _FRAME.match(line)]
-        return list(dict.fromkeys([line for line in lines if _ERROR_LINE.search(line)] or lines))[-most:]
+        return list(dict.fromkeys([line for line in lines if _ERROR_LINE.search(line)] or lines))[-count_max:]
 
 
 @dataclass(frozen=True, slots=True)

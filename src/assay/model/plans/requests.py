@@ -27,8 +27,8 @@ def request_bytes(device: Device, scale: float, disks: Disks) -> int:
     Under throttling the IOPS limit also counts sequential requests, so the request is large enough not to limit the
     bandwidth.
     """
-    modelled_arm = device.kind is DeviceKind.HDD and disks is Disks.MODEL
-    size_bytes = (HDD_REQUEST_BYTES if modelled_arm else FULL_REQUEST_BYTES) * scale
+    has_modelled_arm = device.kind is DeviceKind.HDD and disks is Disks.MODEL
+    size_bytes = (HDD_REQUEST_BYTES if has_modelled_arm else FULL_REQUEST_BYTES) * scale
     if disks is Disks.THROTTLE:
         rates = ((device.read_bytes_per_s, device.read_iops), (device.write_bytes_per_s, device.write_iops))
         size_bytes = max(

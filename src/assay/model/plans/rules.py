@@ -49,7 +49,7 @@ class Rules(Protocol):
 
     @property
     def includes(self) -> tuple[str, ...]:
-        """Names of the engines whose daemons this engine uses. A plan can vary which of them runs its workloads."""
+        """Names of the engines whose daemons this engine uses. A factor of a plan can select any of them."""
 
     @property
     def defaults(self) -> tuple[Default, ...]:

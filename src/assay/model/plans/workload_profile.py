@@ -35,8 +35,8 @@ def shuffle_codec(parameters: Mapping[str, str]) -> str:
 def splits_of(data_bytes: int, files: int, block_bytes: int) -> int:
     """Return the total number of splits of ``files`` equal files."""
     bytes_per_file = data_bytes / max(1, files)
-    whole = max(0, math.ceil(bytes_per_file / block_bytes - _SPLIT_SLOP))
-    return max(1, files) * (whole + 1)
+    full_splits = max(0, math.ceil(bytes_per_file / block_bytes - _SPLIT_SLOP))
+    return max(1, files) * (full_splits + 1)
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,7 +88,7 @@ class WorkloadProfile:
     n: int
     """Number of runs that the profile was learned from."""
     data_bytes_min: int
-    """Smallest data size of these runs; ``data_bytes_max``: the largest."""
+    """Smallest data size of these runs, in bytes; ``data_bytes_max``: the largest."""
     data_bytes_max: int
     maps: str
     """Source of the number of map tasks: ``files``, ``maps``, ``splits`` of the input, ``reduces``, or a

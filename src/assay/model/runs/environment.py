@@ -34,12 +34,12 @@ def _text(value: object, *names: str) -> str:
     return "" if entry is None or isinstance(entry, dict | list) else str(entry)
 
 
-def _whole(value: object) -> int | None:
+def _count(value: object) -> int | None:
     return value if isinstance(value, int) and not isinstance(value, bool) and value >= 0 else None
 
 
 def _numbers(value: object) -> dict[str, int]:
-    return {str(key): _whole(number) or 0 for key, number in entries_of(value).items()}
+    return {str(key): _count(number) or 0 for key, number in entries_of(value).items()}
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,15 +82,15 @@ class ClusterFacts:
         return cls(
             name=_text(facts, "name"),
             placement=_text(facts, "placement"),
-            nodes=_whole(facts.get("nodes")),
-            masters=_whole(facts.get("masters")),
-            workers=_whole(facts.get("workers")),
+            nodes=_count(facts.get("nodes")),
+            masters=_count(facts.get("masters")),
+            workers=_count(facts.get("workers")),
             worker_names=tuple(str(name) for name in names) if isinstance(names, list | tuple) else None,
-            ports=_whole(facts.get("ports")),
+            ports=_count(facts.get("ports")),
             node_types=_numbers(facts.get("node_types")),
             layout_devices=_numbers(facts.get("layout_devices")),
             device_names={str(name): str(kind) for name, kind in entries_of(facts.get("device_names")).items()},
-            layout_capacity_bytes=_whole(facts.get("layout_capacity_bytes")),
+            layout_capacity_bytes=_count(facts.get("layout_capacity_bytes")),
             layout=LayoutDirectories(_numbers(layout["hdfs"]), _numbers(layout["intermediate"]))
             if {"hdfs", "intermediate"} <= layout.keys()
             else None,
@@ -99,11 +99,11 @@ class ClusterFacts:
 
     @classmethod
     def of_layout(cls, cluster: Cluster, layout: Layout, network: str | None = None) -> Self:
-        """Count the priced parts. Only devices that the layout uses on one worker count.
+        """Return the facts of a described cluster. Only devices that the layout uses on one worker count.
 
         ``network``: name of the network that the configuration uses.
         """
-        chosen = cluster.networks.get(network) if network else None
+        used_network = cluster.networks.get(network) if network else None
         devices = [device for device in cluster.workers[0].type.devices if device.name in layout.devices()]
         return cls(
             name=cluster.name,
@@ -121,13 +121,13 @@ class ClusterFacts:
                 {part.device: part.count for part in layout.hdfs},
                 {part.device: part.count for part in layout.intermediate},
             ),
-            network_kind=str(chosen.kind) if chosen and chosen.kind else "",
+            network_kind=str(used_network.kind) if used_network and used_network.kind else "",
         )
 
     def tree(self) -> dict[str, Any]:
         """Return the facts as an entry of an environment, without unknown values."""
-        known = {name: value for name, value in asdict(self).items() if value not in (None, "", {})}
-        return {name: list(value) if isinstance(value, tuple) else value for name, value in known.items()}
+        known_facts = {name: value for name, value in asdict(self).items() if value not in (None, "", {})}
+        return {name: list(value) if isinstance(value, tuple) else value for name, value in known_facts.items()}
 
 
 @dataclass(frozen=True, slots=True)
@@ -148,7 +148,7 @@ class NodeGroups:
         pairs = tree if isinstance(tree, list | tuple) else ()
         names: list[str] = []
         for pair in pairs:
-            if isinstance(pair, list | tuple) and len(pair) == 2 and _whole(pair[1]) is not None:
+            if isinstance(pair, list | tuple) and len(pair) == 2 and _count(pair[1]) is not None:
                 names += [str(pair[0])] * min(pair[1], len(worker_names) - len(names))
         if not names or len(names) != len(worker_names):
             return None
@@ -157,7 +157,7 @@ class NodeGroups:
     @staticmethod
     def tree(groups: Sequence[str]) -> list[tuple[str, int]]:
         """Return the entry for workers' ``groups``, in the order of the workers."""
-        return [(name, len(list(same))) for name, same in groupby(groups)]
+        return [(name, len(list(members))) for name, members in groupby(groups)]
 
 
 @dataclass(frozen=True, slots=True)
@@ -179,8 +179,8 @@ class NodeFacts:
         """Return the facts in an entry of ``nodes``; ``observation/node/environment.py`` defines the keys."""
         return cls(
             _text(tree, "hardware", "cpu", "model"),
-            _whole(_at(tree, "hardware", "cpu", "logical_cores")),
-            _whole(_at(tree, "hardware", "memory", "total_bytes")),
+            _count(_at(tree, "hardware", "cpu", "logical_cores")),
+            _count(_at(tree, "hardware", "memory", "total_bytes")),
             _text(tree, "distribution"),
             _text(tree, "kernel", "release"),
             _text(tree, "java", "version"),
@@ -219,7 +219,7 @@ class LabNodeFacts:
         """Return the facts in an entry of a lab's ``nodes``."""
         rate, groups = _at(tree, "link_bits_per_s"), _at(tree, "cgroup")
         devices = entries_of(_at(tree, "devices"))
-        limits = {str(name): _whole(_at(device, "request_bytes")) for name, device in devices.items()}
+        limits = {str(name): _count(_at(device, "request_bytes")) for name, device in devices.items()}
         return cls(
             _text(tree, "address"),
             float(rate) if isinstance(rate, int | float) else 0.0,

@@ -22,19 +22,18 @@ class ImportedRun:
     """One run of an imported file. The import assigns its id, campaign and position, unless the run has an id."""
 
     key: str
-    """Identifies the run within its format: a job id, or the text of a table row. A longer copy of the file gives the
-    same key, so importing it adds only new runs. Two runs of one import may share a key; their order distinguishes
-    them."""
+    """Key of the run within its format: a job id, or the text of a table row. A longer copy of the file gives the same
+    key, so importing it adds only new runs. Two runs of one import may share a key; their order distinguishes them."""
     where: str
     """``file:line`` or ``file: entry``, for messages."""
     run: Run
     tasks: Sequence[TaskAttempt] = ()
-    """Of a large log, a sequence that makes each attempt when it is read."""
+    """Task attempts. For a large log, a sequence that creates each attempt when it is read."""
     trace: Trace | None = None
     memory_bytes: Mapping[str, tuple[int, ...]] = field(default_factory=dict)
     """Kind of process (``map``, ``reduce``, ``executor``) to the peak memory of each, where the file records it."""
     is_streaming: bool = False
-    """Whether the application processed a stream, so that its time says nothing about its work."""
+    """Whether the application processed a stream, so that its time does not depend on its work."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,9 +75,9 @@ def foreign_run(
     parameters: Mapping[str, str] | None = None,
     started_at: str = "",
     data_bytes: int | None = None,
-    **more: Any,
+    **other_fields: Any,
 ) -> Run:
-    """Return a run with the fields that a foreign file records; ``more`` are further fields of :class:`Run`.
+    """Return a run with the fields that a foreign file records; ``other_fields``: further fields of :class:`Run`.
 
     ``layout``: an ALOJA code or a name; empty if unknown. ``levels``: factors other than engine parameters, for example
     ``network``. ``parameters``: engine parameters under Hadoop's or Spark's current names. ``started_at``: ISO 8601 in
@@ -95,7 +94,7 @@ def foreign_run(
         "cold": None,
         "plan": "",
     }
-    known = {LAYOUT_FACTOR: layout} if layout else {}
+    layout_level = {LAYOUT_FACTOR: layout} if layout else {}
     return Run(
         run_id="",
         campaign_id="",
@@ -106,10 +105,10 @@ def foreign_run(
         engine=engine,
         workload=workload,
         layout=layout,
-        levels={**known, **(levels or {})},
+        levels={**layout_level, **(levels or {})},
         parameters=dict(parameters or {}),
         started_at=started_at,
         duration_s=duration_s,
         data_bytes=data_bytes,
-        **(fields | more),
+        **(fields | other_fields),
     )

@@ -51,7 +51,7 @@ class Job:
 
 @dataclass(frozen=True, slots=True)
 class Stage:
-    """One attempt of a Spark stage, with sums over its task attempts; None if its times are not recorded."""
+    """One attempt of a Spark stage, with sums over its task attempts. Times are None if they are not recorded."""
 
     stage_id: int
     attempt: int

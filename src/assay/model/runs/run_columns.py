@@ -45,14 +45,16 @@ SCALARS: Final[Mapping[str, str]] = {
 """Fields with one value per run, with their SQL types, in the order of the table."""
 LISTS: Final = ("checks", "caches", "phases", "warnings", "sources")
 """Fields whose cell is JSON."""
-NAMED: Final[Mapping[str, tuple[str, str]]] = {
+PREFIXED_FIELDS: Final[Mapping[str, tuple[str, str]]] = {
     "level": ("levels", "VARCHAR"),
     "parameter": ("parameters", "VARCHAR"),
     "option": ("workload_parameters", "VARCHAR"),
     "metric": ("metrics", "DOUBLE"),
 }
 """Prefix of a column to the field of :class:`Run` that holds its value, and the SQL type."""
-NEEDED: Final = frozenset({"run_id", "workload", "campaign_id", "status", "origin", "duration_s", "lab_scale", "cold"})
+IDENTIFYING_COLUMNS: Final = frozenset(
+    {"run_id", "workload", "campaign_id", "status", "origin", "duration_s", "lab_scale", "cold"}
+)
 """Columns that identify an exported table: every version of assay exports them."""
 _ABSENT: Final[Mapping[str, Any]] = {
     "cause": None,
@@ -78,7 +80,7 @@ def columns_of_runs(runs: Sequence[Run]) -> tuple[dict[str, str], list[list[Any]
     kinds = {**SCALARS, **dict.fromkeys(LISTS, "VARCHAR")}
     columns = [[_cell(getattr(run, name)) for run in runs] for name in SCALARS]
     columns += [[_json(getattr(run, name)) for run in runs] for name in LISTS]
-    for prefix, (field, sql_type) in NAMED.items():
+    for prefix, (field, sql_type) in PREFIXED_FIELDS.items():
         for name in sorted({name for run in runs for name in getattr(run, field)}):
             if name == LAYOUT_FACTOR and all(run.levels == _levels(run.levels, run.layout) for run in runs):
                 continue  # the column `layout` has this level
@@ -104,7 +106,7 @@ def unknown_columns(names: Sequence[str]) -> Iterator[str]:
     """Yield the columns that :func:`columns_of_runs` does not write."""
     for name in names:
         prefix, colon, _ = name.partition(":")
-        if name not in SCALARS and name not in LISTS and not (colon and prefix in NAMED):
+        if name not in SCALARS and name not in LISTS and not (colon and prefix in PREFIXED_FIELDS):
             yield name
 
 
@@ -115,7 +117,7 @@ def run_of_cells(cells: Mapping[str, Any], row: int) -> Run:
     compared as pairs. Raises ValueError with the reason for a row that is not a run.
     """
     fields: dict[str, Any] = {**_ABSENT, "block": row, "position": row}
-    fields |= {field: {} for field, _ in NAMED.values()}
+    fields |= {field: {} for field, _ in PREFIXED_FIELDS.values()}
     for name, value in cells.items():
         if value is None or value == "":
             continue
@@ -124,8 +126,8 @@ def run_of_cells(cells: Mapping[str, Any], row: int) -> Run:
             fields[name] = _decoded(name, value)
         elif name in SCALARS:
             fields[name] = value.lower() if name == "cold" and isinstance(value, str) else value
-        elif colon and prefix in NAMED:
-            fields[NAMED[prefix][0]][key] = value
+        elif colon and prefix in PREFIXED_FIELDS:
+            fields[PREFIXED_FIELDS[prefix][0]][key] = value
     if f"level:{LAYOUT_FACTOR}" not in cells:
         fields["levels"] = _levels(fields["levels"], fields["layout"])
     try:

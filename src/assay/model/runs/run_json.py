@@ -9,7 +9,7 @@ from assay.model.runs.run import Run
 def run_of_json(encoded: bytes | str) -> Run:
     """Return the run. Raises ValueError, MsgspecError or RecursionError for anything else.
 
-    Warnings of schema 1 are texts without codes; their codes are recognised here.
+    Warnings of schema 1 are texts without codes; this function derives their codes.
     """
     try:
         return msgspec.json.decode(encoded, type=Run)
@@ -18,5 +18,7 @@ def run_of_json(encoded: bytes | str) -> Run:
         warnings = value.get("warnings") if isinstance(value, dict) else None
         if not isinstance(warnings, list) or not any(isinstance(message, str) for message in warnings):
             raise
-        coded = [warning.recognised(message) if isinstance(message, str) else message for message in warnings]
-        return msgspec.convert(value | {"warnings": coded}, type=Run)
+        coded_warnings = [
+            warning.coded_warning(message) if isinstance(message, str) else message for message in warnings
+        ]
+        return msgspec.convert(value | {"warnings": coded_warnings}, type=Run)

@@ -1,7 +1,7 @@
 """Escape CSV cells that a spreadsheet would execute as a formula, for example ``=cmd|' /C calc'!A0``.
 
-An apostrophe is put in front of text that looks like a formula, also after apostrophes, so that removing one on import
-restores every text. Signed numbers are not escaped.
+Text that looks like a formula, also after apostrophes, gets an apostrophe in front. The import removes one apostrophe,
+which restores every text. Signed numbers are not escaped.
 """
 
 import re

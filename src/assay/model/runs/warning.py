@@ -1,6 +1,6 @@
 """Warnings about a result: a code for decisions, and a text for the reader.
 
-Runs of versions without codes have only texts; :func:`recognised` derives the code when a bundle is read.
+Runs of versions without codes have only texts; :func:`coded_warning` derives the code when a bundle is read.
 """
 
 import re
@@ -64,7 +64,7 @@ _TEXTS: Mapping[WarningCode, re.Pattern[str]] = {
 }
 
 
-def recognised(message: str) -> CodedWarning:
+def coded_warning(message: str) -> CodedWarning:
     """Return the coded warning for a text of a version without codes."""
     code = next((code for code, pattern in _TEXTS.items() if pattern.match(message)), WarningCode.OTHER)
     return CodedWarning(code, message)

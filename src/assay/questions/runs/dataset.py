@@ -21,8 +21,8 @@ from assay.store.index.dataset import (
     DatasetStore,
     ExportSummary,
     LocalStore,
-    described,
     export_dataset,
+    levels_in,
     read_selected_runs,
 )
 
@@ -39,7 +39,7 @@ def dataset_table(address: str, on: str, where: Sequence[str], progress: Callabl
         raise RepositoryError(
             "there is no dataset at this address", where=address, hint="`assay export --dataset` writes one"
         )
-    levels = described(store.read(DESCRIPTION))
+    levels = levels_in(store.read(DESCRIPTION))
     no_codes = np.empty(0, dtype=np.int32)
     columns = {name: Column(no_codes, tuple(known)) for name, known in levels.items()}
     empty = RunTable(np.empty(0, dtype=np.int64), columns, {})

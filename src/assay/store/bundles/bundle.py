@@ -67,7 +67,7 @@ class ProblemKind(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class BundleProblem:
-    """One problem: its bundle, its file, its kind and a description."""
+    """A problem of a bundle: the bundle's id, the file, the kind and a description."""
 
     run_id: str
     file: str
@@ -98,7 +98,7 @@ def encode_run(run: Run) -> bytes:
         raise RepositoryError(
             f"the run can't be stored as JSON: {error}",
             where=run.run_id,
-            hint="every number must be finite; where one is missing, leave it out",
+            hint="every number must be finite; leave out unknown numbers",
         ) from error
     return encoded
 
@@ -141,7 +141,7 @@ def read_run(bundle: Path) -> Run:
     except RepositoryError as error:
         raise RepositoryError(error.message, where=where, hint=error.hint or hint) from error
     if run.run_id != bundle.name:
-        raise RepositoryError(f"it is of another run, {run.run_id}", where=where, hint=hint)
+        raise RepositoryError(f"it belongs to another run, {run.run_id}", where=where, hint=hint)
     return run
 
 
@@ -278,8 +278,7 @@ def read_log(bundle: Path, name: str) -> bytes:
 
 
 def read_log_chunks(bundle: Path, name: str, offset: int = 0) -> Iterator[bytes]:
-    """Return a log's content from ``offset`` on in chunks, which limits memory use; errors as in
-    :func:`read_log`."""
+    """Return the chunks of a log's content from byte ``offset`` on. Raises the errors of :func:`read_log`."""
     if name not in log_names(bundle):
         read_log(bundle, name)
     return _chunks(bundle / "logs" / f"{name}.gz", offset)
@@ -298,7 +297,7 @@ def _chunks(path: Path, offset: int) -> Iterator[bytes]:
 
 
 def log_names(bundle: Path) -> list[str]:
-    """Return the names of all logs for :func:`read_log`, sorted."""
+    """Return the names of all logs, as :func:`read_log` accepts them, sorted."""
     names = (name for name in file_names(bundle) if name.startswith("logs/") and name.endswith(".gz"))
     return [name.removeprefix("logs/").removesuffix(".gz") for name in names]
 
@@ -322,11 +321,11 @@ def check_bundle(bundle: Path, connect: ConnectionFactory = connection) -> list[
 
 
 def _check_tables(bundle: Path, connect: ConnectionFactory) -> list[BundleProblem]:
-    """Return tables of tasks and traces with unexpected columns or unreadable values."""
-    of_run = {"run_id": "VARCHAR"} if is_import(bundle) else {}
+    """Return the problems of the tables of tasks and traces: unexpected columns and unreadable values."""
+    run_id_column = {"run_id": "VARCHAR"} if is_import(bundle) else {}
     traces = [bundle / TRACE_FILE] if is_import(bundle) else sorted((bundle / "trace").glob("*.parquet"))
     tables = [(path, queries.TRACE_COLUMNS) for path in traces] + [(bundle / TASKS_FILE, queries.TASK_COLUMNS)]
-    tables = [(path, {**of_run, **kinds}) for path, kinds in tables if path.exists()]
+    tables = [(path, {**run_id_column, **kinds}) for path, kinds in tables if path.exists()]
     if not tables:
         return []
     problems = []
@@ -341,12 +340,14 @@ def _check_tables(bundle: Path, connect: ConnectionFactory) -> list[BundleProble
 
 
 def check_files(bundle: Path, only: Sequence[str] | None = None) -> list[BundleProblem]:
-    """Return files of a bundle (or those in ``only``) that are missing, unexpected or different from their
-    checksums."""
+    """Return a problem for each file that is missing, unexpected or different from its checksum.
+
+    ``only``: the names of the files to check; None for all files of the bundle.
+    """
     sums, problems = _read_sums(bundle)
     names = file_names(bundle) if only is None else [name for name in only if (bundle / name).exists()]
-    wanted = sums.keys() if only is None else set(only)
-    for name in sorted(wanted - set(names)):
+    expected_names = sums.keys() if only is None else set(only)
+    for name in sorted(expected_names - set(names)):
         problems.append(BundleProblem(bundle.name, name, ProblemKind.MISSING, "the file is gone"))
     for name in names:
         if name not in sums:
@@ -395,9 +396,9 @@ def _read_sums(bundle: Path) -> tuple[dict[str, str], list[BundleProblem]]:
 
 
 def unknown_entries(bundles: Path, names: Sequence[str]) -> list[BundleProblem]:
-    """Return entries among the bundles that are not bundles; ``names``: the bundles."""
-    stray_names = sorted(path.name for path in bundles.iterdir()) if bundles.is_dir() else []
+    """Return the entries of the folder ``bundles`` that are not bundles. ``names``: the names of the bundles."""
+    entry_names = sorted(path.name for path in bundles.iterdir()) if bundles.is_dir() else []
     detail = "this is not a bundle"
     return [
-        BundleProblem("", f"bundles/{name}", ProblemKind.EXTRA, detail) for name in stray_names if name not in names
+        BundleProblem("", f"bundles/{name}", ProblemKind.EXTRA, detail) for name in entry_names if name not in names
     ]

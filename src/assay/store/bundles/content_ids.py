@@ -14,9 +14,7 @@ _SEPARATOR = "\x1f"
 _RECORD_SEPARATOR = "\x1e"
 """Separates the columns of many ids (ASCII record separator)."""
 _DASHES_BEFORE = (4, 6, 8, 10)
-"""Positions of the dashes in a UUID, in bytes."""
-
-
+"""Bytes of a UUID that follow a dash, counted from 0."""
 _MASK = ~(0xF << 76 | 0b11 << 62)
 """Bits of a UUID without its version and variant."""
 
@@ -28,29 +26,29 @@ def uuid8(*parts: str) -> str:
     return f"{text[:8]}-{text[8:12]}-{text[12:16]}-{text[16:20]}-{text[20:]}"
 
 
-def uuids8(texts: Sequence[str], before: str = "", after: str = "") -> list[str]:
-    """Return the id of each text between a common first and last text: :func:`uuid8` for many texts at once."""
-    digests = b"".join([hashlib.sha256(encoded).digest() for encoded in _encoded(texts, before, after)])
+def uuids8(texts: Sequence[str], prefix: str = "", suffix: str = "") -> list[str]:
+    """Return the id of each text between a common prefix and suffix: :func:`uuid8` for many texts at once."""
+    digests = b"".join([hashlib.sha256(encoded).digest() for encoded in _encoded(texts, prefix, suffix)])
     raw = np.frombuffer(digests, dtype=np.uint8).reshape(-1, 32)[:, :16].copy()
     raw[:, 6] = raw[:, 6] & 0x0F | 0x80
     raw[:, 8] = raw[:, 8] & 0x3F | 0x80
     digits = np.frombuffer(b"0123456789abcdef", dtype=np.uint8)
     uuid_bytes = np.full((len(raw), 36), ord("-"), dtype=np.uint8)
-    at = 0
+    position = 0
     for byte in range(16):
-        at += byte in _DASHES_BEFORE
-        uuid_bytes[:, at], uuid_bytes[:, at + 1] = digits[raw[:, byte] >> 4], digits[raw[:, byte] & 0xF]
-        at += 2
-    whole = uuid_bytes.tobytes().decode("ascii")
-    return [whole[begin : begin + 36] for begin in range(0, len(whole), 36)]
+        position += byte in _DASHES_BEFORE
+        uuid_bytes[:, position], uuid_bytes[:, position + 1] = digits[raw[:, byte] >> 4], digits[raw[:, byte] & 0xF]
+        position += 2
+    joined_uuids = uuid_bytes.tobytes().decode("ascii")
+    return [joined_uuids[begin : begin + 36] for begin in range(0, len(joined_uuids), 36)]
 
 
-def _encoded(texts: Sequence[str], before: str, after: str) -> list[bytes]:
+def _encoded(texts: Sequence[str], prefix: str, suffix: str) -> list[bytes]:
     """Return texts as bytes: all at once, unless a text contains the separator."""
-    whole = before + f"{after}{_RECORD_SEPARATOR}{before}".join(texts) + after
-    if whole.count(_RECORD_SEPARATOR) != len(texts) - 1:
-        return [f"{before}{text}{after}".encode("utf-8", "surrogatepass") for text in texts]
-    return whole.encode("utf-8", "surrogatepass").split(_RECORD_SEPARATOR.encode())
+    joined_texts = prefix + f"{suffix}{_RECORD_SEPARATOR}{prefix}".join(texts) + suffix
+    if joined_texts.count(_RECORD_SEPARATOR) != len(texts) - 1:
+        return [f"{prefix}{text}{suffix}".encode("utf-8", "surrogatepass") for text in texts]
+    return joined_texts.encode("utf-8", "surrogatepass").split(_RECORD_SEPARATOR.encode())
 
 
 class RunIds:
@@ -60,12 +58,12 @@ class RunIds:
         self._format = format_name
         self._repetitions: Counter[str] = Counter()
         """Number of repetitions of a key, by the id of its first run."""
-        self._given: dict[str, None] = {}
+        self._ids: dict[str, None] = {}
 
     @property
-    def given(self) -> list[str]:
+    def ids(self) -> list[str]:
         """All ids in order of creation."""
-        return list(self._given)
+        return list(self._ids)
 
     def of(self, key: str) -> str:
         """Return the id of the next run with this key."""
@@ -73,18 +71,18 @@ class RunIds:
 
     def next_ids(self, keys: Sequence[str]) -> list[str]:
         """Return the ids of the next runs with these keys."""
-        head, tail = _SEPARATOR.join(("run", self._format, "")), f"{_SEPARATOR}0"
-        first = uuids8(keys, head, tail)
-        fresh = dict.fromkeys(first)
-        if len(fresh) == len(first) and self._given.keys().isdisjoint(fresh):
-            self._given.update(fresh)
-            return first
-        return [self._next(key, first_id) for key, first_id in zip(keys, first, strict=True)]
+        prefix, suffix = _SEPARATOR.join(("run", self._format, "")), f"{_SEPARATOR}0"
+        first_ids = uuids8(keys, prefix, suffix)
+        distinct_ids = dict.fromkeys(first_ids)
+        if len(distinct_ids) == len(first_ids) and self._ids.keys().isdisjoint(distinct_ids):
+            self._ids.update(distinct_ids)
+            return first_ids
+        return [self._next(key, first_id) for key, first_id in zip(keys, first_ids, strict=True)]
 
-    def _next(self, key: str, first: str) -> str:
-        candidate = first
-        if first in self._given:
-            self._repetitions[first] += 1
-            candidate = uuid8("run", self._format, key, str(self._repetitions[first]))
-        self._given[candidate] = None
-        return candidate
+    def _next(self, key: str, first_id: str) -> str:
+        run_id = first_id
+        if first_id in self._ids:
+            self._repetitions[first_id] += 1
+            run_id = uuid8("run", self._format, key, str(self._repetitions[first_id]))
+        self._ids[run_id] = None
+        return run_id

@@ -1,11 +1,11 @@
 """Detect runs that are already stored, in another notation or with fewer columns.
 
-In: the repository's runs as a table, and new runs. Out: imports and campaigns with runs that match new runs, and their
-numbers.
+In: the repository's runs as a table, and new runs. Out: imports and campaigns with runs that match new runs, and the
+number of these runs.
 
 A table row has no id but its content. If one tool writes ``1,119`` and another ``1119.0``, or if an export lacks the
-date, the same run would count twice, as a repetition without spread. New rows are therefore compared with stored rows
-by time and by all columns that both have. Each stored run matches at most one new run.
+date, the same run would be stored twice, and count as two repetitions with equal times. New rows are therefore compared
+with stored rows by time and by all columns that both have. Each stored run matches at most one new run.
 """
 
 from collections import Counter
@@ -39,40 +39,43 @@ class DuplicateSource:
     """Number of its runs whose ids are not among the new runs."""
 
 
-def probable_duplicates(stored: RunTable, new: RunTable, known: Ints) -> list[DuplicateSource]:
-    """Return imports that probably contain the same runs; ``known``: rows of ``stored`` with ids of the new runs."""
+def probable_duplicates(stored: RunTable, new: RunTable, rows_of_new: Ints) -> list[DuplicateSource]:
+    """Return imports that probably contain the same runs.
+
+    ``rows_of_new``: rows of ``stored`` whose ids are those of new runs.
+    """
     if len(new) == 0 or len(stored) == 0 or "campaign_id" not in stored.columns:
         return []
-    free = np.ones(len(stored), dtype=np.bool_)
-    free[known] = False
+    is_other_run = np.ones(len(stored), dtype=np.bool_)
+    is_other_run[rows_of_new] = False
     times = np.round(stored.values["duration_s"], _DIGITS)
-    alike = free & np.isin(times, np.round(new.values["duration_s"], _DIGITS))
+    has_same_time = is_other_run & np.isin(times, np.round(new.values["duration_s"], _DIGITS))
     campaign = stored.columns["campaign_id"]
     count = len(campaign.levels)
-    hits = np.bincount(campaign.codes[alike & (campaign.codes != ABSENT)], minlength=count)
-    sizes = np.bincount(campaign.codes[free & (campaign.codes != ABSENT)], minlength=count)
-    matches = []
-    for code in np.flatnonzero(hits).tolist():
-        if _are_duplicates(min(int(hits[code]), len(new)), len(new), int(sizes[code])):
-            rows = np.flatnonzero((campaign.codes == code) & free)
-            same = _matching_runs(stored.subset(rows), new)
-            if _are_duplicates(same, len(new), len(rows)):
-                matches.append(DuplicateSource(campaign.levels[code], same, len(new), len(rows)))
-    return sorted(matches, key=lambda match: -match.runs)
+    candidates = np.bincount(campaign.codes[has_same_time & (campaign.codes != ABSENT)], minlength=count)
+    run_counts = np.bincount(campaign.codes[is_other_run & (campaign.codes != ABSENT)], minlength=count)
+    sources = []
+    for code in np.flatnonzero(candidates).tolist():
+        if _are_duplicates(min(int(candidates[code]), len(new)), len(new), int(run_counts[code])):
+            rows = np.flatnonzero((campaign.codes == code) & is_other_run)
+            matching = _matching_runs(stored.subset(rows), new)
+            if _are_duplicates(matching, len(new), len(rows)):
+                sources.append(DuplicateSource(campaign.levels[code], matching, len(new), len(rows)))
+    return sorted(sources, key=lambda source: -source.runs)
 
 
-def _are_duplicates(same: int, new: int, present: int) -> bool:
-    return same >= MATCHING_SHARE_MIN * new or (same >= MATCHING_SHARE_MIN * present and same >= MATCHES_MIN)
+def _are_duplicates(matching: int, new: int, stored: int) -> bool:
+    return matching >= MATCHING_SHARE_MIN * new or (matching >= MATCHING_SHARE_MIN * stored and matching >= MATCHES_MIN)
 
 
 def _matching_runs(a: RunTable, b: RunTable) -> int:
     """Return the number of runs that agree in their time and in all columns that both have."""
     names = [name for name in a.factors if name in b.columns and name not in DESCRIPTIVE]
-    both = [
+    common_columns = [
         name for name in names if (a.columns[name].codes != ABSENT).any() and (b.columns[name].codes != ABSENT).any()
     ]
     started = all(np.isfinite(table.values["started_unix_s"]).all() for table in (a, b))
-    key_counts = [Counter(_keys(table, both, started=started)) for table in (a, b)]
+    key_counts = [Counter(_keys(table, common_columns, started=started)) for table in (a, b)]
     return (key_counts[0] & key_counts[1]).total()
 
 

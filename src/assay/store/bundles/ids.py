@@ -16,8 +16,8 @@ def new_run_id(unix_ns: int | None = None) -> str:
     The twelve bits after the milliseconds hold their fraction (RFC 9562, section 6.2, method 3), so the ids
     of a process sort in the order of their creation, unless they fall within the same quarter of a microsecond.
     """
-    milliseconds, rest_ns = divmod(time.time_ns() if unix_ns is None else unix_ns, 1_000_000)
-    fraction = rest_ns * 4096 // 1_000_000
+    milliseconds, remainder_ns = divmod(time.time_ns() if unix_ns is None else unix_ns, 1_000_000)
+    fraction = remainder_ns * 4096 // 1_000_000
     random = int.from_bytes(os.urandom(8), "big") >> 2
     return str(uuid.UUID(int=milliseconds << 80 | 0x7 << 76 | fraction << 64 | 0b10 << 62 | random))
 
@@ -25,8 +25,8 @@ def new_run_id(unix_ns: int | None = None) -> str:
 def short_length(run_ids: Iterable[str]) -> int:
     """Return the number of leading characters that distinguish ``run_ids``; at least 8."""
     ordered = sorted(set(run_ids))
-    shared = (_shared_length(first, second) for first, second in itertools.pairwise(ordered))
-    return max(SHORT_LENGTH_MIN, max(shared, default=0) + 1)
+    shared_lengths = (_shared_length(first, second) for first, second in itertools.pairwise(ordered))
+    return max(SHORT_LENGTH_MIN, max(shared_lengths, default=0) + 1)
 
 
 def _shared_length(first: str, second: str) -> int:

@@ -49,24 +49,23 @@ def _problems(run: Run) -> Iterator[str]:
         counts["data_bytes"] = run.data_bytes
     yield from _numbers(counts.items(), 0, COUNT_MAX)
     yield from _numbers([("schema_version", run.schema_version)], 1, RUN_SCHEMA_VERSION)
-    times_s = [("duration_s", run.duration_s)]
-    yield from _numbers(times_s, 0, TIME_MAX_S)
+    yield from _numbers([("duration_s", run.duration_s)], 0, TIME_MAX_S)
     if run.lab_scale is not None and not 0 < run.lab_scale <= COUNT_MAX:
         yield f"lab_scale is {run.lab_scale:g}, and must be above 0"
-    phases = [
+    phase_times_s = [
         (f"phase {phase.name[:100]!r}", time_s) for phase in run.phases for time_s in (phase.start_s, phase.end_s)
     ]
-    yield from _numbers(phases, -TIME_MAX_S, TIME_MAX_S)
+    yield from _numbers(phase_times_s, -TIME_MAX_S, TIME_MAX_S)
     yield from _numbers(((f"metric {name}", value) for name, value in run.metrics.items()), -METRIC_MAX, METRIC_MAX)
     yield from _texts([("started_at", run.started_at)], _STARTED_CHARACTERS_MAX, many_lines=False)
     yield from _texts(_names(run), _NAME_CHARACTERS_MAX, many_lines=False)
     yield from _texts(_messages(run), _TEXT_CHARACTERS_MAX, many_lines=True)
 
 
-def _numbers(values: Iterable[tuple[str, float]], least: float, most: float) -> Iterator[str]:
+def _numbers(values: Iterable[tuple[str, float]], minimum: float, maximum: float) -> Iterator[str]:
     for name, value in values:
-        if not least <= value <= most:
-            yield f"{name[:100]} is {value:g}, and must be from {least:g} to {most:g}"
+        if not minimum <= value <= maximum:
+            yield f"{name[:100]} is {value:g}, and must be from {minimum:g} to {maximum:g}"
 
 
 def _texts(values: Iterable[tuple[str, str]], characters_max: int, *, many_lines: bool) -> Iterator[str]:

@@ -15,7 +15,7 @@ from assay.store.bundles.folders import Folders
 from assay.store.bundles.staging import staging, sync
 
 NAMESPACE = "bundle@assay"
-"""Purpose that ssh-keygen signs with the file. A signature for another purpose is invalid."""
+"""Purpose that ssh-keygen includes in the signature. A signature for another purpose is invalid."""
 PROGRAM = "ssh-keygen"
 _TIMEOUT_S = 60.0
 """Maximum time of ssh-keygen, in seconds. An SSH agent may ask for confirmation."""
@@ -38,9 +38,9 @@ def _keygen(*arguments: str | Path, stdin: bytes = b"") -> subprocess.CompletedP
         ) from error
 
 
-def _words(done: subprocess.CompletedProcess[bytes]) -> str:
-    lines = (done.stderr or done.stdout).decode(errors="replace").strip().splitlines()
-    return lines[-1] if lines else f"exit status {done.returncode}"
+def _message_of(result: subprocess.CompletedProcess[bytes]) -> str:
+    lines = (result.stderr or result.stdout).decode(errors="replace").strip().splitlines()
+    return lines[-1] if lines else f"exit status {result.returncode}"
 
 
 def sign(folders: Folders, bundle: Path, key: Path) -> bool:
@@ -53,13 +53,13 @@ def sign(folders: Folders, bundle: Path, key: Path) -> bool:
     target = bundle / SIGNATURE_FILE
     if target.exists():
         return False
-    done = _keygen("sign", "-q", "-f", key, "-n", NAMESPACE, stdin=(bundle / SUMS_FILE).read_bytes())
-    if done.returncode != 0:
-        raise SpecificationError(f"the key can't sign: {_words(done)}", where=str(key))
+    result = _keygen("sign", "-q", "-f", key, "-n", NAMESPACE, stdin=(bundle / SUMS_FILE).read_bytes())
+    if result.returncode != 0:
+        raise SpecificationError(f"the key can't sign: {_message_of(result)}", where=str(key))
     try:
         with staging(folders.partial, "signature") as folder:
             signature = folder / SIGNATURE_FILE
-            signature.write_bytes(done.stdout)
+            signature.write_bytes(result.stdout)
             sync(signature)
             signature.rename(target)
         sync(bundle)
@@ -82,8 +82,8 @@ def signature_problem(folders: Folders, bundle: Path) -> str | None:
     if principals.returncode != 0 or not names:
         return "it is not signed by a key in this repository's allowed_signers"
     sums = (bundle / SUMS_FILE).read_bytes()
-    done = _keygen("verify", "-f", signers, "-I", names[0], "-n", NAMESPACE, "-s", signature, stdin=sums)
-    return None if done.returncode == 0 else f"its signature does not match its checksums: {_words(done)}"
+    result = _keygen("verify", "-f", signers, "-I", names[0], "-n", NAMESPACE, "-s", signature, stdin=sums)
+    return None if result.returncode == 0 else f"its signature does not match its checksums: {_message_of(result)}"
 
 
 def _too_large(signature: Path) -> str | None:
@@ -96,16 +96,20 @@ def _too_large(signature: Path) -> str | None:
 
 def bad_signatures(folders: Folders) -> list[BundleProblem]:
     """Return bundles whose signature does not match their checksums, or whose signer is unknown."""
-    signed = sorted(path.parent for path in folders.bundles.glob(f"*/{SIGNATURE_FILE}"))
-    checked = ((bundle, _damage_of(folders, bundle)) for bundle in signed)
-    return [BundleProblem(bundle.name, SIGNATURE_FILE, ProblemKind.SIGNATURE, text) for bundle, text in checked if text]
+    signed_bundles = sorted(path.parent for path in folders.bundles.glob(f"*/{SIGNATURE_FILE}"))
+    checked_bundles = ((bundle, _problem_of(folders, bundle)) for bundle in signed_bundles)
+    return [
+        BundleProblem(bundle.name, SIGNATURE_FILE, ProblemKind.SIGNATURE, text)
+        for bundle, text in checked_bundles
+        if text
+    ]
 
 
-def _damage_of(folders: Folders, bundle: Path) -> str | None:
+def _problem_of(folders: Folders, bundle: Path) -> str | None:
     if folders.signers.exists():
         return signature_problem(folders, bundle)
     if message := _too_large(bundle / SIGNATURE_FILE):
         return message
     sums = (bundle / SUMS_FILE).read_bytes()
-    done = _keygen("check-novalidate", "-n", NAMESPACE, "-s", bundle / SIGNATURE_FILE, stdin=sums)
-    return None if done.returncode == 0 else f"its signature does not match its checksums: {_words(done)}"
+    result = _keygen("check-novalidate", "-n", NAMESPACE, "-s", bundle / SIGNATURE_FILE, stdin=sums)
+    return None if result.returncode == 0 else f"its signature does not match its checksums: {_message_of(result)}"

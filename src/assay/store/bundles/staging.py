@@ -21,8 +21,7 @@ from assay.foundation.errors import RepositoryError
 from assay.foundation.process import pid_namespace_id, start_ticks
 
 FOREIGN_AGE_MAX_S = 86_400.0
-"""Age at which an unfinished folder of another machine counts as abandoned, in seconds: its process can't be
-checked."""
+"""Age at which a folder of another machine, whose process can't be checked, counts as abandoned, in seconds."""
 _TEMPORARY = "assay-index"
 """Prefix of folders in the system's temporary directory."""
 
@@ -47,7 +46,7 @@ def staging(partial: Path, label: str) -> Iterator[Path]:
 class TemporaryFolders:
     """Temporary folders for files outside the repository, removed by ``close`` or at the end of the process.
 
-    Folders of a killed process are removed by the next process that creates some.
+    The next process that creates temporary folders removes those of a killed process.
     """
 
     def __init__(self) -> None:
@@ -60,13 +59,13 @@ class TemporaryFolders:
         """Return the existing folders."""
         return list(self._folders.values())
 
-    def made(self) -> Iterator[Path]:
+    def create(self) -> Iterator[Path]:
         """Yield a folder on disk (TMPDIR), then one in memory in case the disk is full. Each is created once."""
-        for where in (tempfile.gettempdir, lambda: "/dev/shm"):  # noqa: S108 - a folder of this process is made in it
+        for parent_of in (tempfile.gettempdir, lambda: "/dev/shm"):  # noqa: S108 - only the parent folder of the folder to create
             with suppress(OSError):
-                yield self._made_in(where())
+                yield self._folder_in(parent_of())
 
-    def _made_in(self, parent: str) -> Path:
+    def _folder_in(self, parent: str) -> Path:
         with self._lock:
             if parent not in self._folders:
                 for entry in os.scandir(parent):
@@ -99,7 +98,7 @@ def clear_dead(partial: Path, *, now_unix_s: float | None = None) -> list[str]:
 
 def _is_dead(entry: os.DirEntry[str], now_unix_s: float) -> bool:
     match entry.name.split("~"):
-        case [_, where, pid, start, _] if where == pid_namespace_id() and pid.isdecimal():
+        case [_, scope, pid, start, _] if scope == pid_namespace_id() and pid.isdecimal():
             return str(start_ticks(int(pid))) != start
     try:
         return now_unix_s - entry.stat(follow_symlinks=False).st_mtime > FOREIGN_AGE_MAX_S
@@ -137,8 +136,8 @@ def sync_placed(target: Path) -> None:
 
 def reasons_of(error: OSError) -> str:
     """Return why a folder could not be copied. shutil lists one reason per file; the first three are returned."""
-    listed = error.args[0] if error.args and isinstance(error.args[0], list) else [error]
-    return "; ".join(dict.fromkeys(str(item[-1] if isinstance(item, tuple) else item) for item in listed[:3]))
+    reasons = error.args[0] if error.args and isinstance(error.args[0], list) else [error]
+    return "; ".join(dict.fromkeys(str(item[-1] if isinstance(item, tuple) else item) for item in reasons[:3]))
 
 
 def creation_error(root: Path, error: OSError) -> RepositoryError:

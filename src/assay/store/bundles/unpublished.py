@@ -30,16 +30,16 @@ _UNSUPPORTED = (errno.EOPNOTSUPP, errno.ENOSYS, errno.EINVAL)
 
 def reserve(folders: Folders, room_bytes: int) -> ExitStack:
     """Reserve space until the returned object is closed. Raises RepositoryError if the repository lacks space."""
-    held = ExitStack()
+    reservation = ExitStack()
     try:
         space = os.statvfs(folders.root)
         if space.f_files and space.f_favail < INODES_MIN:
             raise OSError(errno.ENOSPC, "No inodes left on device")
-        folder = held.enter_context(staging(folders.partial, "room"))
+        folder = reservation.enter_context(staging(folders.partial, "room"))
         with (folder / "room").open("wb") as file:
             _allocate(file.fileno(), room_bytes, space.f_bavail * space.f_frsize)
     except OSError as error:
-        held.close()
+        reservation.close()
         free = shutil.disk_usage(folders.root).free
         raise RepositoryError(
             f"no run is started, because its bundle might not be stored: {error.strerror or error} "
@@ -47,7 +47,7 @@ def reserve(folders: Folders, room_bytes: int) -> ExitStack:
             where=str(folders.root),
             hint="free disk space there, or repair the disk; the same command resumes",
         ) from error
-    return held
+    return reservation
 
 
 def _allocate(descriptor: int, room_bytes: int, free_bytes: int) -> None:
@@ -80,10 +80,10 @@ def keep(campaign_id: str, contents: Contents) -> Path:
         folder = parent / campaign_id / contents.run.run_id
         try:
             folder.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
-            with staging(folder.parent, "partial") as written:
-                write_bundle(written, contents)
-                sync_tree(written)
-                written.rename(folder)
+            with staging(folder.parent, "partial") as partial_folder:
+                write_bundle(partial_folder, contents)
+                sync_tree(partial_folder)
+                partial_folder.rename(folder)
             sync(folder.parent)
         except (OSError, RepositoryError) as error:
             reasons.append(f"{parent}: {error}")
@@ -97,14 +97,14 @@ def publish_copies(campaign_id: str, place_copy: Callable[[Path], bool]) -> list
 
     Raises RepositoryError on failure; the unpublished bundles stay.
     """
-    taken = []
+    runs = []
     for folder in [parent / campaign_id for parent in _parents()]:
         bundles = sorted(path for path in folder.iterdir() if "~" not in path.name) if folder.is_dir() else []
         for bundle in bundles:
             run = read_run(bundle)
             place_copy(bundle)
             shutil.rmtree(bundle)
-            taken.append(run)
+            runs.append(run)
         if folder.is_dir():
             shutil.rmtree(folder, ignore_errors=True)
-    return taken
+    return runs

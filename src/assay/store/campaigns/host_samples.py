@@ -31,12 +31,12 @@ class HostSamplesFile:
 
     def write(self, samples: Sequence[HostSample]) -> None:
         """Replace the file atomically. A failure is ignored: the campaign does not need the file."""
-        written = self.folder / f"{SAMPLES}.{os.getpid()}"
+        temporary_file = self.folder / f"{SAMPLES}.{os.getpid()}"
         try:
-            written.write_bytes(msgspec.json.encode(list(samples[:NODES_MAX])))
-            written.replace(self.folder / SAMPLES)
+            temporary_file.write_bytes(msgspec.json.encode(list(samples[:NODES_MAX])))
+            temporary_file.replace(self.folder / SAMPLES)
         except OSError:
-            written.unlink(missing_ok=True)
+            temporary_file.unlink(missing_ok=True)
 
     def remove(self) -> None:
         """Remove the file."""

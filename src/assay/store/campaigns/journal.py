@@ -5,12 +5,13 @@ process), ``now.json`` (the current step), ``samples.json`` (:mod:`assay.store.c
 ``journal.jsonl``, one JSON object per line with ``at_unix_s`` and ``event``::
 
     connect a call of `assay run` connects to the hosts
-    start   this call: runs planned, done and left, restarts; the process that makes them
-    begin   a run, synced to disk before it: its number, title, attempt, time limit, and the expected time for the rest
-    step    a step of a run has ended: its name, when it began and how long it took; steps may overlap
-    trouble why an attempt is cut short
-    end     the run's status, cause, failure class and duration
-    stop    this call is over, and why
+    start   the call begins: numbers of planned, completed and remaining runs, restarts, process id
+    begin   a run begins: its number, title, attempt, time limit, and the expected time for all remaining runs;
+            synced to disk before the run
+    step    a step of a run has ended: its name, start and duration; steps may overlap
+    trouble an attempt is stopped early, and why
+    end     a run has ended: its status, cause, failure class and duration
+    stop    the call has ended, and why
 
 Finished runs are read from the bundles, which are authoritative. The journal records which runs were started or cut
 off, and where the time went. A campaign is resumed when its plan's fingerprint is the same and runs are left.
@@ -77,12 +78,14 @@ class CampaignJournal:
 
     def now(self, text: str) -> None:
         """Replace the current step atomically: a reader sees the old text or the new text."""
-        written = self.folder / f"{NOW}.{os.getpid()}"
+        temporary_file = self.folder / f"{NOW}.{os.getpid()}"
         try:
-            written.write_text(json.dumps({"at_unix_s": round(time.time(), 3), "text": text}, ensure_ascii=False))
-            written.replace(self.folder / NOW)
+            temporary_file.write_text(
+                json.dumps({"at_unix_s": round(time.time(), 3), "text": text}, ensure_ascii=False)
+            )
+            temporary_file.replace(self.folder / NOW)
         except OSError:  # only `assay campaign status` reads it, so the campaign continues
-            written.unlink(missing_ok=True)
+            temporary_file.unlink(missing_ok=True)
 
     @contextmanager
     def hold(self) -> Iterator[None]:

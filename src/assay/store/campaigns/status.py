@@ -72,36 +72,36 @@ def campaign_folders(campaigns: Path) -> list[Path]:
 
 def status_of(folder: Path, now_unix_s: float) -> CampaignStatus:
     """Return the status of the campaign in ``folder``."""
-    described = object_in(folder / "campaign.json")
+    description = object_in(folder / "campaign.json")
     holder = lock_holder(folder / LOCK)
     events = read_events(folder)
     attempts = attempts_of(events)
     calls = [event for event in events if event["event"] in ("start", "stop")]
-    going = attempts[-1] if holder and attempts and _open(attempts[-1]) and _in_last_call(events) else None
+    current = attempts[-1] if holder and attempts and _is_open(attempts[-1]) and _in_last_call(events) else None
     expected_end_unix_s = None
-    if going is not None and isinstance(going.left_s, int | float):
-        expected_end_unix_s = max(now_unix_s, going.began_unix_s + going.left_s)
-    last = {attempt.run: attempt for attempt in attempts if not _open(attempt)}
-    outcomes = Counter("done" if attempt.status == "valid" else "failed" for attempt in last.values())
-    stopped = calls[-1] if calls and calls[-1]["event"] == "stop" and not holder else None
+    if current is not None and isinstance(current.left_s, int | float):
+        expected_end_unix_s = max(now_unix_s, current.began_unix_s + current.left_s)
+    last_attempts = {attempt.run: attempt for attempt in attempts if not _is_open(attempt)}
+    outcomes = Counter("done" if attempt.status == "valid" else "failed" for attempt in last_attempts.values())
+    last_stop = calls[-1] if calls and calls[-1]["event"] == "stop" and not holder else None
     return CampaignStatus(
         campaign_id=folder.name,
-        plan=str(described.get("plan", "")),
-        cluster=described.get("cluster"),
-        started_unix_s=described.get("started_unix_s"),
+        plan=str(description.get("plan", "")),
+        cluster=description.get("cluster"),
+        started_unix_s=description.get("started_unix_s"),
         running=holder is not None,
         pid=holder.pid if holder else None,
-        planned=int(described.get("runs", 0)),
+        planned=int(description.get("runs", 0)),
         done=_done(calls, attempts, outcomes["done"]),
         failed=outcomes["failed"],
-        run=going.run + 1 if going else None,
-        title=going.title if going else None,
-        since_unix_s=going.began_unix_s if going else None,
+        run=current.run + 1 if current else None,
+        title=current.title if current else None,
+        since_unix_s=current.began_unix_s if current else None,
         phase=_phase(folder) if holder else None,
         left_s=expected_end_unix_s - now_unix_s if expected_end_unix_s is not None else None,
         expected_end_unix_s=expected_end_unix_s,
         failures=_failures(attempts),
-        stopped=str(stopped.get("why")) if stopped else None,
+        stopped=str(last_stop.get("why")) if last_stop else None,
         changed_unix_s=events[-1]["at_unix_s"] if events else None,
     )
 
@@ -114,16 +114,16 @@ def find(campaigns: Path, prefix: str | None, now_unix_s: float) -> list[Campaig
     """
     folders = campaign_folders(campaigns)
     if prefix is not None:
-        chosen = [folder for folder in folders if folder.name.startswith(prefix)]
-        if not chosen:
+        matching_folders = [folder for folder in folders if folder.name.startswith(prefix)]
+        if not matching_folders:
             raise RepositoryError(
                 f"no campaign's id begins with {prefix!r}",
                 where=str(campaigns.parent),
                 hint="`assay campaign list` lists them",
             )
-        return [status_of(folder, now_unix_s) for folder in chosen]
-    running = [folder for folder in folders if lock_holder(folder / LOCK)]
-    return [status_of(folder, now_unix_s) for folder in running or folders[-1:]]
+        return [status_of(folder, now_unix_s) for folder in matching_folders]
+    running_folders = [folder for folder in folders if lock_holder(folder / LOCK)]
+    return [status_of(folder, now_unix_s) for folder in running_folders or folders[-1:]]
 
 
 def _done(calls: list[dict[str, Any]], attempts: list[Attempt], valid: int) -> int:
@@ -131,12 +131,12 @@ def _done(calls: list[dict[str, Any]], attempts: list[Attempt], valid: int) -> i
     last_start = next((event for event in reversed(calls) if event["event"] == "start"), None)
     if last_start is None:
         return valid
-    since = {
+    runs_since_start = {
         attempt.run
         for attempt in attempts
         if attempt.began_unix_s >= last_start["at_unix_s"] and attempt.status == "valid"
     }
-    return int(last_start.get("done", 0)) + len(since)
+    return int(last_start.get("done", 0)) + len(runs_since_start)
 
 
 def _failures(attempts: list[Attempt]) -> tuple[Failure, ...]:
@@ -148,7 +148,7 @@ def _failures(attempts: list[Attempt]) -> tuple[Failure, ...]:
     return tuple(failures[-FAILURES_SHOWN:])
 
 
-def _open(attempt: Attempt) -> bool:
+def _is_open(attempt: Attempt) -> bool:
     return attempt.ended_unix_s is None
 
 

@@ -12,10 +12,10 @@ def containers_of(tasks: Sequence[TaskAttempt]) -> list[list[TaskAttempt]]:
     """Return the attempts of a node by container: each starts in the first container that is free."""
     containers: list[list[TaskAttempt]] = []
     for task in sorted(tasks, key=lambda task: (task.start_s, task.end_s)):
-        free = next((attempts for attempts in containers if attempts[-1].end_s <= task.start_s), None)
-        if free is None:
-            containers.append(free := [])
-        free.append(task)
+        container = next((attempts for attempts in containers if attempts[-1].end_s <= task.start_s), None)
+        if container is None:
+            containers.append(container := [])
+        container.append(task)
     return containers
 
 

@@ -44,12 +44,12 @@ def copy_bundles(source: Repository, target: Repository, progress: Callable[[int
     ``progress`` receives the number of finished bundles and the total. Raises :class:`RepositoryError` if ``target``
     can't store a bundle, for example on a full disk. Bundles copied before stay.
     """
-    present = set(bundle_names(target.folders.bundles))
+    present_names = set(bundle_names(target.folders.bundles))
     names = bundle_names(source.folders.bundles)
-    missing = [name for name in names if name not in present]
+    missing_names = [name for name in names if name not in present_names]
     refused: list[BundleProblem] = []
     copied, connect = 0, DuckDBReader().connection
-    for done, name in enumerate(missing, start=1):
+    for done, name in enumerate(missing_names, start=1):
         bundle = source.folders.bundles / name
         if bundle.is_symlink():
             problems = [BundleProblem(name, "", ProblemKind.UNREADABLE, "this is a symbolic link, not a folder")]
@@ -61,8 +61,8 @@ def copy_bundles(source: Repository, target: Repository, progress: Callable[[int
             refused.append(problems[0])
         else:
             copied += target.place_copy(bundle)
-        progress(done, len(missing))
-    return CopySummary(copied, len(names) - len(missing), tuple(refused))
+        progress(done, len(missing_names))
+    return CopySummary(copied, len(names) - len(missing_names), tuple(refused))
 
 
 def write_csv(runs: Sequence[Run], file: IO[str]) -> None:
@@ -87,7 +87,7 @@ def write_json_lines(runs: Sequence[Run], file: IO[str]) -> None:
 
 def perfkit_samples(run: Run) -> Iterator[dict[str, Any]]:
     """Yield PerfKitBenchmarker samples of a run: its time and each metric, with the configuration as labels."""
-    facts = {
+    label_values = {
         "layout": run.layout,
         "cluster": run.cluster,
         "engine": run.engine,
@@ -96,7 +96,7 @@ def perfkit_samples(run: Run) -> Iterator[dict[str, Any]]:
         **run.levels,
         **run.parameters,
     }
-    labels = ",".join(f"|{name}:{value}|" for name, value in facts.items() if value)
+    labels = ",".join(f"|{name}:{value}|" for name, value in label_values.items() if value)
     figures = {"duration_s": run.duration_s, **run.metrics}
     started = started_unix_s(run)
     for number, (name, value) in enumerate(figures.items()):
@@ -115,8 +115,8 @@ def perfkit_samples(run: Run) -> Iterator[dict[str, Any]]:
 
 
 def _unit(name: str) -> str:
-    endings = {"_mb_per_s": "MB/s", "_per_s": "1/s", "_bytes": "bytes", "_s": "seconds", "_share": "share"}
-    return next((unit for ending, unit in endings.items() if name.endswith(ending)), "")
+    unit_by_ending = {"_mb_per_s": "MB/s", "_per_s": "1/s", "_bytes": "bytes", "_s": "seconds", "_share": "share"}
+    return next((unit for ending, unit in unit_by_ending.items() if name.endswith(ending)), "")
 
 
 def write_perfkit(runs: Sequence[Run], file: IO[str]) -> None:
@@ -131,17 +131,19 @@ def write_otava(runs: Sequence[Run], file: IO[str]) -> None:
 
     Otava searches one series for changes, so runs of different configurations do not belong in one file.
     """
-    valid = sorted((run for run in runs if run.status == "valid" and run.started_at), key=lambda run: run.started_at)
-    if not valid:
+    valid_runs = sorted(
+        (run for run in runs if run.status == "valid" and run.started_at), key=lambda run: run.started_at
+    )
+    if not valid_runs:
         raise RepositoryError("there is no valid run with a date", hint="Otava orders runs by their date")
-    kinds = {tuple(sorted(matching_factors(run, "").items())) for run in valid}
-    if len(kinds) > 1:
+    configurations = {tuple(sorted(matching_factors(run, "").items())) for run in valid_runs}
+    if len(configurations) > 1:
         raise RepositoryError(
-            f"the runs have {len(kinds)} configurations, but a series needs exactly one",
+            f"the runs have {len(configurations)} configurations, but a series needs exactly one",
             hint="choose with --workload and --layout, or import them into a separate repository",
         )
-    metrics = sorted({name for run in valid for name in run.metrics})
+    metrics = sorted({name for run in valid_runs for name in run.metrics})
     writer = csv.writer(file)
     writer.writerow(map(escaped_cell, ["time", "run_id", "duration_s", *metrics]))
-    for run in valid:
+    for run in valid_runs:
         writer.writerow([run.started_at, run.run_id, run.duration_s, *(run.metrics.get(name, "") for name in metrics)])

@@ -91,7 +91,7 @@ class ImportRequest:
     replace: bool = False
     """Whether this import replaces earlier imports of files with the same names."""
     by_rows: bool = False
-    """Whether the content of its row identifies a run. The same run in another notation is then another run."""
+    """Whether a run is identified by the content of its row. The same run in another notation then has another id."""
     again: bool = False
     """Whether these runs are stored even if the repository probably has them in another notation."""
 
@@ -127,8 +127,8 @@ class Batch:
     """Further runs as columns."""
     tasks: list[tuple[str, Sequence[TaskAttempt]]]
     traces: list[tuple[str, Trace]]
-    left: Sequence[SkippedItem]
-    known: Sequence[str]
+    skipped: Sequence[SkippedItem]
+    stored_ids: Sequence[str]
     """Ids of runs that are already stored and are skipped."""
     sources: Sequence[SourceFile]
 
@@ -149,7 +149,7 @@ class Batch:
     @property
     def already_there(self) -> int:
         """Number of runs that are already stored."""
-        return len(self.known)
+        return len(self.stored_ids)
 
 
 def source_file(name: str, path: Path) -> SourceFile:
@@ -170,7 +170,7 @@ def import_id(format_name: str, sources: Sequence[SourceFile], variant: str = ""
 
 @contextmanager
 def _garbage_collection_off() -> Iterator[None]:
-    """Disable garbage collection, which takes a quarter of a large import. Parsing creates no reference cycles."""
+    """Disable garbage collection, which takes a quarter of the time of a large import. Parsing creates no cycles."""
     was_enabled = gc.isenabled()
     gc.disable()
     try:
@@ -187,35 +187,35 @@ def collect_batch(
     bundle_id: str,
     format_name: str,
     sources: Sequence[SourceFile],
-    known: Callable[[Sequence[str]], set[str]],
+    stored_ids_among: Callable[[Sequence[str]], set[str]],
     plan: str,
     progress: Progress,
 ) -> Batch:
-    """Assign ids to all runs, and drop runs that are already stored; ``known`` returns the stored ids.
+    """Assign ids to all runs, and drop stored runs. ``stored_ids_among`` returns the stored ids of a sequence.
 
     ``progress`` receives the number of runs read so far.
     """
     ids = RunIds(format_name)
     accepted: list[tuple[ImportedRun, str] | ImportedRows] = []
-    left: list[SkippedItem] = []
+    skipped: list[SkippedItem] = []
     exported_ids: set[str] = set()
     """Ids of runs that assay exported: they keep their ids."""
     buffer = bytearray()
     for item in _storable_items(items, progress):
         if isinstance(item, SkippedItem):
-            left.append(item)
+            skipped.append(item)
         elif isinstance(item, ImportedRows):
             accepted.append(replace(item, keys=ids.next_ids(item.keys)))  # only the ids are needed from here on
-        elif mistake := _storage_problem(item.run, buffer):
-            left.append(SkippedItem(item.where, mistake))
+        elif problem := _storage_problem(item.run, buffer):
+            skipped.append(SkippedItem(item.where, problem))
         elif not item.run.run_id:
             accepted.append((item, ids.of(item.key)))
         elif item.run.run_id in exported_ids:
-            left.append(SkippedItem(item.where, "has the run_id of a run above"))
+            skipped.append(SkippedItem(item.where, "has the run_id of a run above"))
         else:
             exported_ids.add(item.run.run_id)
             accepted.append((item, item.run.run_id))
-    present = known([*ids.given, *exported_ids])
+    stored_ids = stored_ids_among([*ids.ids, *exported_ids])
     batch = Batch(
         import_id=bundle_id,
         format=format_name,
@@ -223,8 +223,8 @@ def collect_batch(
         rows=[],
         tasks=[],
         traces=[],
-        left=left,
-        known=sorted(present),
+        skipped=skipped,
+        stored_ids=sorted(stored_ids),
         sources=sources,
     )
     position = 0
@@ -232,13 +232,15 @@ def collect_batch(
     for entry in accepted:
         if isinstance(entry, ImportedRows):
             rows = (
-                entry.subset(np.array([key not in present for key in entry.keys], dtype=np.bool_)) if present else entry
+                entry.subset(np.array([key not in stored_ids for key in entry.keys], dtype=np.bool_))
+                if stored_ids
+                else entry
             )
             common = imported.like(rows.common, campaign_id=bundle_id, plan=rows.common.plan or plan)
             positions = np.arange(position, position + len(rows))
             blocks.append(StoredRows(replace(rows, common=common), positions))
             position += len(rows)
-        elif entry[1] not in present:
+        elif entry[1] not in stored_ids:
             _add(batch, *entry, position=position, plan=plan)
             position += 1
     batch.rows.extend(joined_blocks(blocks))
@@ -297,14 +299,13 @@ def write_import(folder: Path, batch: Batch, assay_version: str, progress: Progr
         "imported_at": datetime.now(UTC).isoformat(timespec="seconds"),
         "taken": len(batch),
         "already_there": batch.already_there,
-        "left": batch.left,
+        "left": batch.skipped,
         "sources": [{"name": s.name, "sha256": s.sha256, "size_bytes": s.size_bytes} for s in batch.sources],
     }
     (folder / IMPORT_FILE).write_bytes(msgspec.json.format(msgspec.json.encode(facts), indent=2) + b"\n")
     with ThreadPoolExecutor(1) as compressor, connection() as opened:
-        packed = compressor.submit(
-            _write_sources, folder / "source", batch.sources, progress
-        )  # compression releases the interpreter lock
+        # compression releases the interpreter lock
+        packed = compressor.submit(_write_sources, folder / "source", batch.sources, progress)
         coding = Coding()
         write_runs(opened, folder / IMPORT_RUNS_FILE, _registered(opened, batch, coding), coding)
         packed.result()
@@ -362,22 +363,21 @@ class _ImportRecord(msgspec.Struct):
     left: tuple[SkippedItem, ...] = ()
 
 
-def summary_of(bundle: Path, in_place_of: Sequence[str] = ()) -> ImportSummary:
+def summary_of(bundle: Path, earlier_imports: Sequence[str] = ()) -> ImportSummary:
     """Return the summary of a stored import. Raises :class:`RepositoryError` if it is damaged.
 
-    ``in_place_of``: imports that it should replace. Raises :class:`RepositoryError` if there are any, because the
-    stored import lacks the runs that they contain.
+    ``earlier_imports``: imports that it should replace. Raises :class:`RepositoryError` if there are any, because the
+    stored import lacks their runs.
     """
-    if in_place_of:
+    if earlier_imports:
         raise RepositoryError(
             "these files were imported before without --replace, so this import lacks the runs of the earlier imports",
             where=str(bundle),
             hint="delete this folder and import again with --replace",
         )
-    damaged = check_files(bundle, (IMPORT_RUNS_FILE,))
-    if damaged:
+    if problems := check_files(bundle, (IMPORT_RUNS_FILE,)):
         raise RepositoryError(
-            f"these files were imported before, but {damaged[0].file} is damaged: {damaged[0].detail}",
+            f"these files were imported before, but {problems[0].file} is damaged: {problems[0].detail}",
             where=str(bundle),
             hint="delete this folder and import again",
         )
@@ -429,11 +429,11 @@ def _imports_of(bundles: Path, format_name: str) -> Iterator[tuple[str, list[dic
 
 def imports_of_files(bundles: Path, format_name: str, sources: Sequence[SourceFile]) -> list[str]:
     """Return the ids of imports of this format that read one of these files; damaged imports are skipped."""
-    wanted = {source.sha256 for source in sources}
+    checksums = {source.sha256 for source in sources}
     return [
         import_id
         for import_id, files in _imports_of(bundles, format_name)
-        if any(file.get("sha256") in wanted for file in files)
+        if any(file.get("sha256") in checksums for file in files)
     ]
 
 
@@ -459,20 +459,20 @@ def imports_of_file_names(bundles: Path, format_name: str, sources: Sequence[Sou
     ]
 
 
-def replaceable(bundles: Path, same: DuplicateSource) -> str:
+def replaceable(bundles: Path, duplicates: DuplicateSource) -> str:
     """Return the import that the new runs replace. Raises RepositoryError if runs would be lost."""
-    if not (bundles / same.bundle / IMPORT_FILE).exists():
+    if not (bundles / duplicates.bundle / IMPORT_FILE).exists():
         raise RepositoryError(
-            f"{same.runs} of these {same.of} runs are probably those of campaign {same.bundle}, measured here",
-            hint="it is kept; --again imports these as well",
+            f"{duplicates.runs} of these {duplicates.of} runs are probably runs of campaign {duplicates.bundle}",
+            hint="the campaign stays; --again also imports these runs",
         )
-    if same.runs < same.stored_runs:
+    if duplicates.runs < duplicates.stored_runs:
         raise RepositoryError(
-            f"{same.runs} of {same.stored_runs} runs there are probably among these; the others would be lost",
-            where=str(bundles / same.bundle),
+            f"{duplicates.runs} of {duplicates.stored_runs} stored runs are probably among these; others would be lost",
+            where=str(bundles / duplicates.bundle),
             hint="if that is intended, delete this folder and import again",
         )
-    return same.bundle
+    return duplicates.bundle
 
 
 def ids_in(bundle: Path) -> set[str]:

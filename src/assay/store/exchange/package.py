@@ -18,7 +18,7 @@ from typing import BinaryIO, cast
 
 from assay.foundation.checksums import file_sha256
 from assay.foundation.errors import RepositoryError
-from assay.foundation.output import written
+from assay.foundation.output import output_file
 from assay.store.bundles.bundle import SUMS_FILE, all_names, check_bundle, is_import
 from assay.store.bundles.folders import MARKER
 from assay.store.bundles.staging import staging
@@ -36,13 +36,15 @@ BYTES_MAX = 1 << 36
 
 def bundles_with(repository: Repository, run_ids: Collection[str]) -> list[str]:
     """Return the bundles that contain any of these runs or a profile attached to them, sorted."""
-    wanted, folder = set(run_ids), repository.folders.bundles
+    ids, folder = set(run_ids), repository.folders.bundles
     names = bundle_names(folder)
-    present = wanted.intersection(names)
-    rest = wanted - present
-    imports = [name for name in names if rest and is_import(folder / name)]
-    profiles = {profile_bundle(folder, run_id).name for run_id in wanted}.intersection(names)
-    return sorted([*present, *profiles, *(name for name in imports if not rest.isdisjoint(ids_in(folder / name)))])
+    run_bundles = ids.intersection(names)
+    imported_ids = ids - run_bundles
+    imports = [name for name in names if imported_ids and is_import(folder / name)]
+    profiles = {profile_bundle(folder, run_id).name for run_id in ids}.intersection(names)
+    return sorted(
+        [*run_bundles, *profiles, *(name for name in imports if not imported_ids.isdisjoint(ids_in(folder / name)))]
+    )
 
 
 def imports_of(repository: Repository) -> list[ImportFacts]:
@@ -64,7 +66,7 @@ def write_package(path: Path, repository: Repository, bundles: Sequence[str], fi
             hint="choose runs with --workload, or `assay push` the repository",
         )
     top = path.name.split(".", 1)[0] or "report"
-    with written(path) as new_file:
+    with output_file(path) as new_file:
         with new_file.open("wb") as raw, gzip.GzipFile("", "wb", 6, raw, mtime=0) as packed:
             _write(packed, top, members)
         return new_file.stat().st_size
@@ -115,16 +117,14 @@ def _add(archive: tarfile.TarFile, name: str, content: Path | bytes) -> str:
 def opened_package(path: Path, scratch: Path) -> Iterator[Repository]:
     """Unpack a package into a folder in ``scratch``, check its checksums, and yield its repository.
 
-    Raises :class:`RepositoryError` if the file is no package or a damaged one.
+    Raises :class:`RepositoryError` if the file is not a package or is damaged.
     """
     with staging(scratch, "package") as folder:
         try:
             with gzip.open(path, "rb") as tar:
                 unpack(cast("BinaryIO", tar), folder, bytes_max=BYTES_MAX)
         except RefusedBundleError as error:
-            raise RepositoryError(
-                f"this is not a package that assay makes: {error.message}", where=str(path)
-            ) from error
+            raise RepositoryError(f"this is not a package of assay: {error.message}", where=str(path)) from error
         except (gzip.BadGzipFile, zlib.error, EOFError) as error:
             raise RepositoryError(f"this is not a package, or it is truncated: {error}", where=str(path)) from error
         except OSError as error:
@@ -156,6 +156,6 @@ def _check_checksums(folder: Path, path: Path) -> None:
 
 
 def pull_package(path: Path, target: Repository, progress: Callable[[int, int], None]) -> CopySummary:
-    """Copy every bundle of a package that ``target`` lacks."""
+    """Copy the bundles of a package that ``target`` lacks."""
     with opened_package(path, target.folders.partial) as source:
         return copy_bundles(source, target, progress)

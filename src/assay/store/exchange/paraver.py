@@ -1,6 +1,6 @@
 """Write a run as a trace for Paraver (tools.bsc.es/paraver): states of containers, events, and counters of devices.
 
-In: a run, its task attempts and its trace. Out: the texts of the three files of a trace, by the end of their names. The
+In: a run, its task attempts and its trace. Out: the texts of the three files of a trace, by file extension. The
 format is that of BSC's document "Paraver: Trace generation": ``.prv`` has a header and a line for each record, ``.pcf``
 the names of states and events, ``.row`` the names of nodes and threads. docs/reference/paraver.md describes what assay
 writes.
@@ -14,7 +14,7 @@ from assay.model import Run, TaskAttempt, Trace
 from assay.store.exchange.containers import containers_of, parts_of
 
 PHASES, ATTEMPTS, COUNTERS = 91_000_000, 92_000_000, 93_000_000
-"""Event types: of the first phase, of task attempts, and of the first counter."""
+"""Event types of the first phase, of task attempts, and of the first counter."""
 _NS_PER_S = 1_000_000_000
 _STATE, _EVENT = 1, 2
 _THOUSANDTHS = 1000
@@ -67,8 +67,8 @@ def paraver_files(run: Run, tasks: Sequence[TaskAttempt], trace: Trace) -> Mappi
 def _object_of(files: _Files, node: str, thread: int) -> str:
     """Return CPU, application, task and thread: each thread has its CPU, and each node is a task."""
     nodes = list(files.threads)
-    before = sum(len(files.threads[name]) for name in nodes[: nodes.index(node)])
-    return f"{before + thread + 1}:1:{nodes.index(node) + 1}:{thread + 1}"
+    threads_before = sum(len(files.threads[name]) for name in nodes[: nodes.index(node)])
+    return f"{threads_before + thread + 1}:1:{nodes.index(node) + 1}:{thread + 1}"
 
 
 def _phases(files: _Files, run: Run, thread_object: str) -> None:
@@ -79,14 +79,14 @@ def _phases(files: _Files, run: Run, thread_object: str) -> None:
 
 
 def _attempts(files: _Files, thread_object: str, attempts: Iterable[TaskAttempt], numbers: Mapping[str, int]) -> None:
-    at_s = files.start_s
+    idle_from_s = files.start_s
     for task in attempts:
-        files.state(thread_object, "idle", at_s, task.start_s)
+        files.state(thread_object, "idle", idle_from_s, task.start_s)
         for name, start_s, end_s in list(parts_of(task)) or [(task.kind, task.start_s, task.end_s)]:
             files.state(thread_object, name, start_s, end_s)
         files.event(thread_object, task.start_s, ATTEMPTS, numbers[task.attempt_id])
         files.event(thread_object, task.end_s, ATTEMPTS, 0)
-        at_s = task.end_s
+        idle_from_s = task.end_s
 
 
 def _counters(files: _Files, series: Sequence[Series]) -> None:
@@ -103,10 +103,10 @@ def _counters(files: _Files, series: Sequence[Series]) -> None:
 def _prv(files: _Files, end_ns: int) -> str:
     sizes = [len(names) for names in files.threads.values()]
     tasks = ",".join(f"{size}:{node}" for node, size in enumerate(sizes, start=1))
-    head = (
+    header = (
         f"#Paraver (01/01/1970 at 00:00):{end_ns}_ns:{len(sizes)}({','.join(map(str, sizes))}):1:{len(sizes)}({tasks})"
     )
-    return "\n".join([head, *(text for _, text in sorted(files.records, key=lambda record: record[0]))]) + "\n"
+    return "\n".join([header, *(text for _, text in sorted(files.records, key=lambda record: record[0]))]) + "\n"
 
 
 def _pcf(files: _Files) -> str:

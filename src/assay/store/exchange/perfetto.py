@@ -1,12 +1,12 @@
 """Write a run as a trace for Perfetto (ui.perfetto.dev): phases, task attempts by node, counters of devices, stacks.
 
 In: a run, its task attempts, its trace and the stacks of its profile by second. Out: a message ``Trace`` of Protocol
-Buffers (``protos/perfetto/trace`` of github.com/google/perfetto). Each node has one track for each container, which is
-the first free one when an attempt starts. Reduces contain their shuffle, merge and reduce. Times are nanoseconds of
-Unix time; a run with an unknown start is written as if it started on 2 January 1970. Counters are rates per second,
-gauges are unchanged. Each recording of a profile is a process, and each of its parts a thread with samples of its
-stacks. The samples of a second are spread evenly over it, because a bundle has the counts of a second, not the times of
-samples.
+Buffers (``protos/perfetto/trace`` of github.com/google/perfetto). Each node has a track for each container. An attempt
+runs in the first container that is free when it starts. Reduces contain their shuffle, merge and reduce. Times are
+nanoseconds of Unix time; a run with an unknown start is written as if it started on 2 January 1970. Counters are rates
+per second, gauges are unchanged. Each recording of a profile is a process, and each of its parts a thread with samples
+of its stacks. The samples of a second are spread evenly over it, because a bundle holds counts for each second, not the
+times of samples.
 """
 
 from collections.abc import Mapping, Sequence
@@ -42,7 +42,7 @@ class _Tracks:
         self.packets = bytearray()
 
     def add(self, name: str, parent: int | None = None, unit: str | None = None) -> int:
-        """Add a track, with ``unit`` one of a counter, and return its id."""
+        """Add a track and return its id. With ``unit`` it is the track of a counter."""
         track = next(self._ids)
         content = number_field(1, track) + text_field(2, name)
         if parent is not None:
@@ -80,10 +80,10 @@ def perfetto_bytes(
     """Return the run as a trace for Perfetto. ``stacks``: by recording and part of its profile."""
     started_s = started_unix_s(run)
     tracks = _Tracks(_UNKNOWN_START_S if isnan(started_s) else started_s)
-    whole = tracks.add(f"{run.workload} {run.layout} {run.run_id}".replace("  ", " "))
-    tracks.interval(whole, "run", 0.0, run.duration_s)
+    run_track = tracks.add(f"{run.workload} {run.layout} {run.run_id}".replace("  ", " "))
+    tracks.interval(run_track, "run", 0.0, run.duration_s)
     for phase in run.phases:
-        tracks.interval(tracks.add(phase.name, whole), phase.name, phase.start_s, phase.end_s)
+        tracks.interval(tracks.add(phase.name, run_track), phase.name, phase.start_s, phase.end_s)
     nodes = {name: tracks.add(name or "no node") for name in sorted({task.node for task in tasks} | set(trace.node))}
     for node, parent in nodes.items():
         for container, attempts in enumerate(containers_of([task for task in tasks if task.node == node]), start=1):
@@ -115,12 +115,12 @@ def _sample_packets(stacks: Mapping[tuple[str, str], StackTimes]) -> bytes:
     for names, times in stacks.items():
         thread = number_field(2, processes[names[0]]) + number_field(3, threads[names])
         for start_unix_s, counts in times.stacks.items():
-            step_ns, at = times.interval_s * _NS_PER_S / counts.total(), 0.5
+            step_ns, sample_position = times.interval_s * _NS_PER_S / counts.total(), 0.5
             for stack in counts.elements():
-                time_ns = start_unix_s * _NS_PER_S + round(at * step_ns)
+                time_ns = start_unix_s * _NS_PER_S + round(sample_position * step_ns)
                 sample = thread + number_field(4, callstacks.setdefault(stack, len(callstacks) + 1))
                 samples += _sample_packet(number_field(8, time_ns) + bytes_field(66, sample), _NEEDED)
-                at += 1
+                sample_position += 1
     names_packet = bytes_field(12, _interned(callstacks))
     return _sample_packet(bytes_field(2, tree)) + _sample_packet(names_packet, _CLEARED) + bytes(samples)
 

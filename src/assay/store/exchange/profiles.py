@@ -18,8 +18,8 @@ from assay.analysis.code_profile.stacks import Stack, collapsed_text
 from assay.analysis.statistics import started_unix_s
 from assay.store.formats.protobuf import bytes_field, number_field, packed_field, text_field
 
-_COUNTED = {"alloc": ("alloc", "bytes"), "lock": ("delay", "nanoseconds")}
-"""Type and unit of the counts of a kind of profile; others count samples."""
+_COUNT_TYPES = {"alloc": ("alloc", "bytes"), "lock": ("delay", "nanoseconds")}
+"""Type and unit of the counts of a kind of profile; profiles of other kinds count samples."""
 _NS_PER_MS = 1_000_000
 _NS_PER_S = 1_000_000_000
 
@@ -40,8 +40,8 @@ def pprof_bytes(recorded: RecordedStacks) -> bytes:
         return strings.setdefault(value, len(strings))
 
     interval_ns = round(recorded.interval_ms * _NS_PER_MS) if recorded.interval_ms else None
-    counted = _COUNTED.get(recorded.kind, ("samples", "count"))
-    types = [counted, (recorded.kind, "nanoseconds")] if interval_ns else [counted]
+    count_type = _COUNT_TYPES.get(recorded.kind, ("samples", "count"))
+    types = [count_type, (recorded.kind, "nanoseconds")] if interval_ns else [count_type]
     value_types = [number_field(1, text(name)) + number_field(2, text(unit)) for name, unit in types]
     profile = bytearray(b"".join(bytes_field(1, value_type) for value_type in value_types))
     for part in recorded.parts:

@@ -61,7 +61,7 @@ def digest_header(sha256: str) -> str:
 
 
 def digest_of(header: str | None) -> str | None:
-    """Return the SHA-256 (hex) in a ``Repr-Digest``; None if it has none."""
+    """Return the SHA-256 (hex) in a ``Repr-Digest``; None if the header has no valid one."""
     for part in (header or "").split(","):
         name, _, value = part.strip().partition("=")
         if name == "sha-256" and value.startswith(":") and value.endswith(":"):
@@ -76,7 +76,7 @@ def digest_of(header: str | None) -> str | None:
 _AUTHORITY_READ = "SSL_CERT_FILE names a file of certificates (PEM) that are trusted"
 _REFUSALS = (
     ("mismatch", "its certificate is for another name", "give the address with a name that the certificate has"),
-    ("expired", "its certificate has expired", "the server needs a new one"),
+    ("expired", "its certificate has expired", "the server needs a new certificate"),
     (
         "CERTIFICATE_VERIFY_FAILED",
         "its certificate is not signed by an authority that this host trusts",
@@ -123,7 +123,7 @@ class Remote:
     def __enter__(self) -> Remote:
         """Check that the address is an assay server. Raises :class:`RepositoryError`."""
         if not isinstance(self._json("about").get("assay"), str):
-            raise self._foreign()
+            raise self._not_assay()
         return self
 
     def __exit__(self, *_: object) -> None:
@@ -134,21 +134,21 @@ class Remote:
 
     def ids(self) -> list[str]:
         """Return the ids of all bundles on the server."""
-        ids_listed: list[str] = []
+        all_ids: list[str] = []
         began_s = time.monotonic()
-        while len(ids_listed) <= _BUNDLES_MAX:
+        while len(all_ids) <= _BUNDLES_MAX:
             if time.monotonic() - began_s > _LIST_TIMEOUT_FACTOR * self._limit.wait_s:
-                raise self._slow()
-            page = self._json("bundles", params={"after": ids_listed[-1] if ids_listed else ""})
+                raise self._timeout_error()
+            page = self._json("bundles", params={"after": all_ids[-1] if all_ids else ""})
             ids = page.get("bundles")
             if not isinstance(ids, list) or not all(isinstance(i, str) and BUNDLE_ID.fullmatch(i) for i in ids):
-                raise self._foreign()
-            if any(after <= before for before, after in pairwise([*ids_listed[-1:], *ids])):
-                raise self._foreign("its list of bundles is not in order")
-            ids_listed += ids
+                raise self._not_assay()
+            if any(later <= earlier for earlier, later in pairwise([*all_ids[-1:], *ids])):
+                raise self._not_assay("its list of bundles is not in order")
+            all_ids += ids
             if not page.get("more") or not ids:
-                return ids_listed
-        raise self._foreign(f"it lists more than {_BUNDLES_MAX:,} bundles")
+                return all_ids
+        raise self._not_assay(f"it lists more than {_BUNDLES_MAX:,} bundles")
 
     def fetch(self, bundle_id: str, target: Repository) -> bool:
         """Receive a bundle; return whether it is new. Also raises if it is truncated or differs from its checksum."""
@@ -186,7 +186,7 @@ class Remote:
         with self._stream("GET", path, **options) as answer:
             value = self._object(answer)
         if value is None:
-            raise self._foreign()
+            raise self._not_assay()
         return value
 
     @contextmanager
@@ -204,7 +204,7 @@ class Remote:
                 self._client.stream(method, path, extensions=extensions, **options) as answer,
             ):
                 timer.cancel()
-                self._refuse(answer)
+                self._raise_for_status(answer)
                 yield answer
         finally:
             timer.cancel()
@@ -230,10 +230,10 @@ class Remote:
         for chunk in chunks:
             size_bytes += len(chunk)
             if time.monotonic() - began_s > self._limit.time_max_s(size_bytes):
-                raise self._slow()
+                raise self._timeout_error()
             yield chunk
 
-    def _slow(self) -> RepositoryError:
+    def _timeout_error(self) -> RepositoryError:
         return RepositoryError(
             "it does not answer in time",
             where=self.url,
@@ -250,7 +250,7 @@ class Remote:
             yield
         except httpx.HTTPError as error:
             if self._too_slow.is_set():
-                raise self._slow() from error
+                raise self._timeout_error() from error
             raise self._network_error(error) from error
         except httpx.InvalidURL as error:
             raise RepositoryError(f"the request failed: {error}", where=self.url) from error
@@ -263,7 +263,7 @@ class Remote:
             case httpx.ConnectError():
                 message, hint = _connection_error_text(str(error))
             case httpx.TimeoutException():
-                return self._slow()
+                return self._timeout_error()
             case httpx.TransportError():
                 message = f"the connection broke: {error}"
                 if isinstance(error, httpx.RemoteProtocolError) and self.url.startswith("http:"):
@@ -272,12 +272,12 @@ class Remote:
                 message = f"the request failed: {error}"
         return RepositoryError(message, where=self.url, hint=hint)
 
-    def _refuse(self, answer: httpx.Response) -> None:
+    def _raise_for_status(self, answer: httpx.Response) -> None:
         if answer.status_code in (200, 201):
             return
         body = self._object(answer)
         if body is None or not isinstance(body.get("message"), str):
-            raise self._foreign(f"it answers {answer.status_code}")
+            raise self._not_assay(f"it answers {answer.status_code}")
         hint = body.get("hint")
         kind = RefusedBundleError if answer.status_code == 422 else RepositoryError
         raise kind(body["message"], where=self.url, hint=hint if isinstance(hint, str) else None)
@@ -295,7 +295,7 @@ class Remote:
             return None
         return value if isinstance(value, dict) else None
 
-    def _foreign(self, why: str = "its answers have an unknown format") -> RepositoryError:
+    def _not_assay(self, why: str = "its answers have an unknown format") -> RepositoryError:
         return RepositoryError(
             f"this is not an assay server: {why}", where=self.url, hint="give the address that `assay serve` prints"
         )
@@ -303,35 +303,35 @@ class Remote:
 
 def pull(remote: Remote, target: Repository, progress: Progress) -> CopySummary:
     """Receive every bundle that ``target`` lacks. Bundles that arrive damaged are listed as refused."""
-    names = remote.ids()
+    remote_ids = remote.ids()
     local_ids = set(bundle_ids(target))
-    missing = [name for name in names if name not in local_ids]
-    return _copy_all(missing, len(names), lambda name: remote.fetch(name, target), progress)
+    missing_ids = [name for name in remote_ids if name not in local_ids]
+    return _copy_all(missing_ids, len(remote_ids), lambda name: remote.fetch(name, target), progress)
 
 
 def push(source: Repository, remote: Remote, progress: Progress) -> CopySummary:
     """Send every bundle that the server lacks. Bundles that are damaged locally are listed as refused, and not sent."""
-    names = bundle_ids(source)
+    local_ids = bundle_ids(source)
     remote_ids = set(remote.ids())
-    missing = [name for name in names if name not in remote_ids]
+    missing_ids = [name for name in local_ids if name not in remote_ids]
     folder = source.folders.bundles
-    damaged = {name: problems[0] for name in missing if (problems := check_bundle(folder / name))}
-    done = _copy_all(
-        [name for name in missing if name not in damaged],
-        len(names) - len(damaged),
+    problem_by_id = {name: problems[0] for name in missing_ids if (problems := check_bundle(folder / name))}
+    summary = _copy_all(
+        [name for name in missing_ids if name not in problem_by_id],
+        len(local_ids) - len(problem_by_id),
         lambda name: remote.send(name, source),
         progress,
     )
-    return CopySummary(done.copied, done.already_there, (*damaged.values(), *done.refused))
+    return CopySummary(summary.copied, summary.already_there, (*problem_by_id.values(), *summary.refused))
 
 
-def _copy_all(missing: list[str], total: int, copy: Callable[[str], bool], progress: Progress) -> CopySummary:
+def _copy_all(bundle_names: list[str], total: int, copy: Callable[[str], bool], progress: Progress) -> CopySummary:
     copied = 0
     refused: list[BundleProblem] = []
-    for done, name in enumerate(missing, start=1):
+    for done, name in enumerate(bundle_names, start=1):
         try:
             copied += copy(name)
         except RefusedBundleError as error:
             refused.append(BundleProblem(name, "bundle", ProblemKind.CHANGED, error.message))
-        progress(done, len(missing))
+        progress(done, len(bundle_names))
     return CopySummary(copied, total - copied - len(refused), tuple(refused))

@@ -2,7 +2,7 @@
 
 A packed bundle is a plain tar (POSIX.1-2001) of its files in order, without times and owners, so equal bundles give
 equal bytes. Received data is not trusted: only regular files with plain names are unpacked, up to a size limit, into a
-staging repository. There the bundle must verify and its runs must be readable; then it is placed like any copy.
+staging repository. assay checks the bundle and reads its runs there, then copies it to the repository.
 """
 
 import hashlib
@@ -100,12 +100,12 @@ def _chunks(bundle: Path, names: tuple[str, ...]) -> Iterator[bytes]:
         entry = tarfile.TarInfo(name)
         entry.size = (bundle / name).stat().st_size
         yield entry.tobuf(tarfile.PAX_FORMAT)
-        left = entry.size
+        remaining_bytes = entry.size
         with (bundle / name).open("rb") as file:
-            while left and (chunk := file.read(min(_CHUNK, left))):
-                left -= len(chunk)
+            while remaining_bytes and (chunk := file.read(min(_CHUNK, remaining_bytes))):
+                remaining_bytes -= len(chunk)
                 yield chunk
-        if left:
+        if remaining_bytes:
             raise RepositoryError(f"{name!r} was cut while it was read", where=bundle.name)
         yield bytes(-entry.size % _BLOCK)
     yield bytes(2 * _BLOCK)
@@ -138,7 +138,7 @@ def receive(repository: Repository, bundle_id: str, tar: BinaryIO, *, bytes_max:
 
 
 class _Member(tarfile.TarInfo):
-    """A header of an untrusted archive: tarfile reads some kinds into memory at any size.
+    """A header of an untrusted archive. tarfile reads some kinds of headers into memory, however large they are.
 
     Archives of assay contain regular files, and one extended header of POSIX.1-2001 for a long or non-ASCII name. GNU
     tar, which may repack an archive, writes another header for a long name. All other kinds are rejected.
@@ -181,12 +181,14 @@ def unpack(tar: BinaryIO, folder: Path, *, bytes_max: int) -> None:
     """
     try:
         with _Archive.open(fileobj=tar, mode="r|", tarinfo=_Member) as archive:
-            left = bytes_max
+            remaining_bytes = bytes_max
             for number, entry in enumerate(archive):
-                most = min(left, _FACTS_BYTES_MAX if entry.name.rpartition("/")[2] in _FACTS else left)
-                if number >= FILES_MAX or entry.size > most:
+                bytes_max_of_file = min(
+                    remaining_bytes, _FACTS_BYTES_MAX if entry.name.rpartition("/")[2] in _FACTS else remaining_bytes
+                )
+                if number >= FILES_MAX or entry.size > bytes_max_of_file:
                     raise _not_a_bundle("it is too large")
-                left -= entry.size
+                remaining_bytes -= entry.size
                 _unpack_file(archive, entry, folder)
                 archive.members.clear()  # type: ignore[attr-defined]
     except RefusedBundleError as error:

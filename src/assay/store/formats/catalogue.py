@@ -34,32 +34,32 @@ UNRECOGNISED = "Unrecognised format"
 
 def formats(parquet_rows: ParquetRows) -> dict[str, Format]:
     """Return the formats by name, in the order in which they are tried. ``parquet_rows`` reads a Parquet file."""
-    foreign = [importlib.import_module(f"assay.store.formats.{name}").FORMAT for name in _MODULES]
-    return {item.name: item for item in (exported_format(parquet_rows), *foreign)}
+    foreign_formats = [importlib.import_module(f"assay.store.formats.{name}").FORMAT for name in _MODULES]
+    return {item.name: item for item in (exported_format(parquet_rows), *foreign_formats)}
 
 
-def format_named(name: str, known: Mapping[str, Format]) -> Format:
+def format_named(name: str, formats_by_name: Mapping[str, Format]) -> Format:
     """Return the format with this name. Raises :class:`SpecificationError` with the known names."""
-    if name not in known:
-        raise SpecificationError(f"there is no format {name!r}", hint=f"one of: {', '.join([*known, TABLE])}")
-    return known[name]
+    if name not in formats_by_name:
+        raise SpecificationError(f"there is no format {name!r}", hint=f"one of: {', '.join([*formats_by_name, TABLE])}")
+    return formats_by_name[name]
 
 
 def sorted_by_format(
-    sources: Sequence[Source], known: Mapping[str, Format]
+    sources: Sequence[Source], formats_by_name: Mapping[str, Format]
 ) -> tuple[dict[str, list[Source]], dict[str, str]]:
     """Return the files of each format, and by file name the reason why another file has no format."""
-    by_format: dict[str, list[Source]] = {}
-    unknown: dict[str, str] = {}
+    files_by_format: dict[str, list[Source]] = {}
+    reason_by_file: dict[str, str] = {}
     for source in sources:
         try:
             head = source.head()
         except FormatError as error:
-            unknown[source.name] = error.message
+            reason_by_file[source.name] = error.message
             continue
-        name = next((name for name, item in known.items() if item.recognises(source.name, head)), None)
+        name = next((name for name, item in formats_by_name.items() if item.recognises(source.name, head)), None)
         if name is None:
-            unknown[source.name] = "is empty" if not head else UNRECOGNISED
+            reason_by_file[source.name] = "is empty" if not head else UNRECOGNISED
         else:
-            by_format.setdefault(name, []).append(source)
-    return by_format, unknown
+            files_by_format.setdefault(name, []).append(source)
+    return files_by_format, reason_by_file

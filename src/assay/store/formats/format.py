@@ -1,4 +1,4 @@
-"""Define an importable format: a name, how its files are recognised, and how their runs are read."""
+"""Define an importable format: its name, a function that recognises its files, and a function that reads their runs."""
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
@@ -15,7 +15,7 @@ Reads = Callable[[Sequence[Source]], Iterator[Item]]
 
 @dataclass(frozen=True, slots=True)
 class Format:
-    """One foreign format."""
+    """A format that assay can import."""
 
     name: str
     """The name in ``assay import NAME``."""
@@ -27,7 +27,7 @@ class Format:
     variant: str = ""
     """Further settings of the reader, for example a table's map. Another variant makes another import."""
     by_rows: bool = False
-    """Whether the content of its row identifies a run. The same run in another notation is then another run."""
+    """Whether a run is identified by the content of its row. The same run in another notation then has another id."""
 
     def read(self, sources: Sequence[Source]) -> Iterator[ImportedRun | SkippedItem]:
         """Read files run by run."""

@@ -9,8 +9,8 @@ book with one item per instance type and hour.
 The on-demand price is equal in all zones of a region. The spot price differs between zones: the item has their median,
 and the lowest and highest as its range.
 
-The list has no prices of network volumes. Their price per GiB and month is given; the book has it per volume. Volumes
-with provisioned IOPS have a second item: the price of the IOPS of one volume.
+The list has no prices of network volumes. The caller states their price per GiB and month; the book has it per volume.
+Volumes with provisioned IOPS have a second item: the price of the IOPS of one volume.
 """
 
 import csv
@@ -48,7 +48,7 @@ _GIB = 2**30
 
 @dataclass(frozen=True, slots=True)
 class VolumePrice:
-    """Network volumes of each worker with their prices per month, in US dollars."""
+    """The network volumes of each worker, with their prices per month in US dollars."""
 
     volumes: Volumes
     per_gib_month: Decimal
@@ -83,32 +83,34 @@ def parse_instance_prices(
 
     Raises FormatError for a type or region without a price, and for spot prices of an offer file, which has none.
     """
-    rest = iter(lines)
-    first = next(rest, "")
-    prices: dict[str, list[Decimal]] = {wanted: [] for wanted in types}
+    remaining_lines = iter(lines)
+    first_line = next(remaining_lines, "")
+    prices: dict[str, list[Decimal]] = {type_name: [] for type_name in types}
     regions: set[str] = set()
-    is_offer = first.startswith(_OFFER_START)
+    is_offer = first_line.startswith(_OFFER_START)
     if is_offer and spot:
         raise FormatError(
             "an AWS offer file has no spot prices", where=name, hint="use a list in skypilot-catalog's form"
         )
-    date, number = _offer_date(rest, name) if is_offer else ("", 0)
-    reader = csv.DictReader(rest if is_offer else chain((first,), rest), restval="", strict=True)
+    date, lines_before = _offer_date(remaining_lines, name) if is_offer else ("", 0)
+    reader = csv.DictReader(
+        remaining_lines if is_offer else chain((first_line,), remaining_lines), restval="", strict=True
+    )
     rows = _offer_rows(reader) if is_offer else _zone_rows(reader, "SpotPrice" if spot else "Price")
     columns = _OFFER_COLUMNS if is_offer else _COLUMNS
     try:
-        if missing := [needed for needed in columns if needed not in (reader.fieldnames or ())]:
-            raise FormatError(f"missing columns: {', '.join(missing)}", where=f"{name}:{number + 1}")
-        for instance_type, in_region, price in rows:
-            regions.add(in_region)
-            if in_region == region and instance_type in prices and price:
-                prices[instance_type].append(_price(price, f"{name}:{number + reader.line_num}"))
+        if missing_columns := [column for column in columns if column not in (reader.fieldnames or ())]:
+            raise FormatError(f"missing columns: {', '.join(missing_columns)}", where=f"{name}:{lines_before + 1}")
+        for instance_type, row_region, price in rows:
+            regions.add(row_region)
+            if row_region == region and instance_type in prices and price:
+                prices[instance_type].append(_price(price, f"{name}:{lines_before + reader.line_num}"))
     except csv.Error as error:
-        raise FormatError(f"this is not CSV: {error}", where=f"{name}:{number + reader.line_num}") from error
+        raise FormatError(f"this is not CSV: {error}", where=f"{name}:{lines_before + reader.line_num}") from error
     if region not in regions:
         raise FormatError(unknown("region", region, sorted(filter(None, regions))), where=name)
-    if unpriced := [wanted for wanted, values in prices.items() if not values]:
-        message = f"no {'spot' if spot else 'on-demand'} price in {region} for: {', '.join(unpriced)}"
+    if unpriced_types := [type_name for type_name, values in prices.items() if not values]:
+        message = f"no {'spot' if spot else 'on-demand'} price in {region} for: {', '.join(unpriced_types)}"
         raise FormatError(message, where=name)
     return InstancePrices(prices, date)
 
@@ -191,14 +193,14 @@ def instance_price_book(
             f"per: device-month, device: {disk.type.kind}, device_name: {disk.name}, capacity: {capacity}{iops}}}"
             for name, amount in volumes.per_month.items()
         ]
-    covered = "covers: [devices, network]"
+    coverage = "covers: [devices, network]"
     lines.append(
-        f"  - {{name: local disks and network in the instance's price, price: $0, per: cluster-hour, {covered}}}"
+        f"  - {{name: local disks and network in the instance's price, price: $0, per: cluster-hour, {coverage}}}"
     )
     return "\n".join(lines) + "\n"
 
 
 def _amounts(values: Collection[Decimal]) -> str:
-    low, high, middle = min(values), max(values), median(values)
-    text = f'price: "${middle.normalize():f}"'
-    return text if low == high else f'{text}, low: "${low.normalize():f}", high: "${high.normalize():f}"'
+    lowest, highest, median_price = min(values), max(values), median(values)
+    text = f'price: "${median_price.normalize():f}"'
+    return text if lowest == highest else f'{text}, low: "${lowest.normalize():f}", high: "${highest.normalize():f}"'

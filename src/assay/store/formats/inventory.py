@@ -36,7 +36,7 @@ _MASTER_KEYS = re.compile(
 
 @dataclass(frozen=True, slots=True)
 class ListedHost:
-    """A host in a file; None for values that the file does not give."""
+    """A host in a file; values that the file does not state are None."""
 
     name: str
     address: str
@@ -45,24 +45,24 @@ class ListedHost:
     key: str | None = None
 
 
-def expanded(pattern: str) -> list[str]:
+def expanded_names(pattern: str) -> list[str]:
     """Return all names that match a ``pattern`` such as ``worker[01:12].rack`` or ``worker[1-12]``.
 
-    Leading zeros are kept. Raises FormatError for a range without hosts, and for more than ``HOSTS_MAX`` names.
+    The names keep leading zeros. Raises FormatError for a range without hosts, and for more than ``HOSTS_MAX`` names.
     """
     parts: list[Sequence[str]] = []
     position = 0
     for match in _RANGE.finditer(pattern):
         parts += [[pattern[position : match.start()]], _range_words(match)]
         position = match.end()
-    rest = pattern[position:]
-    literal = "".join(part[0] for part in parts[::2]) + rest
+    last_part = pattern[position:]
+    literal = "".join(part[0] for part in parts[::2]) + last_part
     if "[" in literal and not re.search(r"\[[0-9A-Fa-f]*:[0-9A-Fa-f]*:[^\[\]]*\]", literal):  # not an IPv6 address
         raise FormatError("it has a bracket that is not a range", where=pattern[:100], hint="write [01:12] or [1-12]")
     count = math.prod(map(len, parts))
     if count > HOSTS_MAX:
         raise FormatError(f"it expands to {count:,} hosts; the maximum is {HOSTS_MAX:,}", where=pattern[:100])
-    return ["".join(words) for words in itertools.product(*parts, [rest])]
+    return ["".join(words) for words in itertools.product(*parts, [last_part])]
 
 
 def _range_words(match: re.Match[str]) -> list[str]:
@@ -96,10 +96,10 @@ def read_inventory(path: Path) -> list[ListedHost]:
         raise FormatError(error.message, where=f"{path}: {error.where}", hint=error.hint) from error
     if not hosts:
         raise FormatError("the inventory names no host", where=str(path))
-    return [_listed(name, variables, path) for name, variables in hosts.items()]
+    return [_listed_host(name, variables, path) for name, variables in hosts.items()]
 
 
-def _listed(name: str, variables: Mapping[str, Any], path: Path) -> ListedHost:
+def _listed_host(name: str, variables: Mapping[str, Any], path: Path) -> ListedHost:
     def text(*keys: str) -> str | None:
         value = next((str(variables[key]) for key in keys if variables.get(key) is not None), None)
         if value and "{{" in value:
@@ -108,13 +108,13 @@ def _listed(name: str, variables: Mapping[str, Any], path: Path) -> ListedHost:
         return value
 
     try:
-        named = parse_host_address(name)
+        host_address = parse_host_address(name)
         port = text("ansible_port", "ansible_ssh_port")
         return ListedHost(
-            named.host,
-            text("ansible_host", "ansible_ssh_host") or named.host,
-            text("ansible_user", "ansible_ssh_user") or named.user,
-            parse_port(port) if port else named.port,
+            host_address.host,
+            text("ansible_host", "ansible_ssh_host") or host_address.host,
+            text("ansible_user", "ansible_ssh_user") or host_address.user,
+            parse_port(port) if port else host_address.port,
             text("ansible_ssh_private_key_file"),
         )
     except ValueError as error:
@@ -137,7 +137,7 @@ def _ini_hosts(text: str) -> Iterator[tuple[str, dict[str, Any]]]:
         if heading := re.fullmatch(r"\[([^\]:]+)(?::(\w+))?\]", line):
             group, part = heading[1], heading[2] or ""
             if part not in ("", "vars", "children"):
-                raise FormatError("a section is none of GROUP, GROUP:vars and GROUP:children", where=line[:100])
+                raise FormatError("a section is not GROUP, GROUP:vars or GROUP:children", where=line[:100])
             continue
         if part == "vars":
             key, _, value = line.partition("=")
@@ -147,10 +147,10 @@ def _ini_hosts(text: str) -> Iterator[tuple[str, dict[str, Any]]]:
         if part == "children":
             parents.setdefault(words[0], []).append(group)
             continue
-        given = {key: value for key, equals, value in (word.partition("=") for word in words[1:]) if equals}
-        for name in expanded(words[0]):
+        host_variables = {key: value for key, equals, value in (word.partition("=") for word in words[1:]) if equals}
+        for name in expanded_names(words[0]):
             groups_of.setdefault(name, []).append(group)
-            variables_of.setdefault(name, {}).update(given)
+            variables_of.setdefault(name, {}).update(host_variables)
         if len(groups_of) > HOSTS_MAX:
             raise FormatError(f"there are more than {HOSTS_MAX:,} hosts", where=line[:100])
     for name, groups in groups_of.items():
@@ -187,14 +187,14 @@ def _yaml_hosts(text: str) -> Iterator[tuple[str, dict[str, Any]]]:
     def walk(group: Any, inherited: Mapping[str, Any], depth: int) -> None:
         if not isinstance(group, dict) or depth > _GROUP_DEPTH_MAX:
             return
-        shared = {**inherited, **(group.get("vars") or {})}
+        group_variables = {**inherited, **(group.get("vars") or {})}
         for pattern, variables in (group.get("hosts") or {}).items():
-            for name in expanded(str(pattern)):
-                hosts[name] = {**shared, **hosts.get(name, {}), **(variables or {})}
+            for name in expanded_names(str(pattern)):
+                hosts[name] = {**group_variables, **hosts.get(name, {}), **(variables or {})}
             if len(hosts) > HOSTS_MAX:
                 raise FormatError(f"there are more than {HOSTS_MAX:,} hosts", where=str(pattern)[:100])
         for child in (group.get("children") or {}).values():
-            walk(child, shared, depth + 1)
+            walk(child, group_variables, depth + 1)
 
     for group in (tree or {}).values() if isinstance(tree, dict) else ():
         walk(group, {}, 0)
@@ -233,13 +233,17 @@ def read_hadoop_hosts(folder: Path) -> HadoopHosts:
     if len(services) > 1:
         message = f"its HDFS is federated ({', '.join(services)}), which assay does not support"
         raise FormatError(message, where=str(folder), hint="name the hosts of one name service by hand")
-    default = re.match(r"hdfs://([^/:]+)", settings.get("fs.defaultFS", settings.get("fs.default.name", "")))
-    hosts = [default[1]] if default and default[1] not in services else []
+    match = re.match(r"hdfs://([^/:]+)", settings.get("fs.defaultFS", settings.get("fs.default.name", "")))
+    hosts = [match[1]] if match and match[1] not in services else []
     hosts += [value.split(":")[0] for name, value in settings.items() if _MASTER_KEYS.fullmatch(name)]
-    usable = [host for host in hosts if host and "$" not in host and host != "0.0.0.0"]  # noqa: S104 - not bound to
-    http = [value for name, value in settings.items() if name.startswith("dfs.namenode.http-address") and ":" in value]
+    usable_hosts = [host for host in hosts if host and "$" not in host and host != "0.0.0.0"]  # noqa: S104 - not bound to
+    http_addresses = [
+        value for name, value in settings.items() if name.startswith("dfs.namenode.http-address") and ":" in value
+    ]
     return HadoopHosts(
-        tuple(dict.fromkeys(usable)), tuple(_workers(folder)), tuple(http or [f"{host}:9870" for host in usable[:2]])
+        tuple(dict.fromkeys(usable_hosts)),
+        tuple(_workers(folder)),
+        tuple(http_addresses or [f"{host}:9870" for host in usable_hosts[:2]]),
     )
 
 

@@ -3,4 +3,4 @@
 from typing import Final
 
 DURATION_MAX_S: Final = 366 * 86_400
-"""Maximum plausible duration, in seconds."""
+"""Maximum plausible duration, in seconds: a year."""

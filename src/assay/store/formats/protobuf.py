@@ -6,15 +6,15 @@ from collections.abc import Iterable, Iterator
 from assay.foundation.errors import FormatError
 
 _DOUBLE, _WITH_LENGTH = 1, 2
-"""Wire types of a double and of a text, a message or packed numbers; that of a number is 0."""
+"""Wire types: of a double, and of a text, a message or packed numbers. The wire type of a number is 0."""
 _FIXED_BYTES = {1: 8, 5: 4}
 """Wire types of fixed length to their bytes."""
 _VARINT_BITS = 70
-"""Maximum bits of a number's groups: ten groups hold 64 bits."""
+"""Maximum bits of a number's groups of seven bits: ten groups hold 64 bits."""
 
 
 def varint(value: int) -> bytes:
-    """Return a number from 0 in groups of seven bits, lowest first."""
+    """Encode a number that is not negative in groups of seven bits, lowest first."""
     parts = bytearray()
     while value > 0x7F:
         parts.append(value & 0x7F | 0x80)
@@ -24,7 +24,7 @@ def varint(value: int) -> bytes:
 
 
 def number_field(number: int, value: int) -> bytes:
-    """Return the field ``number`` with a number from 0."""
+    """Return the field ``number`` with a number that is not negative."""
     return varint(number << 3) + varint(value)
 
 
@@ -44,7 +44,7 @@ def text_field(number: int, text: str) -> bytes:
 
 
 def packed_field(number: int, values: Iterable[int]) -> bytes:
-    """Return the repeated field ``number`` with numbers from 0."""
+    """Return the repeated field ``number`` with numbers that are not negative."""
     return bytes_field(number, b"".join(map(varint, values)))
 
 
@@ -55,24 +55,24 @@ class Fields:
         """Raises FormatError if the message ends within a field, or has a group."""
         self._numbers: dict[int, list[int]] = {}
         self._contents: dict[int, list[bytes]] = {}
-        at = 0
-        while at < len(content):
-            key, at = _read_varint(content, at)
+        position = 0
+        while position < len(content):
+            key, position = _read_varint(content, position)
             number, wire = key >> 3, key & 7
             if wire == 0:
-                value, at = _read_varint(content, at)
+                value, position = _read_varint(content, position)
                 self._numbers.setdefault(number, []).append(value)
                 continue
             if wire == _WITH_LENGTH:
-                length, at = _read_varint(content, at)
+                length, position = _read_varint(content, position)
             elif wire in _FIXED_BYTES:
                 length = _FIXED_BYTES[wire]
             else:
                 raise FormatError(f"a message of Protocol Buffers has a field of the unknown type {wire}")
-            if at + length > len(content):
+            if position + length > len(content):
                 raise FormatError("a message of Protocol Buffers ends within a field")
-            self._contents.setdefault(number, []).append(content[at : at + length])
-            at += length
+            self._contents.setdefault(number, []).append(content[position : position + length])
+            position += length
 
     def number(self, number: int) -> int:
         """Return the last number of a field."""
@@ -94,20 +94,20 @@ class Fields:
 
 def packed_numbers(content: bytes) -> Iterator[int]:
     """Yield packed numbers."""
-    at = 0
-    while at < len(content):
-        value, at = _read_varint(content, at)
+    position = 0
+    while position < len(content):
+        value, position = _read_varint(content, position)
         yield value
 
 
-def _read_varint(content: bytes, at: int) -> tuple[int, int]:
+def _read_varint(content: bytes, position: int) -> tuple[int, int]:
     """Return the number at a position, and the position after it."""
     value = shift = 0
-    while at < len(content) and shift < _VARINT_BITS:
-        part = content[at]
-        at += 1
+    while position < len(content) and shift < _VARINT_BITS:
+        part = content[position]
+        position += 1
         value |= (part & 0x7F) << shift
         if part <= 0x7F:
-            return value, at
+            return value, position
         shift += 7
     raise FormatError("a message of Protocol Buffers ends within a number, or has one of more than 64 bits")

@@ -1,4 +1,4 @@
-"""Read a file that is to be imported: find it on disk, decompress it, and decode its text.
+"""Read a file to import: find it on disk, decompress it, and decode its text.
 
 gzip, bzip2 and xz are recognised by their first bytes. Text is UTF-8 (with or without a byte-order mark), UTF-16 with a
 byte-order mark, or else Latin-1, in which every byte is a character.
@@ -38,7 +38,7 @@ _MAGIC: Final[dict[bytes, Callable[[io.BufferedReader], Any]]] = {
     b"BZh": bz2.open,
     b"\xfd7zXZ\x00": lzma.open,
 }
-_WHOLE: Final = "files of this format are read whole: give it in parts, if each part is a complete file"
+_SPLIT_HINT: Final = "files of this format are read at once: split the file, if each part is then a complete file"
 _UNREADABLE: Final = (OSError, EOFError, zlib.error, lzma.LZMAError)
 """Errors in reading a file that is damaged or not accessible."""
 
@@ -50,22 +50,22 @@ class Source:
     path: Path
     name: str
     report: Callable[[int], None] | None = field(default=None, compare=False)
-    """Called with the number of bytes of the file, as stored, that were read since the last call."""
+    """Receives the number of bytes of the stored file that were read since the last call."""
 
     @contextmanager
     def _open(self) -> Iterator[tuple[io.BufferedReader, io.BufferedReader]]:
         """Yield the file, and its decompressed content; for an uncompressed file both are the same."""
         with self.path.open("rb") as file:
-            begin = file.read(6)
+            first_bytes = file.read(6)
             file.seek(0)
-            opened = next((opened for magic, opened in _MAGIC.items() if begin.startswith(magic)), None)
-            yield file, opened(file) if opened else file
+            open_packed = next((function for magic, function in _MAGIC.items() if first_bytes.startswith(magic)), None)
+            yield file, open_packed(file) if open_packed else file
 
-    def _bytes(self, most: int) -> bytes:
+    def _bytes(self, bytes_max: int) -> bytes:
         try:
-            buffer = io.BytesIO()  # grows with the data: read(most) would allocate the maximum first
+            buffer = io.BytesIO()  # grows with the data: read(bytes_max) would allocate the maximum first
             with self._open() as (_, file):
-                while piece := file.read(min(1 << 20, most - buffer.tell())):
+                while piece := file.read(min(1 << 20, bytes_max - buffer.tell())):
                     buffer.write(piece)
             return buffer.getvalue()
         except _UNREADABLE as error:
@@ -92,7 +92,7 @@ class Source:
         """Return the whole file, decompressed. Raises :class:`FormatError` if it is damaged or too large."""
         content = self._bytes(SIZE_MAX_BYTES + 1)
         if len(content) > SIZE_MAX_BYTES:
-            raise FormatError(f"holds more than {SIZE_MAX_BYTES // 2**30} GiB", where=self.name, hint=_WHOLE)
+            raise FormatError(f"holds more than {SIZE_MAX_BYTES // 2**30} GiB", where=self.name, hint=_SPLIT_HINT)
         if self.report is not None:
             self.report(self.path.stat().st_size)
         return content
@@ -109,8 +109,8 @@ class Source:
     def lines(self, unpacked: Callable[[BinaryIO, str], BinaryIO] | None = None) -> Iterator[bytes]:
         """Yield the decompressed lines of a file of any size; only one line is in memory.
 
-        ``unpacked``: decompresses a file, whose name is given, from a codec of its format. Raises :class:`FormatError`
-        if the file is damaged or a line is too long.
+        ``unpacked``: decompresses a file with the codec of its format; it receives the file and its name. Raises
+        :class:`FormatError` if the file is damaged or a line is too long.
         """
         unreported = reported = 0
         try:
@@ -131,23 +131,24 @@ class Source:
         """Return the whole file as text. Raises :class:`FormatError` if it is damaged, too large or binary."""
         return decoded(self.content(), self.name)
 
-    def check_lines(self, most: int) -> None:
-        """Raise :class:`FormatError` if a line has more than ``most`` bytes, to within one read.
+    def check_lines(self, bytes_max: int) -> None:
+        """Raise :class:`FormatError` if a line has more than ``bytes_max`` bytes, to within one read.
 
         The content is not kept in memory.
         """
         number, length = 1, 0
         try:
             with self._open() as (_, file):
-                while length <= most and (piece := file.read(HEAD_BYTES)):
+                while length <= bytes_max and (piece := file.read(HEAD_BYTES)):
                     end = max(piece.rfind(b"\n"), piece.rfind(b"\r"))
                     length = len(piece) - end - 1 + (length if end < 0 else 0)
                     number += piece.count(b"\n")
         except _UNREADABLE as error:
             raise self._damaged(error) from error
-        if length > most:
+        if length > bytes_max:
             raise FormatError(
-                f"is a line of more than {most:,} bytes, which no row of a table has", where=f"{self.name}:{number}"
+                f"is a line of more than {bytes_max:,} bytes, which no row of a table has",
+                where=f"{self.name}:{number}",
             )
 
 
@@ -160,13 +161,13 @@ class _ReportedStream:
 
     def read(self, size: int) -> bytes:
         """Return the next ``size`` bytes."""
-        return self._counted(self._file.read(size))
+        return self._with_report(self._file.read(size))
 
     def readline(self, size: int) -> bytes:
         """Return the next line, or ``size`` bytes of it."""
-        return self._counted(self._file.readline(size))
+        return self._with_report(self._file.readline(size))
 
-    def _counted(self, piece: bytes) -> bytes:
+    def _with_report(self, piece: bytes) -> bytes:
         self._unreported += len(piece)
         if self._unreported >= _REPORT_BYTES:
             self._report(self._stored.tell() - self._reported)
@@ -175,7 +176,7 @@ class _ReportedStream:
 
 
 def with_progress(sources: Sequence[Source], progress: Progress) -> list[Source]:
-    """Return the files with reports of how many megabytes of all of them were read."""
+    """Return the files with a report of progress: the megabytes read of all files."""
     total = sum(source.path.stat().st_size for source in sources)
     read_bytes = 0
 

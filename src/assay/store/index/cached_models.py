@@ -15,7 +15,7 @@ def cached_model(folders: Folders, name: str) -> bytes | None:
 
 
 def cache_model(folders: Folders, name: str, content: bytes) -> None:
-    """Store a model and replace an earlier one; a read-only repository stores nothing."""
+    """Store a model and remove earlier models. A read-only repository stores nothing."""
     with contextlib.suppress(OSError):
         folders.models.mkdir(parents=True, exist_ok=True)
         with staging(folders.partial, "model") as folder:

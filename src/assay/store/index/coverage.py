@@ -16,10 +16,10 @@ def traced_runs(bundles: Path, connect: ConnectionFactory, *, or_tasks: bool = F
     for name in bundle_names(bundles):
         bundle = bundles / name
         files = [bundle / file for file in (TRACE_FILE, *([TASKS_FILE] if or_tasks else ()))]
-        present = [path for path in files if path.exists()]
-        if present and is_import(bundle):
-            imports += present
-        elif present or (bundle / "trace").is_dir():
+        existing_files = [path for path in files if path.exists()]
+        if existing_files and is_import(bundle):
+            imports += existing_files
+        elif existing_files or (bundle / "trace").is_dir():
             run_ids.add(name)
     if imports:
         with connect() as opened:

@@ -8,8 +8,9 @@
     _assay/dataset.json                 the version of this layout, and the order of every fact's levels
     _assay/batch-BATCH.json             the bundles of a batch; written last
 
-Each export adds one batch: the bundles that are in no batch yet. An interrupted export leaves files that no batch file
-records; the next export removes them. A :class:`DatasetStore` holds the files, on this machine or elsewhere.
+Each export adds one batch of the bundles that no earlier batch has. An interrupted export leaves files that no batch
+file records. The next export removes these files. A :class:`DatasetStore` holds the files, on this machine or
+elsewhere.
 """
 
 from __future__ import annotations
@@ -37,7 +38,7 @@ if TYPE_CHECKING:
     from duckdb import DuckDBPyConnection
 
 DATASET_VERSION = 1
-"""Version of the dataset's form. assay adds runs only to datasets of this version."""
+"""Version of the dataset's layout. assay adds runs only to datasets of this version."""
 TABLES = ("runs", "tasks", "traces")
 METADATA_FOLDER = "_assay"
 """Folder of the dataset's description. Readers of Parquet skip names that start with an underscore."""
@@ -88,9 +89,9 @@ class LocalStore:
             for name in [*(str(path.relative_to(folder)) for path in files), *descriptions]:
                 target = self.root / name
                 target.parent.mkdir(parents=True, exist_ok=True)
-                aside = target.with_name(f".{target.name}")
-                aside.write_bytes((folder / name).read_bytes())
-                aside.replace(target)
+                temporary_file = target.with_name(f".{target.name}")
+                temporary_file.write_bytes((folder / name).read_bytes())
+                temporary_file.replace(target)
         except OSError as error:
             raise RepositoryError(f"can't write it: {error.strerror}", where=str(self.root)) from error
 
@@ -122,29 +123,31 @@ def export_dataset(repository: Repository, store: DatasetStore) -> ExportSummary
         _check_version(store.read(DESCRIPTION))
     elif names:
         raise RepositoryError("the folder contains files, but no dataset", hint="name an empty or a new folder")
-    covered = {bundle for name in batches for bundle in json.loads(store.read(name))["bundles"]}
-    finished = {name.removeprefix(_BATCH).removesuffix(".json") for name in batches}
-    strays = [
+    exported_bundles = {bundle for name in batches for bundle in json.loads(store.read(name))["bundles"]}
+    finished_batches = {name.removeprefix(_BATCH).removesuffix(".json") for name in batches}
+    unrecorded_files = [
         name
         for name in names
-        if name.endswith(".parquet") and name.rsplit("/", 1)[-1].partition("-")[0] not in finished
+        if name.endswith(".parquet") and name.rsplit("/", 1)[-1].partition("-")[0] not in finished_batches
     ]
-    if strays:
-        store.remove(strays)
-    new = [name for name in bundle_names(repository.folders.bundles) if name not in covered]
-    if not new:
-        return ExportSummary(0, 0, 0, 0, len(covered))
+    if unrecorded_files:
+        store.remove(unrecorded_files)
+    new_bundles = [name for name in bundle_names(repository.folders.bundles) if name not in exported_bundles]
+    if not new_bundles:
+        return ExportSummary(0, 0, 0, 0, len(exported_bundles))
     with tempfile.TemporaryDirectory(prefix="assay-dataset-") as scratch:
         folder = Path(scratch)
-        batch = hashlib.sha256("\n".join(new).encode()).hexdigest()[:_DIGITS]
+        batch = hashlib.sha256("\n".join(new_bundles).encode()).hexdigest()[:_DIGITS]
         counts = Index(repository.folders, [], connection).over_files(
-            lambda opened, index: _write(opened, index, repository.folders.bundles, new, folder, batch)
+            lambda opened, index: _write(opened, index, repository.folders.bundles, new_bundles, folder, batch)
         )
         tables = [table for table in TABLES if (folder / table).is_dir()]
         batch_file = f"{_BATCH}{batch}.json"
-        (folder / batch_file).write_text(json.dumps({"bundles": new, "rows": dict(zip(TABLES, counts, strict=True))}))
+        (folder / batch_file).write_text(
+            json.dumps({"bundles": new_bundles, "rows": dict(zip(TABLES, counts, strict=True))})
+        )
         store.put(folder, tables, [DESCRIPTION, batch_file])
-    return ExportSummary(len(new), *counts, len(covered))
+    return ExportSummary(len(new_bundles), *counts, len(exported_bundles))
 
 
 def _check_version(description: bytes) -> None:
@@ -154,7 +157,7 @@ def _check_version(description: bytes) -> None:
         raise RepositoryError(f"the dataset is of version {version}, not {DATASET_VERSION}", hint=hint)
 
 
-def described(description: bytes) -> dict[str, list[str]]:
+def levels_in(description: bytes) -> dict[str, list[str]]:
     """Return the levels of every fact, in the repository's order. Raises RepositoryError for another version."""
     _check_version(description)
     levels: dict[str, list[str]] = json.loads(description)["levels"]
@@ -169,8 +172,8 @@ def read_selected_runs(folder: Path, levels: Mapping[str, Sequence[str]], figure
             query, [*map(list, levels.values()), f"{folder}/*.parquet"]
         ).fetchnumpy()
     columns = {
-        name: Column(np.asarray(arrays[f"c{number}"], dtype=np.int32), tuple(known))
-        for number, (name, known) in enumerate(levels.items())
+        name: Column(np.asarray(arrays[f"c{number}"], dtype=np.int32), tuple(column_levels))
+        for number, (name, column_levels) in enumerate(levels.items())
     }
     values = {name: np.asarray(arrays[f"v{number}"], dtype=np.float64) for number, name in enumerate(figures)}
     table = RunTable(np.asarray(arrays["place"], dtype=np.int64), columns, values).with_sessions()
@@ -178,29 +181,34 @@ def read_selected_runs(folder: Path, levels: Mapping[str, Sequence[str]], figure
 
 
 def _write(
-    opened: DuckDBPyConnection, index: Sequence[Path], bundles: Path, new: Sequence[str], folder: Path, batch: str
+    opened: DuckDBPyConnection,
+    index: Sequence[Path],
+    bundles: Path,
+    new_bundles: Sequence[str],
+    folder: Path,
+    batch: str,
 ) -> tuple[int, int, int]:
     """Write a batch's files and the description below ``folder``; return the number of rows of each table."""
     coding = read_coding(opened, index[-1])
     (folder / METADATA_FOLDER).mkdir()
     levels = {name: list(codes) for name, codes in coding.columns.items()}
-    described = {"version": DATASET_VERSION, "levels": levels, "figures": list(coding.values)}
-    (folder / DESCRIPTION).write_text(json.dumps(described))
-    opened.execute(queries.NEW_BUNDLES, [list(new)])
+    description = {"version": DATASET_VERSION, "levels": levels, "figures": list(coding.values)}
+    (folder / DESCRIPTION).write_text(json.dumps(description))
+    opened.execute(queries.NEW_BUNDLES, [list(new_bundles)])
     opened.execute(queries.levels_of(len(levels)), list(levels.values()))
     opened.execute(queries.new_runs(list(coding.columns), coding.values), [[str(path) for path in index]])
     opened.execute(queries.NEW_WORKLOADS)
-    singles = [bundles / name for name in new if not is_import(bundles / name)]
-    imports = [bundles / name for name in new if is_import(bundles / name)]
+    run_bundles = [bundles / name for name in new_bundles if not is_import(bundles / name)]
+    import_bundles = [bundles / name for name in new_bundles if is_import(bundles / name)]
     tasks = queries.new_rows(
         queries.TASK_COLUMNS,
-        _there(bundle / TASKS_FILE for bundle in singles),
-        _there(bundle / TASKS_FILE for bundle in imports),
+        _existing_files(bundle / TASKS_FILE for bundle in run_bundles),
+        _existing_files(bundle / TASKS_FILE for bundle in import_bundles),
     )
     traces = queries.new_rows(
         queries.TRACE_COLUMNS,
-        _there(file for bundle in singles for file in (bundle / "trace").glob("*.parquet")),
-        _there(bundle / TRACE_FILE for bundle in imports),
+        _existing_files(file for bundle in run_bundles for file in (bundle / "trace").glob("*.parquet")),
+        _existing_files(bundle / TRACE_FILE for bundle in import_bundles),
     )
     counts = []
     for table, query in zip(TABLES, (queries.ALL_NEW_RUNS, tasks, traces), strict=True):
@@ -213,5 +221,5 @@ def _copy_runs(opened: DuckDBPyConnection, query: str, target: Path, batch: str)
     return int(row[0]) if row else 0
 
 
-def _there(paths: Iterable[Path]) -> list[str]:
+def _existing_files(paths: Iterable[Path]) -> list[str]:
     return [str(path.absolute()) for path in paths if path.is_file()]

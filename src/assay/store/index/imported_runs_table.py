@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 _FIELDS = tuple(run_field.name for run_field in dataclasses.fields(Run))
 _ROWS_PER_VALUE_MIN = 4
-"""Minimum mean number of rows per distinct value. Values with fewer rows are stored in the rows, not looked up."""
+"""Minimum mean number of rows per distinct value. Values with fewer rows are stored in the rows, without a lookup."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,17 +53,17 @@ def joined_blocks(blocks: Sequence[StoredRows]) -> list[StoredRows]:
     return [block for block in groups if len(block.rows)]
 
 
-def storable(rows: ImportedRows, checked: dict[int, int]) -> bool:
+def storable(rows: ImportedRows, checked_counts: dict[int, int]) -> bool:
     """Return whether every row can be stored. If False, the caller checks the rows one by one.
 
-    ``checked``: identity of a list to the number of its values that are known to be storable.
+    ``checked_counts``: identity of a list to the number of its values that were checked and can be stored.
     """
     if not np.isfinite(rows.duration_s).all() or any(np.isinf(values).any() for values in rows.metrics.values()):
         return False
     try:
         for shared in rows.shared.values():
-            msgspec.json.encode(shared.values[checked.get(id(shared.values), 0) :])
-            checked[id(shared.values)] = len(shared.values)
+            msgspec.json.encode(shared.values[checked_counts.get(id(shared.values), 0) :])
+            checked_counts[id(shared.values)] = len(shared.values)
         msgspec.json.encode([rows.common, rows.source_ids])
     except (ValueError, TypeError, OverflowError, RecursionError):
         return False
@@ -87,7 +87,7 @@ def register_rows(opened: DuckDBPyConnection, name: str, stored: StoredRows, bun
     :class:`~assay.analysis.statistics.runs.imported_rows.DuplicateColumnError`.
     """
     rows = stored.rows
-    numbered = _numbered(rows, coding)
+    numbered_columns = _numbered_columns(rows, coding)
     ids = np.array(rows.keys, dtype=object)
     columns = _Columns(opened, name, {"run_id": ids, "position": stored.positions})
     texts = {
@@ -101,13 +101,15 @@ def register_rows(opened: DuckDBPyConnection, name: str, stored: StoredRows, bun
         elif text not in texts:
             shared = _field(rows, text)
             texts[text] = columns.text([Shared(shared.codes, [str(value) for value in shared.values])])
-    columns.columns |= numbered
+    columns.columns |= numbered_columns
     opened.register(name, columns.columns)
-    selected = [f"{texts[text]} AS {text}" for text in queries.RUN_TEXTS] + [f"rows.{column}" for column in numbered]
-    return queries.rows_with_pieces(selected, name, columns.joins)
+    selected_columns = [f"{texts[text]} AS {text}" for text in queries.RUN_TEXTS] + [
+        f"rows.{column}" for column in numbered_columns
+    ]
+    return queries.rows_with_pieces(selected_columns, name, columns.joins)
 
 
-def _numbered(rows: ImportedRows, coding: Coding) -> dict[str, Any]:
+def _numbered_columns(rows: ImportedRows, coding: Coding) -> dict[str, Any]:
     """Return the columns of codes and values, numbered as in ``coding``."""
     columns: dict[str, Any] = {}
     for name, column in columns_of(rows).items():
@@ -156,8 +158,8 @@ def _json_parts(rows: ImportedRows, columns: _Columns) -> list[_Part]:
 
 def _texts(texts: Sequence[str], columns: _Columns) -> list[_Part]:
     """Return texts as JSON. Texts of letters and digits need only quotation marks."""
-    whole = "".join(texts)
-    if whole.isascii() and (whole.isalnum() or not whole):
+    joined = "".join(texts)
+    if joined.isascii() and (joined.isalnum() or not joined):
         return ['"', columns.column(texts), '"']
     return [columns.column([msgspec.json.encode(text).decode() for text in texts])]
 
@@ -194,7 +196,8 @@ class _Columns:
 
     def text(self, parts: Sequence[_Part]) -> str:
         """Return the SQL expression that concatenates ``parts``."""
-        return f"concat({', '.join(self._expression(part) for part in _merge_parts(list(map(_same, parts))))})"
+        merged_parts = _merge_parts(list(map(_constant_if_single, parts)))
+        return f"concat({', '.join(map(self._expression, merged_parts))})"
 
     def _expression(self, part: _Part) -> str:
         if isinstance(part, Shared):
@@ -211,7 +214,7 @@ class _Columns:
         return f"{self.name}_{number}.piece"
 
 
-def _same(part: _Part) -> _Part:
+def _constant_if_single(part: _Part) -> _Part:
     """Return a constant if all rows share one text, which saves a lookup per row."""
     if not isinstance(part, Shared) or len(part.values) != 1:
         return part
@@ -229,7 +232,7 @@ def _merge_parts(parts: Sequence[_Part]) -> list[_Part]:
         elif isinstance(part, Shared) and isinstance(last, Shared):
             if last.codes is part.codes:
                 pairs = zip(last.values, part.values, strict=True)
-                merged[-1] = Shared(part.codes, [before + text for before, text in pairs])
+                merged[-1] = Shared(part.codes, [previous + text for previous, text in pairs])
             else:
                 merged.append(part)
         elif isinstance(part, Shared):

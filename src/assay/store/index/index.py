@@ -72,16 +72,16 @@ class Index:
     connect: ConnectionFactory = connection
     cache: IndexCache = field(default_factory=IndexCache)
     temporary: TemporaryFolders = field(default_factory=TemporaryFolders)
-    """Holds the last file of the index when the repository can't be written."""
+    """Folders for the last file of the index when the repository can't be written."""
 
     def runs(self, filters: Filters, *, environment: bool) -> list[Run]:
         """Return the matching runs, newest last. ``environment=False`` leaves environments empty, which is faster."""
         statement = queries.NEWEST_RUNS if environment else queries.NEWEST_RUNS_WITHOUT_ENVIRONMENT
         aloja_name = (filters.workload or "").replace("-", "_")  # older imports kept ALOJA's spelling
-        stored = aloja_name if known_name(aloja_name) == filters.workload else filters.workload
+        stored_workload = aloja_name if known_name(aloja_name) == filters.workload else filters.workload
 
         def query(opened: DuckDBPyConnection, index: IndexFiles) -> list[Run]:
-            opened.execute(statement, {"index": index.names, "workload_there": stored, **asdict(filters)})
+            opened.execute(statement, {"index": index.names, "workload_there": stored_workload, **asdict(filters)})
             environments: dict[str, dict[str, Any]] = {}
             runs: list[Run] = []
             while rows := opened.fetchmany(_FETCHED_ROWS):
@@ -95,7 +95,7 @@ class Index:
 
         def query(opened: DuckDBPyConnection, index: IndexFiles) -> RunTable:
             table = load_table(opened, index.paths, read_coding(opened, index.paths[-1]), metrics)
-            self.cache.note(table.source, index)
+            self.cache.remember(table.source, index)
             return table
 
         return self._answer(query)
@@ -113,24 +113,24 @@ class Index:
 
         Raises :class:`RepositoryError` if the index that the table was read from no longer exists.
         """
-        wanted, rows = self._rows_at(queries.RUNS_AT, table, positions)
+        row_numbers, rows = self._rows_at(queries.RUNS_AT, table, positions)
         runs = {row: decode_run(run_json, environment) for row, _, run_json, environment in rows}
-        return [runs[row] for row in wanted]
+        return [runs[row] for row in row_numbers]
 
     def ids_at(self, table: RunTable, positions: Sequence[int]) -> list[str]:
         """Return the ids of the runs at these positions of a table, in the same order; errors as in :meth:`runs_at`."""
         if (lookup := self.cache.lookups.get(table.source)) is not None:
             return lookup.ids([int(table.rows[position]) for position in positions])
-        wanted, rows = self._rows_at(queries.IDS_AT, table, positions)
+        row_numbers, rows = self._rows_at(queries.IDS_AT, table, positions)
         ids = dict(rows)
-        return [ids[row] for row in wanted]
+        return [ids[row] for row in row_numbers]
 
     def environments_at(self, table: RunTable, positions: Sequence[int]) -> list[Environment]:
         """Return the environments of the runs at these positions, in order. Equal environments are one object."""
-        wanted, rows = self._rows_at(queries.ENVIRONMENTS_AT, table, positions)
+        row_numbers, rows = self._rows_at(queries.ENVIRONMENTS_AT, table, positions)
         texts: dict[int, str] = dict(rows)
-        decoded = {text: Environment(decode_environment(text)) for text in set(texts.values())}
-        return [decoded[texts[row]] for row in wanted]
+        environments = {text: Environment(decode_environment(text)) for text in set(texts.values())}
+        return [environments[texts[row]] for row in row_numbers]
 
     def positions_of(self, table: RunTable, ids: Sequence[str]) -> list[int]:
         """Return the positions of the runs with these ids in a table, sorted; errors as in :meth:`runs_at`."""
@@ -147,12 +147,12 @@ class Index:
 
     def _rows_at(self, query: str, table: RunTable, positions: Sequence[int]) -> tuple[list[int], list[Any]]:
         """Return the row numbers of these positions, and the query's result rows, each with its row number first."""
-        wanted = [int(table.rows[position]) for position in positions]
+        row_numbers = [int(table.rows[position]) for position in positions]
         rows: list[Any] = []
         with self._opened(table.source) as (opened, files):
-            for file, numbers in files.with_rows(wanted):
-                rows += [(row + file.start, *rest) for row, *rest in self._rows(opened, query, file, numbers)]
-        return wanted, rows
+            for file, numbers in files.with_rows(row_numbers):
+                rows += [(row + file.start, *values) for row, *values in self._rows(opened, query, file, numbers)]
+        return row_numbers, rows
 
     def _rows(self, opened: DuckDBPyConnection, query: str, file: IndexFile, rows: Sequence[int]) -> list[Any]:
         """Return a query's result for rows of a file, each with its number within the file first."""
@@ -165,33 +165,33 @@ class Index:
         """Yield a connection and the files of the index whose last file is ``source``."""
         with self.connect() as opened:
             files = self.cache.files.get(source)
-            if files is None and (last := self._located(source)) is not None:
+            if files is None and (last_file := self._existing_path(source)) is not None:
                 with suppress(RepositoryError):
-                    files = IndexFiles.of(opened, last, self.folders.index)
+                    files = IndexFiles.of(opened, last_file, self.folders.index)
             if files is None or not files.exist():
                 raise RepositoryError(
                     "the repository has changed since its runs were read",
                     where=str(self.folders.root),
                     hint="read them again",
                 )
-            self.cache.note(source, files)
+            self.cache.remember(source, files)
             yield opened, files
 
-    def _located(self, name: str) -> Path | None:
-        """Return the path of an index file. A temporary file comes first because it replaces one in the repository."""
+    def _existing_path(self, name: str) -> Path | None:
+        """Return the path of an index file, or None. A temporary file takes precedence over one in the repository."""
         folders = (*self.temporary.paths(), self.folders.index.absolute()) if name else ()
         return next((folder / name for folder in folders if (folder / name).exists()), None)
 
     def holds(self, table: RunTable) -> bool:
         """Return whether the index that a table was read from still exists."""
         files = self.cache.files.get(table.source)
-        return files.exist() if files is not None else self._located(table.source) is not None
+        return files.exist() if files is not None else self._existing_path(table.source) is not None
 
     def covers_all(self, table: RunTable) -> bool:
         """Return whether a table was read from the index over all current bundles."""
         return index_name(bundle_names(self.folders.bundles)) == table.source
 
-    def known(self, run_ids: Sequence[str]) -> set[str]:
+    def stored_ids_among(self, run_ids: Sequence[str]) -> set[str]:
         """Return the ids in ``run_ids`` that exist in the repository."""
         if not run_ids or not bundle_names(self.folders.bundles):
             return set()
@@ -203,18 +203,18 @@ class Index:
 
         return self._answer(query)
 
-    def ids_that_begin(self, prefix: str, most: int) -> list[str]:
-        """Return the ids that begin with ``prefix``, sorted, at most ``most``."""
-        values = [prefix, most]
+    def ids_that_begin(self, prefix: str, count_max: int) -> list[str]:
+        """Return the ids that begin with ``prefix``, sorted, at most ``count_max``."""
+        values = [prefix, count_max]
         return self._answer(
             lambda opened, index: [
                 i for (i,) in opened.execute(queries.IDS_THAT_BEGIN, [index.names, *values]).fetchall()
             ]
         )
 
-    def ids_of_source_id(self, source_id: str, most: int) -> list[str]:
-        """Return the ids of imported runs that their source calls ``source_id``, sorted, at most ``most``."""
-        values = [f'"source_id":{msgspec.json.encode(source_id).decode()}', most]
+    def ids_of_source_id(self, source_id: str, count_max: int) -> list[str]:
+        """Return the ids of imported runs that their source calls ``source_id``, sorted, at most ``count_max``."""
+        values = [f'"source_id":{msgspec.json.encode(source_id).decode()}', count_max]
         return self._answer(
             lambda opened, index: [
                 i for (i,) in opened.execute(queries.IDS_OF_SOURCE_ID, [index.names, *values]).fetchall()
@@ -233,7 +233,7 @@ class Index:
         return self._answer(query)
 
     def _find_cached(self, run_id: str) -> tuple[str, Run] | None:
-        """Find a run by the cached lookups; None also if the run or the cached index no longer exists."""
+        """Find a run by the cached lookups. Return None if they lack it, or if it or the index no longer exists."""
         for source, lookup in reversed(list(self.cache.lookups.items())):
             with suppress(RepositoryError), self._opened(source) as (opened, files):
                 for file, numbers in files.with_rows(lookup.rows_of([run_id])):
@@ -245,7 +245,7 @@ class Index:
         return None
 
     def cache_row_lookup(self, table: RunTable) -> None:
-        """Keep in memory the row of every run of a table of all runs; errors as in :meth:`runs_at`."""
+        """Keep the row of every run of a table of all runs in memory; errors as in :meth:`runs_at`."""
         with self._opened(table.source) as (opened, files):
             self.cache.add_lookup(opened, table, files)
 
@@ -265,17 +265,17 @@ class Index:
         except RepositoryError:  # a file is damaged, or was just removed: build the index again, once
             return self._answer_from(self._current(rebuild=True), query)
 
-    def _answer_from(self, last: Path, query: Callable[[DuckDBPyConnection, IndexFiles], Queried]) -> Queried:
+    def _answer_from(self, last_file: Path, query: Callable[[DuckDBPyConnection, IndexFiles], Queried]) -> Queried:
         with self.connect() as opened:
-            return query(opened, IndexFiles.of(opened, last, self.folders.index))
+            return query(opened, IndexFiles.of(opened, last_file, self.folders.index))
 
     def _current(self, *, rebuild: bool = False) -> Path:
         """Return the last file of an index over all bundles; with ``rebuild``, an index made from the bundles alone."""
         self.problems.clear()
         names = bundle_names(self.folders.bundles)
-        path = self._located(index_name(names))
+        path = self._existing_path(index_name(names))
         if path is not None and not rebuild:
             return path
-        older = [] if rebuild else index_files(self.folders, self.temporary)
+        older_files = [] if rebuild else index_files(self.folders, self.temporary)
         with self.connect() as opened:
-            return IndexBuilder(self.folders, self.temporary, self.problems, rebuild).build(opened, names, older)
+            return IndexBuilder(self.folders, self.temporary, self.problems, rebuild).build(opened, names, older_files)

@@ -37,7 +37,15 @@ from assay.store.bundles.folders import Folders
 from assay.store.bundles.staging import TemporaryFolders, staging, storage_error, sync
 from assay.store.index import queries
 from assay.store.index.index_cache import IndexFiles
-from assay.store.index.runs_file import Coding, OtherVersionError, decode_run, read_coding, recoded, rows_of, write_runs
+from assay.store.index.runs_file import (
+    Coding,
+    OtherVersionError,
+    decode_run,
+    query_with_codes_of,
+    read_coding,
+    rows_of,
+    write_runs,
+)
 
 if TYPE_CHECKING:
     from duckdb import DuckDBPyConnection
@@ -51,8 +59,8 @@ _LENGTH_RATIO: Final = 2
 
 def index_name(bundles: Iterable[str]) -> str:
     """Return the name of the last file of an index over these bundles."""
-    covers = "\n".join([str(queries.INDEX_VERSION), queries.INDEX_PARTS, *bundles])
-    return f"runs-{hashlib.blake2b(covers.encode(), digest_size=8).hexdigest()}.parquet"
+    content = "\n".join([str(queries.INDEX_VERSION), queries.INDEX_PARTS, *bundles])
+    return f"runs-{hashlib.blake2b(content.encode(), digest_size=8).hexdigest()}.parquet"
 
 
 def index_files(folders: Folders, temporary: TemporaryFolders) -> list[Path]:
@@ -71,7 +79,7 @@ class IndexBuilder:
 
     folders: Folders
     temporary: TemporaryFolders
-    """Holds the last file when the repository can't be written."""
+    """Folders for the last file when the repository can't be written."""
     problems: list[BundleProblem]
     """Receives a note of each bundle that can't be read."""
     replace: bool = False
@@ -81,55 +89,55 @@ class IndexBuilder:
     have read its list of files but not yet its rows.
     """
 
-    def build(self, opened: DuckDBPyConnection, names: Sequence[str], older: Sequence[Path]) -> Path:
-        """Write the index over the bundles ``names`` and return its last file; ``older`` are existing index files."""
-        sources = self._sources(opened, names, older)
-        if sources.kept and not sources.parts:  # no missing bundle can be read
-            return sources.kept[-1][0]
-        before = sources.settle(opened, self.folders.index)
-        unread = {problem.run_id for problem in self.problems}
+    def build(self, opened: DuckDBPyConnection, names: Sequence[str], older_paths: Sequence[Path]) -> Path:
+        """Write the index over the bundles ``names``, and return its last file. ``older_paths``: existing files."""
+        sources = self._sources(opened, names, older_paths)
+        if sources.older_files and not sources.parts:  # no missing bundle can be read
+            return sources.older_files[-1][0]
+        previous_files = sources.settle(opened, self.folders.index)
+        unreadable_bundles = {problem.run_id for problem in self.problems}
         write = partial(
             write_runs,
             opened,
             query=sources.query(opened),
             coding=sources.coding,
-            before=before,
+            previous_files=previous_files,
             row_group=queries.ROW_GROUP_LOOKED_UP,
         )
-        path = self._write(index_name(name for name in names if name not in unread), write)
-        self._remove_outdated({path.name, *(name for name, _ in before)})
+        path = self._write(index_name(name for name in names if name not in unreadable_bundles), write)
+        self._remove_outdated({path.name, *(name for name, _ in previous_files)})
         return path
 
     def _write(self, name: str, write: Callable[[Path], object]) -> Path:
         """Write a whole index file and return its path: in the repository, or in a temporary folder."""
         import duckdb
 
-        temporary = ((folder, folder) for folder in self.temporary.made())
+        temporary = ((folder, folder) for folder in self.temporary.create())
         for folder, partial_folder in itertools.chain([(self.folders.index, self.folders.partial)], temporary):
             path = folder.absolute() / name
             try:
                 folder.mkdir(exist_ok=True)
-                with staging(partial_folder, "index") as aside:
-                    write(aside / name)
-                    sync(aside / name)
-                    self._move_into_index(aside / name, path)
+                with staging(partial_folder, "index") as staging_folder:
+                    write(staging_folder / name)
+                    sync(staging_folder / name)
+                    self._move_into_index(staging_folder / name, path)
                 return path
             except (OSError, duckdb.Error) as error:
                 failure = error
         raise storage_error(path, failure) if isinstance(failure, OSError) else failure
 
-    def _move_into_index(self, written: Path, path: Path) -> None:
+    def _move_into_index(self, new_file: Path, path: Path) -> None:
         """Move a written file to ``path``; an existing file stays unless ``replace`` is set."""
         if not self.replace:
             try:
-                path.hardlink_to(written)
+                path.hardlink_to(new_file)
                 return
             except FileExistsError:
                 return
             except OSError:  # the file system has no hard links
                 if path.exists():
                     return
-        written.rename(path)
+        new_file.rename(path)
 
     def _remove_outdated(self, current: Collection[str]) -> None:
         """Remove index files that have been outdated for ten minutes.
@@ -141,18 +149,20 @@ class IndexBuilder:
         for folder in (self.folders.index, *self.temporary.paths()):
             record = folder / self.folders.outdated.name
             with suppress(OSError):
-                recorded = _outdated_since(record)
+                recorded_times = _outdated_since(record)
                 names = {path.name for path in folder.glob("runs*.parquet")} - set(current)
-                since_unix_s = {name: recorded.get(name, now_unix_s) for name in names}
+                since_unix_s = {name: recorded_times.get(name, now_unix_s) for name in names}
                 for name in sorted(names):
                     if now_unix_s - since_unix_s[name] > REMOVED_AFTER_S:
                         (folder / name).unlink(missing_ok=True)
                         del since_unix_s[name]
-                with staging(self.folders.partial if folder == self.folders.index else folder, "index") as aside:
-                    (aside / record.name).write_bytes(msgspec.json.encode(since_unix_s))
-                    (aside / record.name).rename(record)
+                with staging(
+                    self.folders.partial if folder == self.folders.index else folder, "index"
+                ) as staging_folder:
+                    (staging_folder / record.name).write_bytes(msgspec.json.encode(since_unix_s))
+                    (staging_folder / record.name).rename(record)
 
-    def _sources(self, opened: DuckDBPyConnection, names: Sequence[str], older: Sequence[Path]) -> _IndexSources:
+    def _sources(self, opened: DuckDBPyConnection, names: Sequence[str], older_paths: Sequence[Path]) -> _IndexSources:
         """Return the content of an index over ``names``, and note the bundles that can't be read.
 
         It starts from the newest older index that can be read and covers no vanished bundle.
@@ -160,20 +170,22 @@ class IndexBuilder:
         import duckdb
 
         bundles = self.folders.bundles
-        usable = (_older_index(opened, path, self.folders.index) for path in reversed(older))
-        sources = next((index for index in usable if index and index.covered <= set(names)), _IndexSources())
+        older_indexes = (_older_index(opened, path, self.folders.index) for path in reversed(older_paths))
+        sources = next(
+            (index for index in older_indexes if index and index.covered_bundles <= set(names)), _IndexSources()
+        )
         single_runs: list[Run] = []
         recoded_imports: dict[str, list[Run]] = {}
         imports: list[tuple[str, Path, Coding]] = []
         for name in names:
-            if name in sources.covered:
+            if name in sources.covered_bundles:
                 continue
             try:
                 if is_import(bundles / name):
                     bundle = bundles / name
-                    changed = check_files(bundle, (IMPORT_RUNS_FILE,))
-                    if changed:
-                        raise RepositoryError(f"{changed[0].file}: {changed[0].detail}", where=str(bundle))
+                    problems = check_files(bundle, (IMPORT_RUNS_FILE,))
+                    if problems:
+                        raise RepositoryError(f"{problems[0].file}: {problems[0].detail}", where=str(bundle))
                     file = bundle / IMPORT_RUNS_FILE
                     try:
                         imports.append((name, file, read_coding(opened, file)))
@@ -186,7 +198,7 @@ class IndexBuilder:
                 detail = error.message if isinstance(error, RepositoryError) else str(error).splitlines()[0]
                 self.problems.append(BundleProblem(name, RUN_FILE, ProblemKind.UNREADABLE, detail))
         for _, _, coding in imports:
-            sources.coding.merged(coding)
+            sources.coding.add_levels_of(coding)
         if single_runs:
             opened.register(_NEW_RUNS, rows_of(single_runs, None, sources.coding))
             sources.parts.append(f"SELECT * FROM {_NEW_RUNS}")  # noqa: S608 - a constant
@@ -194,7 +206,9 @@ class IndexBuilder:
             opened.register(f"{_NEW_RUNS}_{number}", rows_of(runs, name, sources.coding))
             sources.parts.append(f"SELECT * FROM {_NEW_RUNS}_{number}")  # noqa: S608 - a constant and a number
         for name, file, coding in imports:
-            sources.parts.append(recoded(queries.parquet(str(file.absolute())), coding, sources.coding, bundle=name))
+            sources.parts.append(
+                query_with_codes_of(queries.parquet(str(file.absolute())), coding, sources.coding, bundle=name)
+            )
         sources.may_repeat = bool(imports or recoded_imports or single_runs)
         return sources
 
@@ -205,9 +219,9 @@ class _IndexSources:
 
     coding: Coding = field(default_factory=Coding)
     parts: list[str] = field(default_factory=list)
-    kept: list[tuple[Path, int]] = field(default_factory=list)
+    older_files: list[tuple[Path, int]] = field(default_factory=list)
     """The older index's files, each with its number of rows."""
-    covered: set[str] = field(default_factory=set)
+    covered_bundles: set[str] = field(default_factory=set)
     may_repeat: bool = False
     """Whether several bundles may hold the same run: imports that overlap, or a run and its exported figures."""
 
@@ -217,23 +231,25 @@ class _IndexSources:
         The rows of the other files become parts. A file outside the index's ``folder`` is temporary and never stays
         because other processes can't read it.
         """
-        files = [str(path) for path, _ in self.kept]
+        files = [str(path) for path, _ in self.older_files]
         if self.may_repeat and files:
-            ((repeats,),) = opened.execute(queries.duplicated_runs(files, self.parts)).fetchall()
-            self.may_repeat = bool(repeats)
-            if repeats:
-                self._merge(len(self.kept))
+            ((has_repeats,),) = opened.execute(queries.duplicated_runs(files, self.parts)).fetchall()
+            self.may_repeat = bool(has_repeats)
+            if has_repeats:
+                self._merge(len(self.older_files))
         rows = sum(opened.execute(queries.count_of(part)).fetchall()[0][0] for part in self.parts)
-        while self.kept and (self.kept[-1][1] <= _LENGTH_RATIO * rows or self.kept[-1][0].parent != folder.absolute()):
-            rows += self.kept[-1][1]
+        while self.older_files and (
+            self.older_files[-1][1] <= _LENGTH_RATIO * rows or self.older_files[-1][0].parent != folder.absolute()
+        ):
+            rows += self.older_files[-1][1]
             self._merge(1)
-        return [(path.name, count) for path, count in self.kept]
+        return [(path.name, count) for path, count in self.older_files]
 
     def _merge(self, number: int) -> None:
-        """Make the last ``number`` files part of the new file."""
-        for path, _ in self.kept[len(self.kept) - number :]:
+        """Merge the rows of the last ``number`` files into the new file."""
+        for path, _ in self.older_files[len(self.older_files) - number :]:
             self.parts.append(queries.rows_in(str(path)))
-        del self.kept[len(self.kept) - number :]
+        del self.older_files[len(self.older_files) - number :]
 
     def query(self, opened: DuckDBPyConnection) -> str:
         """Return the query for the rows of the new file."""
@@ -245,9 +261,9 @@ class _IndexSources:
 def _single_run(bundle: Path) -> Run:
     """Return the run of a single run's bundle. Raises :class:`RepositoryError` if it was changed or can't be read."""
     run = read_run(bundle)
-    changed = [problem for problem in check_files(bundle, (RUN_FILE,)) if problem.kind is ProblemKind.CHANGED]
-    if changed:
-        raise RepositoryError(f"{changed[0].file}: {changed[0].detail}", where=str(bundle))
+    changed_files = [problem for problem in check_files(bundle, (RUN_FILE,)) if problem.kind is ProblemKind.CHANGED]
+    if changed_files:
+        raise RepositoryError(f"{changed_files[0].file}: {changed_files[0].detail}", where=str(bundle))
     return run
 
 
@@ -258,11 +274,13 @@ def _older_index(opened: DuckDBPyConnection, path: Path, folder: Path) -> _Index
     try:
         coding = read_coding(opened, path)
         files = IndexFiles.of(opened, path.absolute(), folder)
-        covered = {name for (name,) in opened.execute(queries.BUNDLES_OF, [files.names]).fetchall()}
+        covered_bundles = {name for (name,) in opened.execute(queries.BUNDLES_OF, [files.names]).fetchall()}
         counts = [int(opened.execute(queries.COUNT_OF, [name]).fetchall()[0][0]) for name in files.names]
     except (duckdb.Error, RepositoryError):
         return None
-    return _IndexSources(coding, kept=list(zip(files.paths, counts, strict=True)), covered=covered)
+    return _IndexSources(
+        coding, older_files=list(zip(files.paths, counts, strict=True)), covered_bundles=covered_bundles
+    )
 
 
 def _outdated_since(record: Path) -> dict[str, float]:

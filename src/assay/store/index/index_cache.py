@@ -20,14 +20,14 @@ from numpy.typing import NDArray
 from assay.analysis.statistics import Ints, RunTable
 from assay.foundation.errors import RepositoryError
 from assay.store.index import queries
-from assay.store.index.runs_file import read_before
+from assay.store.index.runs_file import read_previous_files
 
 if TYPE_CHECKING:
     from duckdb import DuckDBPyConnection
 
 Ids = NDArray[np.bytes_]
 _SEED: Final = 20
-"""Seed of the multipliers of the ids' hashes, so that they are the same for every index."""
+"""Seed of the multipliers of the ids' hashes. It is fixed, so that all indexes have the same hashes."""
 _CHARACTERS_MAX: Final = 50_000_000
 """Maximum size of cached texts of rows, in characters."""
 _LONG_BYTES: Final = 1_000_000
@@ -44,12 +44,12 @@ class IndexFile:
     start: int
     """Number of rows in the files before it."""
     stamp: tuple[int, int]
-    """Its inode and modification time in ns: a rebuilt file of the same name may have its rows in another order."""
+    """Inode and modification time in ns. A rebuilt file of the same name may have its rows in another order."""
     size_bytes: int
 
     @property
     def key(self) -> Hashable:
-        """Identifies the file's content."""
+        """A key that identifies the file's content."""
         return self.path, self.stamp
 
 
@@ -60,15 +60,17 @@ class IndexFiles:
     files: tuple[IndexFile, ...]
 
     @staticmethod
-    def of(opened: DuckDBPyConnection, last: Path, folder: Path) -> IndexFiles:
+    def of(opened: DuckDBPyConnection, last_file: Path, folder: Path) -> IndexFiles:
         """Return the files of an index from its last file. Raises :class:`RepositoryError` if a file can't be read."""
-        before = read_before(opened, last)
-        starts = itertools.accumulate((rows for _, rows in before), initial=0)
-        paths = [*((folder / name).absolute() for name, _ in before), last.absolute()]
+        previous_files = read_previous_files(opened, last_file)
+        starts = itertools.accumulate((rows for _, rows in previous_files), initial=0)
+        paths = [*((folder / name).absolute() for name, _ in previous_files), last_file.absolute()]
         try:
             files = [IndexFile(path, start, *_stamp(path)) for path, start in zip(paths, starts, strict=True)]
         except OSError as error:
-            raise RepositoryError(f"a file of the index can't be read: {error.strerror}", where=str(last)) from error
+            raise RepositoryError(
+                f"a file of the index can't be read: {error.strerror}", where=str(last_file)
+            ) from error
         return IndexFiles(tuple(files))
 
     @property
@@ -90,11 +92,11 @@ class IndexFiles:
 
     def with_rows(self, rows: Sequence[int]) -> Iterator[tuple[IndexFile, list[int]]]:
         """Yield each file that has some of these rows, with the row numbers within it."""
-        wanted = np.asarray(rows, dtype=np.int64)
-        file_of_row = np.searchsorted([file.start for file in self.files], wanted, side="right") - 1
+        row_numbers = np.asarray(rows, dtype=np.int64)
+        file_of_row = np.searchsorted([file.start for file in self.files], row_numbers, side="right") - 1
         for number, file in enumerate(self.files):
-            if len(in_file := wanted[file_of_row == number]):
-                yield file, (in_file - file.start).tolist()
+            if len(rows_in_file := row_numbers[file_of_row == number]):
+                yield file, (rows_in_file - file.start).tolist()
 
 
 def _stamp(path: Path) -> tuple[tuple[int, int], int]:
@@ -114,9 +116,9 @@ class _FileRows:
     row_of_hash: Ints
     """The row number of each hash, within the file."""
 
-    def rows_of(self, run_id: bytes, hashed: np.uint64) -> list[int]:
+    def rows_of(self, run_id: bytes, id_hash: np.uint64) -> list[int]:
         """Return the numbers of the rows with this id, counted through all files."""
-        first, last = (int(np.searchsorted(self.hashes, hashed, side=side)) for side in ("left", "right"))
+        first, last = (int(np.searchsorted(self.hashes, id_hash, side=side)) for side in ("left", "right"))
         return [int(row) + self.file.start for row in self.row_of_hash[first:last] if self.ids[row] == run_id]
 
 
@@ -128,8 +130,8 @@ def _hashes(ids: Ids) -> NDArray[np.uint64]:
     width = max(1, -(-ids.dtype.itemsize // 8))
     words = np.frombuffer(ids.astype(f"S{8 * width}").tobytes(), dtype="<u8").reshape(len(ids), width)
     numbers = np.random.default_rng(_SEED).integers(2**63, size=width, dtype=np.uint64)  # the same for every width
-    hashed: NDArray[np.uint64] = (words * (2 * numbers + 1)).sum(axis=1, dtype=np.uint64)
-    return hashed
+    hashes: NDArray[np.uint64] = (words * (2 * numbers + 1)).sum(axis=1, dtype=np.uint64)
+    return hashes
 
 
 @dataclass(frozen=True, slots=True)
@@ -143,17 +145,17 @@ class RowLookup:
     def rows_of(self, ids: Sequence[str]) -> list[int]:
         """Return the numbers of the rows with these ids, sorted."""
         encoded = [run_id.encode("utf-8", "replace") for run_id in ids]
-        hashed = _hashes(np.array(encoded, dtype=np.bytes_)) if encoded else ()
-        keys = list(zip(encoded, hashed, strict=True))
+        hashes = _hashes(np.array(encoded, dtype=np.bytes_)) if encoded else ()
+        keys = list(zip(encoded, hashes, strict=True))
         return sorted({row for file in self.files for run_id, hash_ in keys for row in file.rows_of(run_id, hash_)})
 
     def ids(self, rows: Sequence[int]) -> list[str]:
         """Return the ids of these rows, in the same order."""
-        wanted = np.asarray(rows, dtype=np.int64)
-        file_of_row = np.searchsorted([file.file.start for file in self.files], wanted, side="right") - 1
+        row_numbers = np.asarray(rows, dtype=np.int64)
+        file_of_row = np.searchsorted([file.file.start for file in self.files], row_numbers, side="right") - 1
         return [
             self.files[number].ids[row - self.files[number].file.start].decode()
-            for number, row in zip(file_of_row.tolist(), wanted.tolist(), strict=True)
+            for number, row in zip(file_of_row.tolist(), row_numbers.tolist(), strict=True)
         ]
 
 
@@ -170,7 +172,7 @@ def _read_ids(opened: DuckDBPyConnection, file: IndexFile) -> _FileRows:
 
 @dataclass(slots=True)
 class RowCache:
-    """A cache of texts of rows, up to a number of characters. It drops the least recently used first. Thread-safe."""
+    """A thread-safe cache of texts of rows, limited by their characters. It drops the least recently used rows."""
 
     characters_max: int = _CHARACTERS_MAX
     _rows: OrderedDict[Hashable, tuple[Any, ...]] = field(default_factory=OrderedDict)
@@ -190,16 +192,18 @@ class RowCache:
         cached_numbers = {number for number, *_ in cached}
         if file.size_bytes > _LONG_BYTES:  # each addition writes a small file, whose metadata would accumulate
             opened.execute(queries.KEEP_METADATA)
-        missing = opened.execute(query, [str(file.path), [row for row in rows if row not in cached_numbers]]).fetchall()
+        uncached_rows = opened.execute(
+            query, [str(file.path), [row for row in rows if row not in cached_numbers]]
+        ).fetchall()
         with self._lock:
-            for row in missing:
+            for row in uncached_rows:
                 key = (query, file.key, row[0])
                 self._characters += 0 if key in self._rows else _characters(row)
                 self._rows[key] = row
             while self._characters > self.characters_max:
                 _, oldest = self._rows.popitem(last=False)
                 self._characters -= _characters(oldest)
-        return cached + missing
+        return cached + uncached_rows
 
 
 def _characters(row: tuple[Any, ...]) -> int:
@@ -215,18 +219,18 @@ class IndexCache:
     lookups: OrderedDict[str, RowLookup] = field(default_factory=OrderedDict)
     rows: RowCache = field(default_factory=RowCache)
 
-    def note(self, source: str, files: IndexFiles) -> None:
-        """Remember the files of an index; forget the row lookup of other files with the same name."""
+    def remember(self, source: str, files: IndexFiles) -> None:
+        """Remember the files of an index, and drop the row lookup of other files with the same name."""
         if self.files.get(source) != files:
             self.lookups.pop(source, None)
         _put(self.files, source, files)
 
     def add_lookup(self, opened: DuckDBPyConnection, table: RunTable, files: IndexFiles) -> None:
         """Cache the row lookup of a table of all runs. Files that another cached lookup shares are not read again."""
-        known = {file.file.key: file for lookup in self.lookups.values() for file in lookup.files}
+        rows_by_file = {file.file.key: file for lookup in self.lookups.values() for file in lookup.files}
         positions = np.empty(len(table), dtype=np.int64)
         positions[table.rows] = np.arange(len(table))
-        rows = tuple(known.get(file.key) or _read_ids(opened, file) for file in files.files)
+        rows = tuple(rows_by_file.get(file.key) or _read_ids(opened, file) for file in files.files)
         _put(self.lookups, table.source, RowLookup(rows, positions))
 
 

@@ -113,9 +113,9 @@ def parquet(path: str) -> str:
     return f"read_parquet({quoted(path)}, hive_partitioning = false)"
 
 
-def copy_with_coding(query: str, path: str, coding: str, before: str, row_group: int) -> str:
-    """Return the statement that writes a query's rows to a Parquet file, with ``coding`` and ``before`` as metadata."""
-    metadata = f"{{coding: {quoted(coding)}, before: {quoted(before)}}}"
+def copy_with_coding(query: str, path: str, coding: str, previous_files: str, row_group: int) -> str:
+    """Return the statement that writes a query to a Parquet file with a coding and the previous files as metadata."""
+    metadata = f"{{coding: {quoted(coding)}, before: {quoted(previous_files)}}}"
     options = f"FORMAT parquet, COMPRESSION zstd, ROW_GROUP_SIZE {row_group}, KV_METADATA {metadata}"
     return f"COPY ({query}) TO {quoted(path)} ({options})"
 
@@ -151,30 +151,30 @@ COUNT_OF = "SELECT num_rows FROM parquet_file_metadata(?)"
 
 def table_of_codes(columns: Sequence[int], values: Sequence[int]) -> str:
     """Return the query for the code columns and value columns with these numbers."""
-    picked = [
+    expressions = [
         *(f"coalesce(c{number}, -1)::INTEGER AS c{number}" for number in columns),
         *(f"coalesce(v{number}, 'nan'::DOUBLE) AS v{number}" for number in values),
         "file_row_number",
     ]
-    return f"SELECT {', '.join(picked)} FROM {READ_NUMBERED}"
+    return f"SELECT {', '.join(expressions)} FROM {READ_NUMBERED}"
 
 
 def all_rows(parts: Sequence[str], *, without_repeated: bool) -> str:
     """Return the query for the rows of all ``parts``, with or without the rows of the table ``repeated``."""
-    united = " UNION ALL BY NAME ".join(f"({part})" for part in parts)
+    union = " UNION ALL BY NAME ".join(f"({part})" for part in parts)
     if not without_repeated:
-        return united
-    return f"SELECT * FROM ({united}) WHERE (run_id, bundle) NOT IN (SELECT run_id, bundle FROM repeated)"
+        return union
+    return f"SELECT * FROM ({union}) WHERE (run_id, bundle) NOT IN (SELECT run_id, bundle FROM repeated)"
 
 
 def repeated_runs(parts: Sequence[str]) -> str:
-    """Return the statement that creates ``repeated``: for each run in several bundles, all of these bundles but one.
+    """Return the statement that creates ``repeated``: for each run in several bundles, all of these bundles except one.
 
-    The bundle of the run itself is left out if it exists, because an import of exported figures lacks tasks and traces.
+    The exception is the bundle of the run itself, if it exists: an import of exported figures lacks tasks and traces.
     """
-    united = " UNION ALL ".join(f"SELECT run_id, bundle FROM ({part})" for part in parts)
-    firsts = "first_value(bundle) OVER (PARTITION BY run_id ORDER BY bundle <> run_id, bundle)"
-    return f"CREATE OR REPLACE TEMP TABLE repeated AS SELECT run_id, bundle FROM ({united}) QUALIFY bundle <> {firsts}"
+    union = " UNION ALL ".join(f"SELECT run_id, bundle FROM ({part})" for part in parts)
+    first = "first_value(bundle) OVER (PARTITION BY run_id ORDER BY bundle <> run_id, bundle)"
+    return f"CREATE OR REPLACE TEMP TABLE repeated AS SELECT run_id, bundle FROM ({union}) QUALIFY bundle <> {first}"
 
 
 def pieces(name: str) -> str:
@@ -193,12 +193,12 @@ def rows_with_pieces(columns: Sequence[str], name: str, joins: Sequence[str]) ->
 
 
 def duplicated_runs(files: Sequence[str], parts: Sequence[str]) -> str:
-    """Return the query for whether a run of ``parts`` is in one of the files, or in several of the parts."""
-    fresh = " UNION ALL ".join(f"SELECT run_id FROM ({part})" for part in parts)
-    indexed = " UNION ALL ".join(f"SELECT run_id FROM {parquet(path)}" for path in files)
+    """Return a query with one truth value: whether a run of ``parts`` is in one of the files, or in several parts."""
+    new_ids = " UNION ALL ".join(f"SELECT run_id FROM ({part})" for part in parts)
+    indexed_ids = " UNION ALL ".join(f"SELECT run_id FROM {parquet(path)}" for path in files)
     return (
-        f"WITH fresh AS MATERIALIZED ({fresh}) SELECT (SELECT count(*) <> count(DISTINCT run_id) FROM fresh) "
-        f"OR EXISTS (SELECT 1 FROM ({indexed}) SEMI JOIN fresh USING (run_id))"
+        f"WITH fresh AS MATERIALIZED ({new_ids}) SELECT (SELECT count(*) <> count(DISTINCT run_id) FROM fresh) "
+        f"OR EXISTS (SELECT 1 FROM ({indexed_ids}) SEMI JOIN fresh USING (run_id))"
     )
 
 
@@ -236,7 +236,7 @@ def selected(columns: Mapping[str, str]) -> str:
 
 
 def every_value(columns: Mapping[str, str]) -> str:
-    """Return a query that reads every value of the columns of one Parquet file. Its result does not matter."""
+    """Return a query that reads every value of the columns of one Parquet file. Its result is not used."""
     return f"SELECT count(*) FILTER (hash({', '.join(map(_name, columns))}) = 0) FROM {READ}"
 
 
@@ -252,8 +252,8 @@ ALL_NEW_RUNS = "SELECT * FROM new_runs"
 
 def levels_of(columns: int) -> str:
     """Return the statement that creates ``levels``: one row, with a list of texts for each column of codes."""
-    listed = ", ".join(f"?::VARCHAR[] AS l{number}" for number in range(columns))
-    return f"CREATE OR REPLACE TEMP TABLE levels AS SELECT {listed or '1 AS nothing'}"
+    lists = ", ".join(f"?::VARCHAR[] AS l{number}" for number in range(columns))
+    return f"CREATE OR REPLACE TEMP TABLE levels AS SELECT {lists or '1 AS nothing'}"
 
 
 def new_runs(columns: Sequence[str], values: Mapping[str, int]) -> str:
@@ -261,16 +261,16 @@ def new_runs(columns: Sequence[str], values: Mapping[str, int]) -> str:
     facts = _map((name, f"CASE WHEN c{n} >= 0 THEN list_extract(l{n}, c{n} + 1) END") for n, name in enumerate(columns))
     figures = _map((name, f"CASE WHEN NOT isnan(v{n}) THEN v{n} END") for name, n in values.items())
     texts = ", ".join(name for name in RUN_TEXTS if name not in ("run_json", "environment_json"))
-    numbered = f"SELECT *, row_number() OVER () - 1 AS place FROM {READ}"
+    numbered_rows = f"SELECT *, row_number() OVER () - 1 AS place FROM {READ}"
     return (
         f"CREATE OR REPLACE TEMP TABLE new_runs AS SELECT {texts}, place, {facts} AS facts, {figures} AS figures, "
-        f"run_json FROM ({numbered}) CROSS JOIN levels WHERE bundle IN (SELECT bundle FROM new_bundles)"
+        f"run_json FROM ({numbered_rows}) CROSS JOIN levels WHERE bundle IN (SELECT bundle FROM new_bundles)"
     )
 
 
 def _map(entries: Iterable[tuple[str, str]]) -> str:
-    listed = ", ".join(f"{{'k': {quoted(name)}, 'v': {value}}}" for name, value in entries)
-    return f"map_from_entries(list_filter([{listed}], lambda entry: entry.v IS NOT NULL))"
+    entry_list = ", ".join(f"{{'k': {quoted(name)}, 'v': {value}}}" for name, value in entries)
+    return f"map_from_entries(list_filter([{entry_list}], lambda entry: entry.v IS NOT NULL))"
 
 
 def new_rows(columns: Mapping[str, str], of_runs: Sequence[str], of_imports: Sequence[str]) -> str | None:
@@ -279,15 +279,15 @@ def new_rows(columns: Mapping[str, str], of_runs: Sequence[str], of_imports: Seq
     parts = []
     if of_runs:
         run_id = "regexp_extract(filename, '/bundles/([^/]+)/', 1)"
-        source = f"read_parquet({_listed(of_runs)}, hive_partitioning = false, filename = true)"
+        source = f"read_parquet({_list_of(of_runs)}, hive_partitioning = false, filename = true)"
         parts.append(f"SELECT {run_id} AS run_id, {names} FROM {source}")
     if of_imports:
-        parts.append(f"SELECT run_id, {names} FROM read_parquet({_listed(of_imports)}, hive_partitioning = false)")
-    united = " UNION ALL ".join(parts)
-    return f"SELECT * FROM ({united}) JOIN new_workloads USING (run_id)" if parts else None
+        parts.append(f"SELECT run_id, {names} FROM read_parquet({_list_of(of_imports)}, hive_partitioning = false)")
+    union = " UNION ALL ".join(parts)
+    return f"SELECT * FROM ({union}) JOIN new_workloads USING (run_id)" if parts else None
 
 
-def _listed(paths: Sequence[str]) -> str:
+def _list_of(paths: Sequence[str]) -> str:
     return f"[{', '.join(map(quoted, paths))}]"
 
 

@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 
 @dataclass(slots=True)
 class Coding:
-    """The meaning of a file's codes and values. Grows as runs are added; a code never changes its meaning."""
+    """The meaning of a file's codes and values. It grows as runs are added. A code never changes its meaning."""
 
     columns: dict[str, dict[str, int]] = field(default_factory=dict)
     """Column name to the codes of its levels; the first name belongs to ``c0``."""
@@ -44,7 +44,7 @@ class Coding:
     def encoded(self) -> str:
         """Return the coding as JSON."""
         columns = {name: list(levels) for name, levels in self.columns.items()}
-        return msgspec.json.encode(_Stored(columns, list(self.values), queries.INDEX_VERSION)).decode()
+        return msgspec.json.encode(_CodingJson(columns, list(self.values), queries.INDEX_VERSION)).decode()
 
     @staticmethod
     def decoded(text: str | bytes) -> Coding:
@@ -54,7 +54,7 @@ class Coding:
         meaning.
         """
         try:
-            stored = msgspec.json.decode(text, type=_Stored)
+            stored = msgspec.json.decode(text, type=_CodingJson)
         except msgspec.MsgspecError as error:
             raise RepositoryError(f"the codes are damaged: {error}") from error
         if stored.version != queries.INDEX_VERSION:
@@ -62,7 +62,7 @@ class Coding:
         columns = {name: {level: code for code, level in enumerate(ls)} for name, ls in stored.columns.items()}
         return Coding(columns, {name: number for number, name in enumerate(stored.values)})
 
-    def merged(self, other: Coding) -> None:
+    def add_levels_of(self, other: Coding) -> None:
         """Add the codes that only ``other`` has."""
         for name, levels in other.columns.items():
             codes = self.columns.setdefault(name, {})
@@ -76,7 +76,7 @@ class OtherVersionError(RepositoryError):
     """The file of runs was written by another version of assay."""
 
 
-class _Stored(msgspec.Struct):
+class _CodingJson(msgspec.Struct):
     columns: dict[str, list[str]]
     values: list[str]
     version: int = 1
@@ -118,8 +118,8 @@ def rows_of(runs: Sequence[Run], bundle: str | None, coding: Coding) -> dict[str
         ids.append(run.run_id)
         bundles.append(bundle or run.run_id)
         starts.append(run.started_at)
-        whole = msgspec.json.encode(run).decode()
-        lines.append(whole.replace(f'"environment":{groups[kind].texts[-1]}', '"environment":{}', 1))
+        encoded_run = msgspec.json.encode(run).decode()
+        lines.append(encoded_run.replace(f'"environment":{groups[kind].texts[-1]}', '"environment":{}', 1))
         duration_s[row], started_s[row] = run.duration_s, started_unix_s(run)
         for name, value in run.metrics.items():
             if name not in values:
@@ -133,9 +133,9 @@ def rows_of(runs: Sequence[Run], bundle: str | None, coding: Coding) -> dict[str
         columns[name] = np.array([group.texts[index] for group in groups], dtype=object)[kind_of]
     names = dict.fromkeys(name for group in groups for name in group.codes)
     codes = {name: np.full(len(groups), ABSENT, dtype=np.int32) for name in names}
-    for at, group in enumerate(groups):
+    for number, group in enumerate(groups):
         for name, code in group.codes.items():
-            codes[name][at] = code
+            codes[name][number] = code
     numbers = {name: number for number, name in enumerate(coding.columns)}
     return {
         **{name: columns[name] for name in queries.RUN_TEXTS},
@@ -158,11 +158,11 @@ class _RunGroup:
         for name, level in described(run).items():
             levels = coding.columns.setdefault(name, {})
             codes[name] = levels.setdefault(level, len(levels))
-        at = id(run.environment)
-        if at not in environments:
-            environments[at] = msgspec.json.encode(run.environment).decode()
-        named = (run.campaign_id, run.plan, str(run.origin), str(run.status), run.workload, run.layout)
-        return _RunGroup(codes, (*named, environments[at]))
+        environment_id = id(run.environment)
+        if environment_id not in environments:
+            environments[environment_id] = msgspec.json.encode(run.environment).decode()
+        names = (run.campaign_id, run.plan, str(run.origin), str(run.status), run.workload, run.layout)
+        return _RunGroup(codes, (*names, environments[environment_id]))
 
 
 def decode_run(
@@ -199,7 +199,7 @@ def _damaged(error: Exception) -> RepositoryError:
 
 
 def read_coding(opened: DuckDBPyConnection, path: Path) -> Coding:
-    """Return a file's coding. If there is none, raises :class:`RepositoryError` or DuckDB's error."""
+    """Return a file's coding. Raises :class:`RepositoryError` or DuckDB's error if the file has none."""
     rows = opened.execute(queries.CODING_OF, [str(path.absolute())]).fetchall()
     if len(rows) != 1:
         raise RepositoryError("this is not a file of runs", where=str(path))
@@ -211,19 +211,21 @@ def write_runs(
     path: Path,
     query: str,
     coding: Coding,
-    before: Sequence[tuple[str, int]] = (),
+    previous_files: Sequence[tuple[str, int]] = (),
     row_group: int = queries.ROW_GROUP,
 ) -> None:
     """Write the rows of ``query`` as a file of runs, in any order, so that DuckDB can stream them.
 
-    ``before``: the preceding files with the same codes, each with its number of rows.
+    ``previous_files``: the files before it with the same codes, each with its number of rows.
     """
     opened.execute(queries.ANY_ORDER)
-    before_json = msgspec.json.encode(before).decode()
-    opened.execute(queries.copy_with_coding(query, str(path.absolute()), coding.encoded(), before_json, row_group))
+    previous_files_json = msgspec.json.encode(previous_files).decode()
+    opened.execute(
+        queries.copy_with_coding(query, str(path.absolute()), coding.encoded(), previous_files_json, row_group)
+    )
 
 
-def read_before(opened: DuckDBPyConnection, path: Path) -> list[tuple[str, int]]:
+def read_previous_files(opened: DuckDBPyConnection, path: Path) -> list[tuple[str, int]]:
     """Return the files that precede ``path``, each with its number of rows; empty for files of older versions."""
     rows = opened.execute(queries.BEFORE_OF, [str(path.absolute())]).fetchall()
     try:
@@ -232,18 +234,18 @@ def read_before(opened: DuckDBPyConnection, path: Path) -> list[tuple[str, int]]
         raise RepositoryError(f"the index is damaged: {error}", where=str(path)) from error
 
 
-def recoded(source: str, coding: Coding, into: Coding, *, bundle: str | None = None) -> str:
-    """Return a query over ``source`` (SQL for a table) with the codes of ``into``.
+def query_with_codes_of(source: str, coding: Coding, target_coding: Coding, *, bundle: str | None = None) -> str:
+    """Return a query over ``source`` (SQL for a table) with the codes of ``target_coding``.
 
-    ``into`` must contain all levels of ``coding``.
+    ``target_coding`` must contain all levels of ``coding``.
     """
-    numbers = {name: number for number, name in enumerate(into.columns)}
+    numbers = {name: number for number, name in enumerate(target_coding.columns)}
     columns = []
     for position, (name, levels) in enumerate(coding.columns.items()):
-        target = into.columns[name]
-        mapping = [target[level] for level in levels]
+        target_codes = target_coding.columns[name]
+        mapping = [target_codes[level] for level in levels]
         columns.append(queries.recoded_column(f"c{position}", mapping, f"c{numbers[name]}"))
-    columns += [f'v{number}::DOUBLE AS "v{into.values[name]}"' for name, number in coding.values.items()]
+    columns += [f'v{number}::DOUBLE AS "v{target_coding.values[name]}"' for name, number in coding.values.items()]
     return queries.recoded_rows(columns, source, bundle)
 
 
@@ -252,26 +254,26 @@ def load_table(opened: DuckDBPyConnection, files: Sequence[Path], coding: Coding
 
     Rows are numbered through all files. Runs with an unknown start come last.
     """
-    loaded = [_load(opened, path, coding, metrics) for path in files]
-    starts = np.cumsum([0, *(len(part[0]) for part in loaded)]).tolist()
-    rows = np.concatenate([part[0] + start for part, start in zip(loaded, starts, strict=False)])
+    parts = [_load(opened, path, coding, metrics) for path in files]
+    starts = np.cumsum([0, *(len(part[0]) for part in parts)]).tolist()
+    rows = np.concatenate([part[0] + start for part, start in zip(parts, starts, strict=False)])
     columns = {
-        name: Column(np.concatenate([codes[number] for _, codes, _ in loaded]), tuple(levels))
+        name: Column(np.concatenate([codes[number] for _, codes, _ in parts]), tuple(levels))
         for number, (name, levels) in enumerate(coding.columns.items())
     }
     if (workload := columns.get("workload")) is not None:
-        columns["workload"] = _under_known_names(workload)
+        columns["workload"] = _with_current_names(workload)
     values = {
-        name: np.concatenate([file_values[name] for _, _, file_values in loaded])
+        name: np.concatenate([file_values[name] for _, _, file_values in parts])
         for name in dict.fromkeys((*BASE_VALUES, *metrics))
     }
     table = RunTable(rows, columns, values, files[-1].name).with_sessions()
-    started = values["started_unix_s"]
-    in_order = bool(np.all(started[:-1] <= started[1:]))  # false where one is NaN
-    return table if in_order else table.subset(np.argsort(started, kind="stable"))
+    started_s = values["started_unix_s"]
+    is_ordered = bool(np.all(started_s[:-1] <= started_s[1:]))  # false where one is NaN
+    return table if is_ordered else table.subset(np.argsort(started_s, kind="stable"))
 
 
-def _under_known_names(workload: Column) -> Column:
+def _with_current_names(workload: Column) -> Column:
     """Return the column with one code per workload, because older imports used other names."""
     codes: dict[str, int] = {}
     mapping = [codes.setdefault(known_name(level), len(codes)) for level in workload.levels]
@@ -286,11 +288,15 @@ def _load(
     """Return a file's row numbers, its codes of all columns, and its values; ABSENT or NaN for a missing column."""
     names = {name for (name,) in opened.execute(queries.COLUMNS_OF, [str(path.absolute())]).fetchall()}
     numbers = [number for number in range(len(coding.columns)) if f"c{number}" in names]
-    wanted = {name: coding.values.get(name, -1) for name in dict.fromkeys((*BASE_VALUES, *metrics))}
-    values = [number for number in wanted.values() if f"v{number}" in names]
+    number_by_value = {name: coding.values.get(name, -1) for name in dict.fromkeys((*BASE_VALUES, *metrics))}
+    values = [number for number in number_by_value.values() if f"v{number}" in names]
     query = queries.table_of_codes(numbers, values)
     arrays: dict[str, Any] = opened.execute(query, [str(path.absolute())]).fetchnumpy()
     rows = np.asarray(arrays["file_row_number"], dtype=np.int64)
-    absent, nothing = np.full(len(rows), ABSENT, dtype=np.int32), np.full(len(rows), np.nan)
-    codes = [np.asarray(arrays.get(f"c{number}", absent), dtype=np.int32) for number in range(len(coding.columns))]
-    return rows, codes, {name: np.asarray(arrays.get(f"v{n}", nothing), dtype=np.float64) for name, n in wanted.items()}
+    no_codes, no_values = np.full(len(rows), ABSENT, dtype=np.int32), np.full(len(rows), np.nan)
+    codes = [np.asarray(arrays.get(f"c{number}", no_codes), dtype=np.int32) for number in range(len(coding.columns))]
+    return (
+        rows,
+        codes,
+        {name: np.asarray(arrays.get(f"v{n}", no_values), dtype=np.float64) for name, n in number_by_value.items()},
+    )

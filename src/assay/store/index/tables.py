@@ -28,7 +28,7 @@ _OFFLINE: Mapping[str, str | bool | int | float | list[str]] = {
     "autoinstall_known_extensions": False,
     "autoload_known_extensions": False,
 }
-"""Settings with which DuckDB neither downloads nor loads extensions by itself."""
+"""Settings that prevent DuckDB from downloading and loading extensions."""
 
 
 _ROWS_AT_ONCE = 1_000
@@ -80,14 +80,14 @@ class DuckDBReader:
 
 def _repository_error(message: str) -> RepositoryError:
     """Return a DuckDB error as a RepositoryError with its location and, for a full disk, a hint."""
-    inner = _INNER.search(message)
-    text = inner[1].replace('\\"', '"') if inner else message.splitlines()[0]
+    inner_message = _INNER.search(message)
+    text = inner_message[1].replace('\\"', '"') if inner_message else message.splitlines()[0]
     path = _PATH.search(text)
     where = path[1].partition("/partial/")[0] if path else None
-    full = next((reason for reason in _FULL if reason in message), None)
-    if full:
+    full_reason = next((reason for reason in _FULL if reason in message), None)
+    if full_reason:
         return RepositoryError(
-            f"there is no room to write: {full}",
+            f"there is no room to write: {full_reason}",
             where=where,
             hint="nothing was stored; free disk space (TMPDIR sets another folder for temporary files), and try again",
         )
@@ -174,19 +174,21 @@ def check_table(opened: DuckDBPyConnection, path: Path, kinds: Mapping[str, str]
 
     try:
         columns = opened.execute(queries.selected(kinds), [[str(path.absolute())]]).description or []
-        mismatched = [
-            name for (name, kind, *_), wanted in zip(columns, kinds.values(), strict=True) if not _fits(kind, wanted)
+        mismatched_columns = [
+            name
+            for (name, kind, *_), expected_type in zip(columns, kinds.values(), strict=True)
+            if not _fits(kind, expected_type)
         ]
-        if mismatched:
-            raise RepositoryError(f"this is not a table of assay: its column {mismatched[0]} has another type")
+        if mismatched_columns:
+            raise RepositoryError(f"this is not a table of assay: its column {mismatched_columns[0]} has another type")
         opened.execute(queries.every_value(kinds), [[str(path.absolute())]])
     except duckdb.Error as error:
         raise RepositoryError("this is not a table of assay, or it is damaged") from error
 
 
-def _fits(column_type: object, wanted: str) -> bool:
+def _fits(column_type: object, expected_type: str) -> bool:
     kind = str(column_type)
-    return kind == wanted if wanted in ("VARCHAR", "BOOLEAN") else kind in _NUMBERS
+    return kind == expected_type if expected_type in ("VARCHAR", "BOOLEAN") else kind in _NUMBERS
 
 
 _NUMBERS = frozenset({"TINYINT", "SMALLINT", "INTEGER", "BIGINT", "HUGEINT", "FLOAT", "DOUBLE"})

@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 from assay.foundation.errors import FormatError
 from assay.model import Run, RunStatus
 from assay.model.runs.imported import ImportedRun, SkippedItem
-from assay.store.formats.aloja.exec_rows import INVALID
+from assay.store.formats.aloja.codes import INVALID
 from assay.store.formats.aloja.execs import FORMAT
 from assay.store.formats.source import Source
 from builders import words_of

@@ -149,7 +149,7 @@ def test_an_older_bwm_has_rates_in_another_order(tmp_path: Path) -> None:
     ("line", "why"),
     [
         (sent("sort", START_S, 50, f"conf_{CONF}").replace("50 s.", "51 s."), "has two times of sort: 50 s and 51 s"),
-        (sent("sort", START_S, 50, "conf_ETH_HDD_b_m12_i10_r1_I65536_c3_z128"), "is of another configuration"),
+        (sent("sort", START_S, 50, "conf_ETH_HDD_b_m12_i10_r1_I65536_c3_z128"), "belongs to another configuration"),
         (sent("sort", START_S, 0, f"conf_{CONF}"), "took 0 s"),
         (sent("sort", 7, 50, f"conf_{CONF}"), "not a plausible date"),
         (sent("sort", START_S, 99999999, f"conf_{CONF}"), "more than 30 days"),

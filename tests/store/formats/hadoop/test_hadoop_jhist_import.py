@@ -234,7 +234,7 @@ def test_impossible_times_are_skipped(tmp_path: Path, key: str, ms: int, why: st
 def test_a_duplicate_job_is_imported_once(tmp_path: Path) -> None:
     runs, left = read(tmp_path, {"a/" + HISTORY: samples.binary(job()), "b/" + HISTORY: samples.as_json(job())})
     assert isinstance(runs, ImportedRun)
-    assert left == SkippedItem("b/" + HISTORY, f"job_1700_0001 repeats the one in a/{HISTORY}")
+    assert left == SkippedItem("b/" + HISTORY, f"job_1700_0001 is also in a/{HISTORY}")
 
 
 def test_a_damaged_configuration_costs_the_parameters_and_not_the_run(tmp_path: Path) -> None:

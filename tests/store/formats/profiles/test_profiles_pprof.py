@@ -94,7 +94,7 @@ def test_an_inlined_function_is_below_its_caller_and_an_unknown_one_is_its_addre
         (made([("goroutine", "count")], [1]), "goroutine/count"),
         (made([("cpu", "nanoseconds")], [1]), "no sampling period"),
         (made([("samples", "count")], [2**64 - 3]), "a difference of two profiles"),
-        (made([("samples", "count")], []), "does not have"),
+        (made([("samples", "count")], []), "does not contain"),
     ],
 )
 def test_unusable_profiles_are_refused_with_the_reason(content: bytes, words: str) -> None:

@@ -255,7 +255,7 @@ def test_a_rolled_log_is_one_application(tmp_path: Path) -> None:
 def test_a_rolled_log_without_one_of_its_files_is_skipped(tmp_path: Path, missing: str) -> None:
     files = rolled()
     del files[FOLDER + missing]
-    assert "was expected: one is missing or repeated" in why(read(tmp_path, files))
+    assert "a file is missing or repeated" in why(read(tmp_path, files))
 
 
 def test_a_compacted_log_gives_a_time_and_parameters_and_no_metrics(tmp_path: Path) -> None:
@@ -275,7 +275,7 @@ def test_a_compacted_log_gives_a_time_and_parameters_and_no_metrics(tmp_path: Pa
 def test_a_duplicate_application_is_imported_once(tmp_path: Path) -> None:
     runs, left = read(tmp_path, {"a": LOG, "b": LOG})
     assert isinstance(runs, ImportedRun)
-    assert left == SkippedItem("b", "app-1 repeats the one in a")
+    assert left == SkippedItem("b", "app-1 is also in a")
 
 
 def test_files_are_recognised_and_others_are_not() -> None:

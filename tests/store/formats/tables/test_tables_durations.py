@@ -36,7 +36,7 @@ def test_ambiguous_and_unknown_values_are_refused(text: str) -> None:
 
 
 @given(st.integers(0, 400), st.integers(0, 59), st.integers(0, 59))
-def test_parts_and_clock_say_the_same(hours: int, minutes: int, seconds: int) -> None:
+def test_units_and_clock_times_agree(hours: int, minutes: int, seconds: int) -> None:
     clock = written_duration_s(f"{hours:02}:{minutes:02}:{seconds:02}")
     assert clock == written_duration_s(f"{hours}h{minutes}m{seconds}s") == hours * 3600 + minutes * 60 + seconds
 

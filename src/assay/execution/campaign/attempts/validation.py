@@ -16,7 +16,7 @@ from assay.execution.planning.forecast.call_limits import TimeLimit
 from assay.foundation.errors import AssayError, LabError
 from assay.foundation.installation import cache_directory, installation
 from assay.model import FailureClass, Layout, Outcome, ReferenceAnswers, RunStatus
-from assay.store.reference import answered
+from assay.store.reference import compute_answers
 from assay.workloads.workload import Size, ValidationInput, ValidationResult, Workload
 
 CHECK_TIMEOUT_S = 600.0
@@ -30,7 +30,7 @@ async def reference_answers(workload: Workload, size: Size, show: ShowProgress) 
     if queries is None:
         return None
     show(f"{len(queries.queries)} reference answers by DuckDB")
-    return await asyncio.to_thread(answered, queries, installation().table_generator, cache_directory())
+    return await asyncio.to_thread(compute_answers, queries, installation().table_generator, cache_directory())
 
 
 async def validate_run(

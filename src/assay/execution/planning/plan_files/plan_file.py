@@ -27,7 +27,7 @@ from assay.specs.fields import (
     Text,
     choice,
     text_of,
-    whole,
+    whole_number,
 )
 from assay.specs.section import Section
 from assay.workloads.catalogue import workloads
@@ -61,7 +61,7 @@ _DIRECTORIES_SCHEMA: dict[str, Any] = {
     ],
     "examples": [["hdd1", "hdd2"], {"ssd1": 10}],
 }
-Retries: TypeAlias = Annotated[int, whole(0, RETRIES_MAX)]
+Retries: TypeAlias = Annotated[int, whole_number(0, RETRIES_MAX)]
 Levels: TypeAlias = list[str] | dict[str, dict[str, str]]
 DirectoryCounts: TypeAlias = Annotated[dict[str, int], FieldFormat(_parse_directories, _DIRECTORIES_SCHEMA)]
 

@@ -8,7 +8,7 @@ from typing import IO, Any
 import click
 
 from assay.foundation.errors import RepositoryError, SpecificationError
-from assay.foundation.output import write_whole, written
+from assay.foundation.output import output_file, write_whole
 from assay.interfaces.cli.command_classes import AssayCommand
 from assay.interfaces.cli.common import repository_option, request_of, where_option
 from assay.interfaces.cli.terminal import unescaped
@@ -99,7 +99,7 @@ def export(
             raise SpecificationError("Parquet can't go to standard output", hint="name a file with -o")
         _WRITERS[form](runs, sys.stdout if sys.stdout.isatty() else unescaped(sys.stdout))
         return
-    with written(output) as new_file:
+    with output_file(output) as new_file:
         if form == "parquet":
             write_parquet(runs, new_file)
         else:

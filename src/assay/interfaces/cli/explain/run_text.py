@@ -125,4 +125,4 @@ def table_lines(table: TextTable) -> Iterator[str]:
         yield table.title
         lines = [table.headers, *table.rows] if table.headers else table.rows
         notes = [line for note in table.notes for line in textwrap.wrap(note, _WIDTH)] if table.rows else table.notes
-        yield from (f"  {line}" for line in (*(aligned(lines, table.right) if table.rows else ()), *notes))
+        yield from (f"  {line}" for line in (*(aligned(lines, table.right_aligned) if table.rows else ()), *notes))

@@ -124,10 +124,10 @@ def _report(output: Path, survey: SurveyedHosts) -> None:
 def _listed(hosts: Sequence[str], from_hadoop: Path | None, inventory: Path | None) -> list[ListedHost]:
     """Return the hosts from the arguments, the inventory and the Hadoop configuration, without duplicates."""
     from assay.model.clusters.host_address import parse_host_address
-    from assay.store.formats.inventory import ListedHost, expanded, read_hadoop_hosts, read_inventory
+    from assay.store.formats.inventory import ListedHost, expanded_names, read_hadoop_hosts, read_inventory
 
     listed: list[ListedHost] = []
-    for name in (name for pattern in hosts for name in expanded(pattern)):
+    for name in (name for pattern in hosts for name in expanded_names(pattern)):
         try:
             address = parse_host_address(name)
         except ValueError as error:

@@ -19,6 +19,6 @@ class HostSample:
     cgroup_cpu_s: float | None = None
     """CPU time of the node's control group in a lab, whose nodes share the cores of one machine."""
     disks: dict[str, tuple[float, float, float]] = field(default_factory=dict)
-    """By disk: bytes read, bytes written, time in which it was busy in seconds."""
+    """By disk: bytes read, bytes written, busy time in seconds."""
     nics: dict[str, tuple[float, float]] = field(default_factory=dict)
     """By NIC: bytes received, bytes sent."""

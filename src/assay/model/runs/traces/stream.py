@@ -15,5 +15,5 @@ class CountedStream:
 
     @property
     def moved_bytes(self) -> int:
-        """Return the bytes of all slots."""
+        """Bytes of all slots."""
         return sum(self.slot_bytes)

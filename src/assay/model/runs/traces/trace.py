@@ -69,8 +69,8 @@ class Trace:
 
     def extend(self, other: Trace) -> None:
         """Add all rows of ``other``."""
-        for mine, more in zip(_columns(self), _columns(other), strict=True):
-            mine.extend(more)
+        for column, other_column in zip(_columns(self), _columns(other), strict=True):
+            column.extend(other_column)
 
     def series(self, node: str, subject: str, metric: str) -> list[tuple[float, float]]:
         """Return ``(t_s, value)`` pairs of one series in time order."""

@@ -6,7 +6,8 @@ In: the text of a CSV with ``id_cluster``, ``conf_name``, ``provider``, ``type``
 per *cluster*-hour: ``cost_hour`` for the cluster, and surcharges for each remote disk (on premises: each SATA disk),
 each SSD, and InfiniBand. Runs are joined by name, because some ids refer to two clusters.
 
-The list was extracted from shell scripts, so some cells hold shell expressions. These values are absent, with a reason.
+The list was extracted from shell scripts, so some cells hold shell expressions. assay reads no value from such a cell,
+and records the reason.
 """
 
 import csv
@@ -18,7 +19,7 @@ from dataclasses import dataclass, field
 from typing import Final
 
 from assay.foundation.errors import FormatError
-from assay.store.formats.aloja.codes import known
+from assay.store.formats.aloja.codes import known_text
 
 COLUMNS: Final = (
     "id_cluster",
@@ -43,7 +44,7 @@ _ON_PREMISE: Final = frozenset({"on-premise", "onprem"})
 
 @dataclass(frozen=True, slots=True)
 class AlojaCluster:
-    """One cluster. Unknown values are None or empty; ``absent`` names those whose cell can't be used."""
+    """One cluster. Unknown values are None or empty; ``absent`` names the columns whose cells can't be used."""
 
     name: str
     cluster_id: int | None
@@ -81,15 +82,15 @@ class AlojaCluster:
 
 def is_clusters(head: str) -> bool:
     """Return whether a text that begins with ``head`` is ALOJA's list of clusters."""
-    begin = head.lstrip("\r\n").split("\n", 1)[0].rstrip("\r")
-    return set(COLUMNS) <= {cell.strip().strip('"') for cell in begin.split(",")}
+    first_line = head.lstrip("\r\n").split("\n", 1)[0].rstrip("\r")
+    return set(COLUMNS) <= {cell.strip().strip('"') for cell in first_line.split(",")}
 
 
 def parse_clusters(text: str, source: str = FILE_NAME) -> list[AlojaCluster]:
     """Return the clusters in the order of the text.
 
     Raises :class:`FormatError` with ``source:line`` if columns are missing, a row has another number of cells, or a
-    name is missing or repeated. A cell without a usable number is absent instead, with its reason.
+    name is missing or repeated. A cell without a usable number gives no value and a reason in ``absent``.
     """
     if not is_clusters(text[:65_536]):
         raise FormatError(
@@ -128,7 +129,7 @@ class _Row:
     absent: dict[str, str] = field(default_factory=dict)
 
     def text(self, column: str) -> str:
-        return known(self.cells.get(column, ""))
+        return known_text(self.cells.get(column, ""))
 
     def number(self, column: str) -> float | None:
         text = self.text(column)
@@ -152,9 +153,9 @@ class _Row:
 
     def codes(self, column: str) -> tuple[str, ...]:
         codes = self.text(column).split()
-        unread = [code for code in codes if "$" in code]
-        if unread:
-            self.absent[column] = f"the list is longer: {' '.join(unread)} is set by the provider's script"
+        shell_codes = [code for code in codes if "$" in code]
+        if shell_codes:
+            self.absent[column] = f"the list is longer: {' '.join(shell_codes)} is set by the provider's script"
         return tuple(dict.fromkeys(code for code in codes if "$" not in code))
 
     def cluster(self) -> AlojaCluster:

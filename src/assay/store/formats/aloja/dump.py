@@ -17,22 +17,22 @@ from datetime import UTC, datetime
 from typing import Any, Final
 
 from assay.foundation.errors import FormatError
-from assay.model import (
-    SOURCE_ID_LENGTH_MAX,
-    ImportedRun,
-    Phase,
-    RunStatus,
-    SkippedItem,
-    TaskAttempt,
-    devices_of_code,
-    foreign_run,
+from assay.model import SOURCE_ID_LENGTH_MAX, ImportedRun, Phase, RunStatus, SkippedItem, TaskAttempt, foreign_run
+from assay.store.formats.aloja.codes import (
+    INVALID,
+    known_text,
+    layout_facts,
+    layout_name,
+    network,
+    parameters,
+    remarks,
+    workload_parameters,
 )
-from assay.store.formats.aloja.codes import known, layout_description, layout_name, network, parameters, remarks, suite
 from assay.store.formats.aloja.names import FolderName
 from assay.store.formats.aloja.samples import TABLES as SAMPLE_TABLES
 from assay.store.formats.aloja.samples import Samples
 from assay.store.formats.aloja.tasks import is_work, phases_of_status, phases_of_tasks, task_of_row
-from assay.store.formats.aloja.times import started
+from assay.store.formats.aloja.times import DISAGREEMENT_S_MAX, DURATION_S_MAX, start_time_of
 from assay.store.formats.format import Format, read_each
 from assay.store.formats.source import Source
 from assay.store.formats.tables.mysqldump import DumpRow, is_dump, rows_of
@@ -42,13 +42,8 @@ _TABLES: Final = frozenset({"execs", "clusters", "JOB_tasks", "JOB_status", *SAM
 _MARKS: Final = (b"`execs`", b"`JOB_details`", b"`JOB_tasks`", b"`SAR_cpu`", b"`BWM`", b"`BWM2`", b"Database: aloja")
 """Names of ALOJA's tables and database, by which its dumps are recognised."""
 _DATE = "%Y-%m-%d %H:%M:%S"
-DISAGREEMENT_S: Final = 2.0
-"""Maximum difference between duration and dates, in seconds. Dates are is_number seconds."""
 TASK_MARGIN_S: Final = 5.0
 """Maximum time that a task may extend beyond its run, in seconds. Clocks differ and are rounded."""
-DURATION_S_MAX: Final = 30 * 86_400.0
-"""Maximum duration of a run, in seconds. A longer duration is an error in the data."""
-INVALID: Final = "ALOJA's table marks it invalid"
 
 
 @dataclass(slots=True)
@@ -123,39 +118,39 @@ class _Times:
     source: str
     """Source of the start, or why it is unknown."""
 
-    def after_s(self, written: str | None) -> float | None:
+    def after_s(self, text: str | None) -> float | None:
         """Return a date in seconds from the run's start; None if either is unknown."""
-        date = _date(written)
+        date = _date(text)
         return None if date is None or self.start is None else (date - self.start).total_seconds()
 
     def contains(self, begin_s: float, end_s: float) -> bool:
         return begin_s >= -TASK_MARGIN_S and end_s <= self.duration_s + TASK_MARGIN_S
 
 
-def _date(written: str | None) -> datetime | None:
+def _date(text: str | None) -> datetime | None:
     """Return a date of MySQL in UTC; None for NULL and for zero, which mean "unknown"."""
-    if not written or written.startswith("0000-00-00"):
+    if not text or text.startswith("0000-00-00"):
         return None
     try:
-        return datetime.strptime(written.partition(".")[0], _DATE).replace(tzinfo=UTC)
+        return datetime.strptime(text.partition(".")[0], _DATE).replace(tzinfo=UTC)
     except ValueError:
-        raise FormatError(f"have an invalid date, {written!r}") from None
+        raise FormatError(f"have an invalid date, {text!r}") from None
 
 
 def _times(row: Mapping[str, str]) -> _Times:
     """Return the start and duration of a row of execs. Raises :class:`FormatError` for a contradiction."""
-    written = row.get("exe_time", "")
+    text = row.get("exe_time", "")
     try:
-        duration_s = float(written)
+        duration_s = float(text)
     except ValueError:
-        raise FormatError(f"exe_time is {written!r}, which is not a number") from None
+        raise FormatError(f"exe_time is {text!r}, which is not a number") from None
     if not 0 < duration_s <= DURATION_S_MAX:
-        raise FormatError(f"a duration of {written} s is impossible")
+        raise FormatError(f"a duration of {text} s is impossible")
     start, end = _date(row.get("start_time")), _date(row.get("end_time"))
-    if start and end and abs((end - start).total_seconds() - duration_s) > DISAGREEMENT_S:
-        raise FormatError(f"exe_time is {written} s, but it ran from {start:%F %T} to {end:%F %T}")
+    if start and end and abs((end - start).total_seconds() - duration_s) > DISAGREEMENT_S_MAX:
+        raise FormatError(f"exe_time is {text} s, but it ran from {start:%F %T} to {end:%F %T}")
     folder = FolderName.of(row.get("exec", ""))
-    start_time = started(row.get("start_time", ""), row.get("end_time", ""), duration_s, folder, has_start=True)
+    start_time = start_time_of(row.get("start_time", ""), row.get("end_time", ""), duration_s, folder, has_start=True)
     return _Times(datetime.fromisoformat(start_time.at) if start_time.at else None, duration_s, start_time.source)
 
 
@@ -176,14 +171,18 @@ def _tasks(rows: list[DumpRow], times: _Times, skipped_rows: _SkippedRows, name:
         if times.contains(task.start_s, task.end_s):
             tasks.append(task)
         else:
-            before = task.start_s < 0 and task.end_s <= 0
-            why = "ended before their run began (in preparation or another run)" if before else "are outside their run"
+            ended_before_run = task.start_s < 0 and task.end_s <= 0
+            why = (
+                "ended before their run began (in preparation or another run)"
+                if ended_before_run
+                else "are outside their run"
+            )
             skipped_rows.add(row.table, where, why)
     return tuple(tasks)
 
 
 def _status_phases(rows: list[DumpRow], times: _Times, skipped_rows: _SkippedRows, name: str) -> tuple[Phase, ...]:
-    timed = []
+    timed_rows = []
     for row in rows:
         texts = row.texts()
         try:
@@ -192,10 +191,10 @@ def _status_phases(rows: list[DumpRow], times: _Times, skipped_rows: _SkippedRow
             skipped_rows.add(row.table, f"{name}:{row.line}", error.message)
             continue
         if t_s is not None and times.contains(t_s, t_s):
-            timed.append((t_s, texts))
+            timed_rows.append((t_s, texts))
         else:
             skipped_rows.add(row.table, f"{name}:{row.line}", "are outside their run or have no date")
-    return phases_of_status(timed, times.duration_s)
+    return phases_of_status(timed_rows, times.duration_s)
 
 
 def _samples(rows: list[DumpRow], times: _Times, cores: int | None, skipped_rows: _SkippedRows, name: str) -> Samples:
@@ -216,23 +215,23 @@ def _sample_s(table: str, row: Mapping[str, str], times: _Times) -> float:
         if t_s is None:
             raise FormatError("have no date, or belong to a run without a date")
         return t_s
-    written = row.get("time" if table == "VMSTATS" else "unix_timestamp", "")
-    if not (written.isascii() and written.isdigit()) or len(written) > 12:
+    text = row.get("time" if table == "VMSTATS" else "unix_timestamp", "")
+    if not (text.isascii() and text.isdigit()) or len(text) > 12:
         raise FormatError("have no time")
     if table == "VMSTATS":
-        return float(written)
+        return float(text)
     if times.start is None:
         raise FormatError("belong to a run without dates")
-    return float(written) - times.start.timestamp()
+    return float(text) - times.start.timestamp()
 
 
 def _cluster(row: Mapping[str, str], clusters: Mapping[str, Mapping[str, str]]) -> tuple[str, int | None]:
     """Return the cluster's name and the cores of each node, if recorded."""
     cluster = clusters.get(row.get("id_cluster", ""), {})
-    cores = known(cluster.get("vm_cores", ""))
+    cores = known_text(cluster.get("vm_cores", ""))
     is_number = cores.isascii() and cores.isdigit() and 0 < len(cores) <= 4 and int(cores) > 0
-    identity = known(row.get("id_cluster", ""))
-    name = known(cluster.get("name", "")) or (f"aloja-{identity}" if identity else "")
+    identity = known_text(row.get("id_cluster", ""))
+    name = known_text(cluster.get("name", "")) or (f"aloja-{identity}" if identity else "")
     return name, int(cores) if is_number else None
 
 
@@ -244,31 +243,17 @@ def _valid(row: Mapping[str, str]) -> bool:
     return label == "1"
 
 
-def _workload_parameters(row: Mapping[str, str]) -> dict[str, str]:
-    values = {
-        "suite": suite(row.get("bench_type", "")),
-        "datasize": known(row.get("datasize", "")),
-        "scale": known(row.get("scale_factor", "")),
-    }
-    return {name: text for name, text in values.items() if text}
-
-
 def _environment(cluster: str, cores: int | None, row: Mapping[str, str]) -> dict[str, Any]:
-    layout = layout_name(row.get("disk", ""))
-    facts = {
-        "name": cluster or None,
-        "cores": cores,
-        "layout_devices": devices_of_code(layout) or None,
-        "layout_words": layout_description(layout),
-    }
-    return {"cluster": {key: fact for key, fact in facts.items() if fact is not None}}
+    facts = {"name": cluster or None, "cores": cores}
+    known_facts = {key: fact for key, fact in facts.items() if fact is not None}
+    return {"cluster": known_facts | layout_facts(layout_name(row.get("disk", "")))}
 
 
 def _run_of(number: str, dump: _Dump, skipped_rows: _SkippedRows, name: str) -> ImportedRun | SkippedItem:
     source_row = dump.execs[number]
     row, where = source_row.texts(), f"{name}:{source_row.line}"
     subject = f"execs: id_exec {number}"
-    folder, bench = row.get("exec", ""), known(row.get("bench", ""))
+    folder, bench = row.get("exec", ""), known_text(row.get("bench", ""))
     if not folder or not bench:
         return SkippedItem(where, f"{subject} has no exec or no bench")
     if why := FolderName.of(folder).contradiction(row):
@@ -300,14 +285,16 @@ def _run_of(number: str, dump: _Dump, skipped_rows: _SkippedRows, name: str) -> 
         cause=None if valid else INVALID,
         levels={"network": level} if level else {},
         parameters=engine_parameters,
-        workload_parameters=_workload_parameters(row),
+        workload_parameters=workload_parameters(
+            row.get("bench_type", ""), row.get("datasize", ""), row.get("scale_factor", "")
+        ),
         environment=_environment(cluster, cores, row),
         started_at=times.start.isoformat(timespec="milliseconds") if times.start else "",
-        engine_version=known(row.get("hadoop_version", "")),
+        engine_version=known_text(row.get("hadoop_version", "")),
         phases=phases,
         sources=sources,
         warnings=(*remarks(row), *observed.warnings(times.duration_s)),
-        source_id=known(row.get("id_exec", ""))[:SOURCE_ID_LENGTH_MAX],
+        source_id=known_text(row.get("id_exec", ""))[:SOURCE_ID_LENGTH_MAX],
     )
     return ImportedRun(folder, where, run, tasks, observed.trace)
 

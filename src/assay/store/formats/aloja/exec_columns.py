@@ -16,7 +16,6 @@ from assay.analysis.statistics import Codes, Distinct, Floats, ImportedRows, Sha
 from assay.model import SOURCE_ID_LENGTH_MAX, SkippedItem, foreign_run
 from assay.store.formats.aloja import codes
 from assay.store.formats.aloja.exec_rows import (
-    DURATION_MAX_S,
     ENGINE_FIELDS,
     VALID_MIN_S,
     ZEROS,
@@ -26,7 +25,7 @@ from assay.store.formats.aloja.exec_rows import (
     row_warnings,
 )
 from assay.store.formats.aloja.names import FolderName
-from assay.store.formats.aloja.times import started
+from assay.store.formats.aloja.times import DURATION_S_MAX, start_time_of
 from assay.store.formats.tables.columns import (
     Aspect,
     Aspects,
@@ -53,7 +52,7 @@ class _Part:
 
     numbers: list[int]
     """Line numbers of the rows."""
-    cut: SplitRows
+    split_rows: SplitRows
     folders: Sequence[FolderName] | None
     """None if the table has no column for them."""
     duration_s: Floats
@@ -68,114 +67,122 @@ class ColumnReader:
     def __init__(self, table: ExecTable) -> None:
         self._table = table
         header = table.header
-        column_numbers = [picked.column_numbers for picked in (table.labels, table.engine, table.cluster)]
-        self._cutting = RowSplitter(header.delimiter, header.width, column_numbers)
+        column_numbers = [selection.column_numbers for selection in (table.labels, table.engine, table.cluster)]
+        self._splitter = RowSplitter(header.delimiter, header.width, column_numbers)
         self._labels = Distinct(table.label_of)
         self._engines = Distinct(table.parameters_of)
-        hinted = "exec" in header.column_numbers
-        self._places = Distinct(
-            lambda cells: table.cluster_of(cells[:-1], cells[-1]) if hinted else table.cluster_of(cells, "")
+        has_folders = "exec" in header.column_numbers
+        self._clusters_of_rows = Distinct(
+            lambda cells: table.cluster_of(cells[:-1], cells[-1]) if has_folders else table.cluster_of(cells, "")
         )
-        self._in_keys: dict[tuple[str, ...], list[str]] = {names: [] for names in _KEY_FIELDS}
+        self._key_parts_by_field: dict[tuple[str, ...], list[str]] = {names: [] for names in _KEY_FIELDS}
         """The part of a row's key for each label, engine and cluster."""
         self._aspects = Aspects(
-            self._cutting, list(map(Aspect, column_numbers, (self._labels, self._engines, self._places)))
+            self._splitter, list(map(Aspect, column_numbers, (self._labels, self._engines, self._clusters_of_rows)))
         )
-        self._starts, self._whens, self._remarks, self._warnings = (Distinct(lambda cells: cells) for _ in range(4))
+        self._starts, self._start_sources, self._remarks, self._warnings = (
+            Distinct(lambda cells: cells) for _ in range(4)
+        )
         self._sources = Distinct(lambda cells: table.sources_of(*cells))
-        self._of_label: dict[str, list[Any]] = {name: [] for name in _LABEL_FIELDS}
+        self._values_of_labels: dict[str, list[Any]] = {name: [] for name in _LABEL_FIELDS}
         self._clusters: list[str] = []
         self._environments: list[dict[str, Any]] = []
 
     def read(self, text: str) -> Iterator[ImportedRows | SkippedItem]:
         """Yield the table's runs and skipped lines, in the order of the lines."""
-        for first, piece in pieces_of(text):
-            left: dict[int, str] = {}
-            part = self._part(piece, first, left)
-            rows = self._rows(part, left) if part else None
-            yield from (SkippedItem(f"{self._table.name}:{line}", left[line]) for line in sorted(left))
+        for first_line, piece in pieces_of(text):
+            skipped: dict[int, str] = {}
+            part = self._part(piece, first_line, skipped)
+            rows = self._rows(part, skipped) if part else None
+            yield from (SkippedItem(f"{self._table.name}:{line}", skipped[line]) for line in sorted(skipped))
             if rows is not None and len(rows):
                 yield rows
 
-    def _part(self, piece: str, first: int, left: dict[int, str]) -> _Part | None:
-        """Return the rows that are runs; ``left`` receives the other lines with the reason."""
-        numbers, cut = self._cells(piece, first, left)
+    def _part(self, piece: str, first_line: int, skipped: dict[int, str]) -> _Part | None:
+        """Return the rows that are runs; ``skipped`` receives the other lines with the reason."""
+        numbers, split_rows = self._cells(piece, first_line, skipped)
         while numbers:
-            part, mistakes = self._parse_cells(numbers, cut)
+            part, mistakes = self._parse_cells(numbers, split_rows)
             if not mistakes:
                 return part
-            left |= {numbers[row]: why for row, why in mistakes.items()}
-            good = [row for row in range(len(numbers)) if row not in mistakes]
-            numbers = [numbers[row] for row in good]
-            cut = cut.subset(good)
+            skipped |= {numbers[row]: why for row, why in mistakes.items()}
+            good_rows = [row for row in range(len(numbers)) if row not in mistakes]
+            numbers = [numbers[row] for row in good_rows]
+            split_rows = split_rows.subset(good_rows)
         return None
 
-    def _cells(self, piece: str, first: int, left: dict[int, str]) -> tuple[list[int], SplitRows]:
-        """Return line numbers and cells; ``left`` receives lines that are not rows."""
+    def _cells(self, piece: str, first_line: int, skipped: dict[int, str]) -> tuple[list[int], SplitRows]:
+        """Return line numbers and cells; ``skipped`` receives lines that are not rows."""
         header, lines = self._table.header, lines_of(piece)
         if header.delimiter != "\t" and '"' not in piece and "\r" not in piece:
             rows = [line for line in lines if line and line != header.text]
-            if (cut := self._cutting.of_lines(rows)) is not None:
+            if (split_rows := self._splitter.of_lines(rows)) is not None:
                 if len(rows) == len(lines):
-                    return list(range(first, first + len(lines))), cut
-                return [number for number, line in enumerate(lines, first) if line and line != header.text], cut
+                    return list(range(first_line, first_line + len(lines))), split_rows
+                return [
+                    number for number, line in enumerate(lines, first_line) if line and line != header.text
+                ], split_rows
         numbers, rows_of_cells = [], []
-        for number, ended in enumerate(lines, start=first):
-            line = ended.rstrip("\r")
+        for number, raw_line in enumerate(lines, start=first_line):
+            line = raw_line.rstrip("\r")
             if not line or line == header.text or line.isspace():
                 continue
             try:
                 rows_of_cells.append(self._table.cells(line))
                 numbers.append(number)
             except ValueError as error:
-                left[number] = str(error)
-        return numbers, self._cutting.of_rows(rows_of_cells)
+                skipped[number] = str(error)
+        return numbers, self._splitter.of_rows(rows_of_cells)
 
-    def _parse_cells(self, numbers: list[int], cut: SplitRows) -> tuple[_Part, dict[int, str]]:
+    def _parse_cells(self, numbers: list[int], split_rows: SplitRows) -> tuple[_Part, dict[int, str]]:
         """Parse cells. Also return, by row, the first reason why a row can't be parsed."""
         column_numbers = self._table.header.column_numbers
-        duration_s, mistakes = self._durations(cut.cells[column_numbers["duration"]])
-        exec_place = column_numbers.get("exec")
-        folders = None if exec_place is None else [FolderName.of(text) for text in cut.cells[exec_place]]
+        duration_s, mistakes = self._durations(split_rows.cells[column_numbers["duration"]])
+        folder_column = column_numbers.get("exec")
+        folders = None if folder_column is None else [FolderName.of(text) for text in split_rows.cells[folder_column]]
         hints = {} if folders is None else {_CLUSTER_ASPECT: [folder.location for folder in folders]}
-        label, engine, cluster_code = self._aspects.codes(cut, hints)
-        for aspect, codes_of_rows in ((self._labels, label), (self._engines, engine), (self._places, cluster_code)):
+        label, engine, cluster_code = self._aspects.codes(split_rows, hints)
+        for aspect, codes_of_rows in (
+            (self._labels, label),
+            (self._engines, engine),
+            (self._clusters_of_rows, cluster_code),
+        ):
             for row in np.flatnonzero(codes_of_rows < 0).tolist():
                 mistakes.setdefault(row, aspect.mistakes[-1 - int(codes_of_rows[row])])
-        return _Part(numbers, cut, folders, duration_s, label, engine, cluster_code), mistakes
+        return _Part(numbers, split_rows, folders, duration_s, label, engine, cluster_code), mistakes
 
     def _durations(self, texts: Sequence[str]) -> tuple[Floats, dict[int, str]]:
         """Return durations in seconds, and by row the reason for an invalid duration."""
         numbers = plain_numbers(texts)
         if numbers is not None:
-            seconds, odd = numbers, np.flatnonzero((numbers == 0) | (numbers > DURATION_MAX_S))
+            seconds, rows_to_parse = numbers, np.flatnonzero((numbers == 0) | (numbers > DURATION_S_MAX))
         else:
-            seconds, odd = np.ones(len(texts)), np.arange(len(texts))
+            seconds, rows_to_parse = np.ones(len(texts)), np.arange(len(texts))
         mistakes = {}
-        for row in odd.tolist():
+        for row in rows_to_parse.tolist():
             try:
                 seconds[row] = self._table.duration_of(texts[row])
             except ValueError as error:
                 mistakes[row] = str(error)
         return seconds, mistakes
 
-    def _rows(self, part: _Part, left: dict[int, str]) -> ImportedRows:
+    def _rows(self, part: _Part, skipped: dict[int, str]) -> ImportedRows:
         """Return the runs of rows, without repetitions of earlier rows of the table."""
         identities, keys = self._texts(part, "id"), self._keys_of(part)
-        for name, values in self._of_label.items():
+        for name, values in self._values_of_labels.items():
             values += [getattr(label, name) for label in self._labels.values[len(values) :]]
-        fresh = self._places.values[len(self._clusters) :]
-        self._clusters += [cluster.joined.name for cluster in fresh]
-        self._environments += [cluster.environment for cluster in fresh]
-        starts, when = self._started(part)
-        warnings, sources = self._warnings_and_sources(part, when)
+        new_clusters = self._clusters_of_rows.values[len(self._clusters) :]
+        self._clusters += [cluster.joined.name for cluster in new_clusters]
+        self._environments += [cluster.environment for cluster in new_clusters]
+        starts, start_sources = self._started(part)
+        warnings, sources = self._warnings_and_sources(part, start_sources)
         rows = ImportedRows(
             self._table.name,
             np.array(part.numbers, dtype=np.int64),
             keys,
             _DEFAULT_RUN,
             {
-                **{name: Shared(part.label, values) for name, values in self._of_label.items()},
+                **{name: Shared(part.label, values) for name, values in self._values_of_labels.items()},
                 "cluster": Shared(part.cluster_code, self._clusters),
                 "environment": Shared(part.cluster_code, self._environments),
                 "parameters": Shared(part.engine, self._engines.values),
@@ -187,14 +194,14 @@ class ColumnReader:
             _source_ids(identities),
             self._metrics(part),
         )
-        doubled = self._register_runs(part, keys, [text.strip() for text in identities])
-        left |= {part.numbers[row]: why for row, why in doubled.items()}
-        return rows.subset(np.array([row not in doubled for row in range(len(keys))])) if doubled else rows
+        repeated = self._register_runs(part, keys, [text.strip() for text in identities])
+        skipped |= {part.numbers[row]: why for row, why in repeated.items()}
+        return rows.subset(np.array([row not in repeated for row in range(len(keys))])) if repeated else rows
 
     def _texts(self, part: _Part, name: str) -> Sequence[str]:
         """Return a field of each row; empty texts if the table has no column for it."""
         column = self._table.header.column_numbers.get(name)
-        return [""] * len(part.numbers) if column is None else part.cut.cells[column]
+        return [""] * len(part.numbers) if column is None else part.split_rows.cells[column]
 
     def _metrics(self, part: _Part) -> dict[str, Floats]:
         """Return the metrics of the rows other than their times."""
@@ -208,13 +215,15 @@ class ColumnReader:
 
     def _keys_of(self, part: _Part) -> list[str]:
         """Return the keys that identify the rows."""
-        named = [] if part.folders is None else [folder.text for folder in part.folders]
-        if named and all(named):
-            return named
+        folder_names = [] if part.folders is None else [folder.text for folder in part.folders]
+        if folder_names and all(folder_names):
+            return folder_names
         label, table = part.label, self._table
-        bench, disk, suite = (self._key_parts(label, self._labels, table.labels, _KEY_FIELDS[at]) for at in (0, 1, 4))
+        bench, disk, suite = (
+            self._key_parts(label, self._labels, table.labels, _KEY_FIELDS[field]) for field in (0, 1, 4)
+        )
         engine = self._key_parts(part.engine, self._engines, table.engine, _KEY_FIELDS[2])
-        cluster = self._key_parts(part.cluster_code, self._places, table.cluster, _KEY_FIELDS[3])
+        cluster = self._key_parts(part.cluster_code, self._clusters_of_rows, table.cluster, _KEY_FIELDS[3])
         times = _plain(self._texts(part, "duration"))
         parts = zip(bench, times, disk, engine, cluster, suite, strict=True)
         keys = [f"{b} {time}{d}{e}{c}{s}" for b, time, d, e, c, s in parts]
@@ -222,13 +231,15 @@ class ColumnReader:
             keys = [f"{identity}{key}" for identity, key in zip(_plain(self._texts(part, "id")), keys, strict=True)]
         else:
             keys = [key[1:] for key in keys]
-        return [name or key for name, key in zip(named, keys, strict=True)] if named else keys
+        return [name or key for name, key in zip(folder_names, keys, strict=True)] if folder_names else keys
 
-    def _key_parts(self, rows: Codes, known: Distinct, picked: CellSelection, names: tuple[str, ...]) -> Iterator[str]:
+    def _key_parts(
+        self, rows: Codes, labels: Distinct, selection: CellSelection, names: tuple[str, ...]
+    ) -> Iterator[str]:
         """Return the part of each row's key that the fields ``names`` form."""
-        texts = self._in_keys[names]
-        for label_cells in known.sources[len(texts) :]:
-            cells = dict(zip(picked.names, label_cells, strict=False))  # a cluster's cells end with an unnamed hint
+        texts = self._key_parts_by_field[names]
+        for label_cells in labels.sources[len(texts) :]:
+            cells = dict(zip(selection.names, label_cells, strict=False))  # a cluster's cells end with an unnamed hint
             texts.append("".join(f" {plain(cells[name])}" for name in names if name in cells))
         return map(texts.__getitem__, rows.tolist())
 
@@ -236,36 +247,50 @@ class ColumnReader:
         """Return the codes of the runs' start times, and of the sources of these times."""
         column_numbers, count = self._table.header.column_numbers, len(part.numbers)
         if "start" not in column_numbers and "end" not in column_numbers:
-            start_times = [started("", "", 0.0, _NO_FOLDER, has_start=False)]
+            start_times = [start_time_of("", "", 0.0, _NO_FOLDER, has_start=False)]
         else:
             folders = part.folders or [_NO_FOLDER] * count
             begins, ends = self._texts(part, "start"), self._texts(part, "end")
             rows = zip(begins, ends, part.duration_s.tolist(), folders, strict=True)
-            start_times = [started(*row, has_start="start" in column_numbers) for row in rows]
-        when = self._whens.codes([(start.source, start.warnings) for start in start_times])
+            start_times = [start_time_of(*row, has_start="start" in column_numbers) for row in rows]
+        start_sources = self._start_sources.codes([(start.source, start.warnings) for start in start_times])
         starts = self._starts.codes([start.at for start in start_times])
-        return (starts, when) if len(start_times) == count else (np.repeat(starts, count), np.repeat(when, count))
-
-    def _warnings_and_sources(self, part: _Part, when: Codes) -> tuple[Codes, Codes]:
-        """Return the codes of the runs' warnings and of the sources of their figures."""
-        labels, column_numbers, whens = self._labels.values, self._places.values, self._whens.values
-        remark = self._row_warnings(part)
-        remarks = self._remarks.values
-        firsts, group = groups_of([part.label, part.cluster_code, when, remark])
-        rows = [(int(part.label[r]), int(part.cluster_code[r]), int(when[r]), int(remark[r])) for r in firsts.tolist()]
-        warnings = self._warnings.codes(
-            [labels[a].warnings + column_numbers[b].joined.warnings + whens[c][1] + remarks[d] for a, b, c, d in rows]
+        return (
+            (starts, start_sources)
+            if len(start_times) == count
+            else (np.repeat(starts, count), np.repeat(start_sources, count))
         )
-        sources = self._sources.codes([(whens[c][0], column_numbers[b].joined.source) for _, b, c, _ in rows])
+
+    def _warnings_and_sources(self, part: _Part, start_sources_of_rows: Codes) -> tuple[Codes, Codes]:
+        """Return the codes of the runs' warnings and of the sources of their figures."""
+        labels, clusters, start_sources = self._labels.values, self._clusters_of_rows.values, self._start_sources.values
+        remark_codes = self._row_warnings(part)
+        remarks = self._remarks.values
+        first_rows, group = groups_of([part.label, part.cluster_code, start_sources_of_rows, remark_codes])
+        rows = [
+            (int(part.label[r]), int(part.cluster_code[r]), int(start_sources_of_rows[r]), int(remark_codes[r]))
+            for r in first_rows.tolist()
+        ]
+        warnings = self._warnings.codes(
+            [labels[a].warnings + clusters[b].joined.warnings + start_sources[c][1] + remarks[d] for a, b, c, d in rows]
+        )
+        sources = self._sources.codes([(start_sources[c][0], clusters[b].joined.source) for _, b, c, _ in rows])
         return warnings[group], sources[group]
 
     def _row_warnings(self, part: _Part) -> Codes:
         """Return the codes of each row's warnings."""
         remark_codes = np.repeat(self._remarks.codes([()]), len(part.numbers))
-        odd = np.flatnonzero(part.duration_s < VALID_MIN_S) if part.folders is None else np.arange(len(remark_codes))
+        rows_to_check = (
+            np.flatnonzero(part.duration_s < VALID_MIN_S) if part.folders is None else np.arange(len(remark_codes))
+        )
         labels, folders = self._labels.values, part.folders or [_NO_FOLDER] * len(remark_codes)
-        rows = zip(odd.tolist(), part.label[odd].tolist(), part.duration_s[odd].tolist(), strict=True)
-        remark_codes[odd] = self._remarks.codes(
+        rows = zip(
+            rows_to_check.tolist(),
+            part.label[rows_to_check].tolist(),
+            part.duration_s[rows_to_check].tolist(),
+            strict=True,
+        )
+        remark_codes[rows_to_check] = self._remarks.codes(
             [row_warnings(labels[label], time, folders[row]) for row, label, time in rows]
         )
         return remark_codes
@@ -273,41 +298,41 @@ class ColumnReader:
     def _register_runs(self, part: _Part, keys: Sequence[str], identities: Sequence[str]) -> dict[int, str]:
         """Register imported runs, and return by row why a run is skipped: it was imported before."""
         table = self._table
-        named = identities if part.folders is None else [folder.text for folder in part.folders]
-        fresh = dict(zip(keys, part.numbers, strict=True))
-        identities_given = [identity for identity in identities if identity]
-        if all(named) and len(fresh) == len(keys) and table.are_new(fresh):
+        names = identities if part.folders is None else [folder.text for folder in part.folders]
+        line_by_key = dict(zip(keys, part.numbers, strict=True))
+        nonempty_identities = [identity for identity in identities if identity]
+        if all(names) and len(line_by_key) == len(keys) and table.are_new(line_by_key):
             lines = (
                 part.numbers
-                if len(identities_given) == len(keys)
+                if len(nonempty_identities) == len(keys)
                 else [n for i, n in zip(identities, part.numbers, strict=True) if i]
             )
-            ids = dict(zip(identities_given, lines, strict=True))
-            if len(ids) == len(identities_given) and table.ids.keys().isdisjoint(ids):
-                table.line_by_key.update(fresh)
+            ids = dict(zip(nonempty_identities, lines, strict=True))
+            if len(ids) == len(nonempty_identities) and table.ids.keys().isdisjoint(ids):
+                table.line_by_key.update(line_by_key)
                 table.ids.update(ids)
                 return {}
-        doubled = {}
+        repeated = {}
         for row, (key, identity, line) in enumerate(zip(keys, identities, part.numbers, strict=True)):
             try:
-                if named[row] or identity:  # else two equal rows may be two runs
+                if names[row] or identity:  # else two equal rows may be two runs
                     table.register(key, identity, line)
             except ValueError as error:
-                doubled[row] = str(error)
-        return doubled
+                repeated[row] = str(error)
+        return repeated
 
 
 def _plain(texts: Sequence[str]) -> Sequence[str]:
     """Return the cells of a key's column, normalised as by :func:`plain`, in one operation if possible."""
-    whole = "\n".join(texts)
+    joined_lines = "\n".join(texts)
     if "".join(texts).split(None, 1) not in ([], ["".join(texts)]):
         return list(map(plain, texts))
-    return ZEROS.sub("", whole).split("\n") if "." in whole or "," in whole else texts
+    return ZEROS.sub("", joined_lines).split("\n") if "." in joined_lines or "," in joined_lines else texts
 
 
 def _source_ids(texts: Sequence[str]) -> list[str]:
     """Return the ids that the source gives the rows."""
-    whole = "".join(texts)
-    if whole.isascii() and whole.isdecimal() and max(map(len, texts)) <= SOURCE_ID_LENGTH_MAX:
+    joined_ids = "".join(texts)
+    if joined_ids.isascii() and joined_ids.isdecimal() and max(map(len, texts)) <= SOURCE_ID_LENGTH_MAX:
         return list(texts)
-    return [codes.known(text)[:SOURCE_ID_LENGTH_MAX] for text in texts]
+    return [codes.known_text(text)[:SOURCE_ID_LENGTH_MAX] for text in texts]

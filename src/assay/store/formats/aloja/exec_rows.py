@@ -15,17 +15,15 @@ from functools import cache, lru_cache, partial
 from operator import itemgetter
 from typing import Any, Final
 
-from assay.model import CodedWarning, Run, RunStatus, WarningCode, devices_of_code, foreign_run
+from assay.model import CodedWarning, Run, RunStatus, WarningCode, foreign_run
 from assay.store.formats.aloja import codes
 from assay.store.formats.aloja.joins import Clusters, JoinedCluster
 from assay.store.formats.aloja.names import FolderName
+from assay.store.formats.aloja.times import DURATION_S_MAX
 from assay.workloads.catalogue import known_name
 
 VALID_MIN_S: Final = 60.0
 """Minimum duration of runs that ALOJA calls valid, in seconds."""
-DURATION_MAX_S: Final = 30 * 86_400.0
-"""Maximum plausible duration: 30 days. ALOJA's longest run takes 25 hours."""
-INVALID: Final = "ALOJA's table marks it invalid"
 _DELIMITERS: Final = ",;\t|"
 _NAMES: Final[Mapping[str, str]] = {
     "idexec": "id",
@@ -71,7 +69,7 @@ _NAMES: Final[Mapping[str, str]] = {
     "type": "service_type",
     "runningcost": "cost",
 }
-"""Lower-case letters and digits of a header to the field, so that ``IO.SFac``, ``io_sfac`` and ``IO SFac`` are
+"""Lower-case letters and digits of a column's header to its field: ``IO.SFac``, ``io_sfac`` and ``IO SFac`` are
 equal."""
 _REQUIRED: Final = frozenset({"bench", "duration", "net", "disk", "maps", "comp"})
 _LABELS: Final = (
@@ -103,7 +101,7 @@ _CLUSTER: Final = (
 )
 _NUMBER: Final = re.compile(r"\d{1,12}(\.\d{1,12})?", re.ASCII)
 ZEROS: Final = re.compile(r"(?<=\d)[.,]0+$|(?<=[.,]\d)0+$", re.MULTILINE)
-"""Insignificant zeros at the end of a cell or, where many cells are one text, of a line."""
+"""Insignificant zeros at the end of a cell. A text of many cells has one per line."""
 _VALID: Final = {"1": True, "true": True, "0": False, "false": False}
 
 
@@ -122,8 +120,8 @@ def header_of(line: str) -> ExecHeader | None:
     for delimiter in _DELIMITERS:
         cells = [cell.strip() for cell in cells_of(line, delimiter) or ()]
         keys = [_NAMES.get(re.sub(r"[^a-z0-9]", "", cell.lower()), "") for cell in cells]
-        named = [key for key in keys if key]
-        if set(named) >= _REQUIRED and len(set(named)) == len(named):
+        known_keys = [key for key in keys if key]
+        if set(known_keys) >= _REQUIRED and len(set(known_keys)) == len(known_keys):
             return ExecHeader(line, delimiter, len(cells), {key: number for number, key in enumerate(keys) if key})
     return None
 
@@ -149,11 +147,11 @@ class CellSelection:
     @classmethod
     def of(cls, header: ExecHeader, names: Sequence[str]) -> CellSelection:
         """Return a selection of the fields that the table has."""
-        present = tuple(name for name in names if name in header.column_numbers)
-        column_numbers = tuple(header.column_numbers[name] for name in present)
+        present_names = tuple(name for name in names if name in header.column_numbers)
+        column_numbers = tuple(header.column_numbers[name] for name in present_names)
         if len(column_numbers) < 2:  # itemgetter then returns no tuple
-            return cls(present, column_numbers, lambda cells: tuple(cells[number] for number in column_numbers))
-        return cls(present, column_numbers, itemgetter(*column_numbers))
+            return cls(present_names, column_numbers, lambda cells: tuple(cells[number] for number in column_numbers))
+        return cls(present_names, column_numbers, itemgetter(*column_numbers))
 
     def fields(self, cells: tuple[str, ...]) -> dict[str, str]:
         """Return the cells by field."""
@@ -188,10 +186,10 @@ class ExecTable:
         self.labels = CellSelection.of(header, _in_column_order(header, _LABELS))
         self.engine = CellSelection.of(header, _in_column_order(header, ENGINE_FIELDS))
         self.cluster = CellSelection.of(header, _in_column_order(header, _CLUSTER))
-        self.label_of = cache(self._labelled)
+        self.label_of = cache(self._label)
         self.parameters_of = cache(self._parameters)
         self.cluster_of = cache(self._join_cluster)
-        self.sources_of = cache(partial(_sources, labelled="valid" in header.column_numbers))
+        self.sources_of = cache(partial(_sources, has_valid_column="valid" in header.column_numbers))
         self.duration_of = cache(partial(_duration, delimiter=header.delimiter))
 
     def cells(self, line: str) -> list[str]:
@@ -204,7 +202,7 @@ class ExecTable:
         return row_cells
 
     def cost_usd(self, cost: str) -> float | None:
-        """Return the run's cost in cost_usd from a cell; None if it is not a number."""
+        """Return the run's cost in US dollars from a cell; None if it is not a number."""
         return _number(cost, self.header.delimiter) if cost else None
 
     def register(self, key: str, identity: str, number: int) -> None:
@@ -222,30 +220,27 @@ class ExecTable:
         """Return whether no run with one of these keys was imported, from this or an earlier table."""
         return all(table.line_by_key.keys().isdisjoint(keys) for table in (*self.earlier_tables, self))
 
-    def _labelled(self, cells: tuple[str, ...]) -> Run:
+    def _label(self, cells: tuple[str, ...]) -> Run:
         """Return the run that all rows with these labels share as a template."""
         fields = self.labels.fields(cells)
-        workload = known_name(codes.known(fields["bench"]).lower())
+        workload = known_name(codes.known_text(fields["bench"]).lower())
         if not workload:
             raise ValueError("has no benchmark")
         valid = _VALID.get(fields.get("valid", "1").lower())
         if valid is None:
             raise ValueError(f"valid is {fields['valid'][:40]!r}, which is neither 0 nor 1")
         network = codes.network(fields["net"])
-        options = {
-            "suite": codes.suite(fields.get("bench_type", "")),
-            "datasize": codes.known(fields.get("datasize", "")),
-            "scale": codes.known(fields.get("scale", "")),
-        }
         return foreign_run(
             workload=workload,
             duration_s=0.0,
             status=RunStatus.VALID if valid else RunStatus.INVALID,
-            cause=None if valid else INVALID,
+            cause=None if valid else codes.INVALID,
             layout=codes.layout_name(fields["disk"]),
             levels={"network": network} if network else {},
-            engine_version=codes.known(fields.get("hadoop", "")),
-            workload_parameters={name: text for name, text in options.items() if text},
+            engine_version=codes.known_text(fields.get("hadoop", "")),
+            workload_parameters=codes.workload_parameters(
+                fields.get("bench_type", ""), fields.get("datasize", ""), fields.get("scale", "")
+            ),
             warnings=codes.remarks(fields),
         )
 
@@ -255,12 +250,7 @@ class ExecTable:
     def _join_cluster(self, cells: tuple[str, ...], location: str) -> _ClusterWithEnvironment:
         fields = self.cluster.fields(cells)
         joined = self.clusters.join(fields, location)
-        code = codes.layout_name(fields["disk"])
-        facts = dict(joined.facts)
-        if devices := devices_of_code(code):
-            facts["layout_devices"] = devices
-        if (description := codes.layout_description(code)) is not None:
-            facts["layout_words"] = description
+        facts = {**joined.facts, **codes.layout_facts(codes.layout_name(fields["disk"]))}
         return _ClusterWithEnvironment(joined, {"cluster": facts})
 
 
@@ -276,17 +266,17 @@ def row_warnings(label: Run, duration_s: float, folder: FolderName) -> tuple[Cod
     if duration_s < VALID_MIN_S and label.status is RunStatus.VALID:
         message = f"ALOJA marks it valid, but no other run under {VALID_MIN_S:.0f} s"
         warnings = (CodedWarning(WarningCode.FLAGGED, message),)
-    differ = folder.differences(label)
-    return (*warnings, CodedWarning(WarningCode.SOURCES_DIFFER, differ)) if differ else warnings
+    differences = folder.differences(label)
+    return (*warnings, CodedWarning(WarningCode.SOURCES_DIFFER, differences)) if differences else warnings
 
 
-def _sources(when: str, cluster: str, labelled: bool) -> dict[str, str]:
+def _sources(start_source: str, cluster: str, has_valid_column: bool) -> dict[str, str]:
     from_column = "the table's column valid"
     without_column = "the table has no column valid: ALOJA exports valid runs only"
     return {
         "duration_s": "exe_time of ALOJA's table: the benchmark's wall time, in whole seconds",
-        "started_at": when,
-        "status": from_column if labelled else without_column,
+        "started_at": start_source,
+        "status": from_column if has_valid_column else without_column,
         "cluster": cluster,
     }
 
@@ -301,13 +291,13 @@ def _number(text: str, delimiter: str) -> float | None:
 
 def _duration(text: str, delimiter: str) -> float:
     """Return a duration in seconds. Raises ValueError for an implausible duration."""
-    if not codes.known(text):
+    if not codes.known_text(text):
         raise ValueError("has no duration")
     seconds = _number(text, delimiter)
     if seconds is None:
         raise ValueError(f"the duration is {text.strip()[:40]!r}, which is not a positive number of seconds")
     if seconds == 0:
         raise ValueError("the duration is 0 s: nothing was measured")
-    if seconds > DURATION_MAX_S:
+    if seconds > DURATION_S_MAX:
         raise ValueError(f"the duration is {seconds:.0f} s, more than 30 days: not a time that a benchmark takes")
     return seconds

@@ -36,20 +36,20 @@ def recognises(name: str, head: bytes) -> bool:
 
 def read(sources: Sequence[Source]) -> Iterator[Item]:
     """Yield the runs of all tables by columns, and skipped lines. Lists of clusters apply to all tables."""
-    tables, lists, unread = _classify_sources(sources)
-    yield from unread
+    tables, lists, unreadable = _classify_sources(sources)
+    yield from unreadable
     clusters: list[AlojaCluster] = []
     for source in lists:
         try:
             clusters += parse_clusters(source.text(), source.name)
         except FormatError as error:
             yield SkippedItem(error.where or source.name, error.message)
-    before: list[ExecTable] = []
+    earlier_tables: list[ExecTable] = []
     for source, text, header in tables:
         listed_clusters = [] if lists else _clusters_next_to(source)
-        table = ExecTable(source.name, header, Clusters(clusters or listed_clusters), tuple(before))
+        table = ExecTable(source.name, header, Clusters(clusters or listed_clusters), tuple(earlier_tables))
         yield from ColumnReader(table).read(text)
-        before.append(table)
+        earlier_tables.append(table)
     if lists and not tables:
         for source in lists:
             yield SkippedItem(
@@ -63,13 +63,13 @@ def _classify_sources(
     """Return the tables of runs with their texts, the lists of clusters, and the files that are neither."""
     tables: list[tuple[Source, str, ExecHeader]] = []
     lists: list[Source] = []
-    unread: list[SkippedItem] = []
+    unreadable: list[SkippedItem] = []
     for source in sources:
         try:
             source.check_lines(LINE_BYTES_MAX)
             text = source.text()
         except FormatError as error:
-            unread.append(SkippedItem(error.where or source.name, error.message))
+            unreadable.append(SkippedItem(error.where or source.name, error.message))
             continue
         header = header_of(_first_line(text))
         if header is not None:
@@ -78,8 +78,8 @@ def _classify_sources(
             lists.append(source)
         else:
             why = "is empty" if not text.strip() else "lacks the columns of ALOJA's tables"
-            unread.append(SkippedItem(source.name, why))
-    return tables, lists, unread
+            unreadable.append(SkippedItem(source.name, why))
+    return tables, lists, unreadable
 
 
 def _clusters_next_to(source: Source) -> list[AlojaCluster]:

@@ -20,8 +20,15 @@ from typing import Any, Final
 
 from assay.foundation.errors import FormatError
 from assay.foundation.units import MIB
-from assay.model import CodedWarning, ImportedRun, RunStatus, SkippedItem, WarningCode, devices_of_code, foreign_run
-from assay.store.formats.aloja.codes import known, layout_description, layout_name, network, parameters, suite
+from assay.model import CodedWarning, ImportedRun, RunStatus, SkippedItem, WarningCode, foreign_run
+from assay.store.formats.aloja.codes import (
+    known_text,
+    layout_facts,
+    layout_name,
+    network,
+    parameters,
+    workload_parameters,
+)
 from assay.store.formats.aloja.history import RunJobs, is_history, jobs_of, jobs_within
 from assay.store.formats.aloja.logs import (
     Execution,
@@ -66,8 +73,8 @@ class _Folder:
 
     def sources_of(self, bench: str) -> dict[str, Source]:
         """Return the files below a benchmark's folder, by their path below it."""
-        begin = f"{bench}/"
-        return {path.removeprefix(begin): source for path, source in self.files.items() if path.startswith(begin)}
+        prefix = f"{bench}/"
+        return {path.removeprefix(prefix): source for path, source in self.files.items() if path.startswith(prefix)}
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,9 +107,9 @@ class _RunParts:
 def _run_folder_of(path: str) -> tuple[str, str] | None:
     """Split a path into its run folder and the path below it; None outside a run folder."""
     parts = PurePosixPath(path).parts
-    for at, part in enumerate(parts[:-1]):
+    for index, part in enumerate(parts[:-1]):
         if FolderName.of(part).configuration():
-            return "/".join(parts[: at + 1]), "/".join(parts[at + 1 :])
+            return "/".join(parts[: index + 1]), "/".join(parts[index + 1 :])
     return None
 
 
@@ -117,11 +124,11 @@ def _read(sources: Sequence[Source]) -> Iterator[ImportedRun | SkippedItem]:
         if location is None:
             yield SkippedItem(source.name, "is not in a folder with the name of an ALOJA run")
             continue
-        whole, below = location
-        text = whole.rpartition("/")[2]
+        folder_path, path_in_folder = location
+        text = folder_path.rpartition("/")[2]
         name = FolderName.of(text).configuration()
         if name is not None:
-            folders.setdefault(whole, _Folder(text, name)).files.setdefault(below, source)
+            folders.setdefault(folder_path, _Folder(text, name)).files.setdefault(path_in_folder, source)
     for folder in folders.values():
         yield from _runs(folder)
 
@@ -129,31 +136,35 @@ def _read(sources: Sequence[Source]) -> Iterator[ImportedRun | SkippedItem]:
 def _runs(folder: _Folder) -> Iterator[ImportedRun | SkippedItem]:
     """Yield the runs of one folder: first those with a recorded time, then those with only a job history."""
     config: dict[str, tuple[int, str]] = {}
-    timed_in, executions = "", list[Execution | UnreadableLine]()
+    time_file, executions = "", list[Execution | UnreadableLine]()
     log = next((source for path, source in folder.files.items() if path.startswith(f"log_{folder.text}.log")), None)
     try:
         if (source := folder.files.get(_CONFIG)) is not None:
-            config, timed_in = variables(source.text()), source.name
+            config, time_file = variables(source.text()), source.name
             executions = list(executions_of_config(config))
         if log is not None and not executions:
             conf = folder.text.partition("_conf_")[2]
-            executions, timed_in = list(executions_of_log(log.text(), f"conf_{conf}")), log.name
+            executions, time_file = list(executions_of_log(log.text(), f"conf_{conf}")), log.name
     except FormatError as error:
         yield SkippedItem(error.where or folder.text, error.message)
     columns = _columns_of(folder, config)
-    timed = [item for item in executions if isinstance(item, Execution)]
+    timed_executions = [item for item in executions if isinstance(item, Execution)]
     for item in executions:
         if isinstance(item, Execution):
-            once = sum(other.bench == item.bench for other in timed) == 1
+            is_only_execution = sum(other.bench == item.bench for other in timed_executions) == 1
             yield from _run(
-                folder, columns, item, f"{timed_in}:{item.line}", sources=folder.sources_of(item.bench) if once else {}
+                folder,
+                columns,
+                item,
+                f"{time_file}:{item.line}",
+                sources=folder.sources_of(item.bench) if is_only_execution else {},
             )
         else:
-            yield SkippedItem(f"{timed_in}:{item.line}", item.why)
-    named = {item.bench for item in timed}
+            yield SkippedItem(f"{time_file}:{item.line}", item.why)
+    timed_benches = {item.bench for item in timed_executions}
     benches = dict.fromkeys(path.split("/")[0] for path in folder.files if "/" in path)
     for bench in benches:
-        if bench not in named and any(is_history(path) for path in folder.sources_of(bench)):
+        if bench not in timed_benches and any(is_history(path) for path in folder.sources_of(bench)):
             yield from _run_of_jobs(folder, columns, bench)
     if not executions and not benches:
         yield SkippedItem(folder.text, "holds neither a log with times nor a benchmark's folder with job histories")
@@ -161,18 +172,18 @@ def _runs(folder: _Folder) -> Iterator[ImportedRun | SkippedItem]:
 
 def _columns_of(folder: _Folder, config: Mapping[str, tuple[int, str]]) -> _FolderColumns:
     """Return the configuration from config.sh, or from the folder's name where config.sh has none."""
-    values = {name: plain(written) for name, (_, written) in config.items()}
+    values = {name: plain(text) for name, (_, text) in config.items()}
     columns = dict(folder.name.values)
     for column, variable in _VARIABLES.items():
-        if value := known(values.get(variable, "")):
+        if value := known_text(values.get(variable, "")):
             columns[column] = value
     size = values.get("BLOCK_SIZE", "")
     if size.isascii() and size.isdigit() and len(size) < 16 and int(size) % MIB == 0:
         columns["blk_size"] = str(int(size) // MIB)
-    if bench_type := known(values.get("BENCH_SUITE", "") or values.get("BENCH", "")):
+    if bench_type := known_text(values.get("BENCH_SUITE", "") or values.get("BENCH", "")):
         columns["bench_type"] = bench_type
-    version = known(values.get("HADOOP_VERSION", "")).removeprefix("hadoop").removeprefix("-")
-    datasize, scale = (known(values.get(name, "")) for name in ("BENCH_DATA_SIZE", "BENCH_SCALE_FACTOR"))
+    version = known_text(values.get("HADOOP_VERSION", "")).removeprefix("hadoop").removeprefix("-")
+    datasize, scale = (known_text(values.get(name, "")) for name in ("BENCH_DATA_SIZE", "BENCH_SCALE_FACTOR"))
     return _FolderColumns(columns, version, datasize, scale)
 
 
@@ -184,8 +195,8 @@ def _run(
     samples = Samples(execution.duration_s)
     jobs = RunJobs()
     if sources and execution.start_unix_s is not None:
-        jobs, left = jobs_within(sources, execution.start_unix_s, execution.duration_s)
-        yield from left
+        jobs, skipped = jobs_within(sources, execution.start_unix_s, execution.duration_s)
+        yield from skipped
     if sources:
         yield from _monitored(sources, execution.start_unix_s, samples)
         if any(_SAR.fullmatch(path) for path in sources):
@@ -222,16 +233,16 @@ def _monitored(sources: Mapping[str, Source], start_unix_s: float | None, sample
         monitor = _MONITOR.fullmatch(path)
         if monitor is None:
             continue
-        left: dict[str, list[int]] = defaultdict(list)
+        lines_by_reason: dict[str, list[int]] = defaultdict(list)
         try:
             for line, table, row in _rows(monitor["tool"], source.text()):
                 try:
                     samples.add(table, monitor["host"], row, _sample_s(row, start_unix_s))
                 except FormatError as error:
-                    left[error.message].append(line)
+                    lines_by_reason[error.message].append(line)
         except FormatError as error:
             yield SkippedItem(error.where or source.name, error.message)
-        for why, lines in left.items():
+        for why, lines in lines_by_reason.items():
             yield SkippedItem(f"{source.name}:{lines[0]}", f"rows that {why}: {len(lines)}")
 
 
@@ -247,12 +258,12 @@ def _sample_s(row: Mapping[str, str], start_unix_s: float | None) -> float:
     """Return the time of a row, in seconds from the run's start. vmstat has no clock and counts rows from the start."""
     if "time" in row:
         return float(row["time"])
-    written = row.get("unix_timestamp", "")
-    if not (written.isascii() and written.isdigit()) or len(written) > 12:
+    text = row.get("unix_timestamp", "")
+    if not (text.isascii() and text.isdigit()) or len(text) > 12:
         raise FormatError("have no time")
     if start_unix_s is None:
         raise FormatError("have a time, but the run's start is unknown")
-    return float(written) - start_unix_s
+    return float(text) - start_unix_s
 
 
 def _imported_run(folder: _Folder, folder_columns: _FolderColumns, parts: _RunParts) -> ImportedRun | SkippedItem:
@@ -260,11 +271,6 @@ def _imported_run(folder: _Folder, folder_columns: _FolderColumns, parts: _RunPa
     execution, jobs, observed = parts.execution, parts.jobs, parts.observed
     layout = layout_name(columns.get("disk", ""))
     level = network(columns.get("net", ""))
-    options = {
-        "suite": suite(columns.get("bench_type", "")),
-        "datasize": folder_columns.datasize,
-        "scale": folder_columns.scale,
-    }
     sources = {"duration_s": parts.time_source}
     if jobs.tasks:
         sources |= {"tasks": "job history", "phases": "job history"}
@@ -284,7 +290,9 @@ def _imported_run(folder: _Folder, folder_columns: _FolderColumns, parts: _RunPa
         layout=layout,
         levels={"network": level} if level else {},
         parameters=engine_parameters,
-        workload_parameters={key: text for key, text in options.items() if text},
+        workload_parameters=workload_parameters(
+            columns.get("bench_type", ""), folder_columns.datasize, folder_columns.scale
+        ),
         environment={"cluster": _cluster(name, layout)},
         engine_version=folder_columns.engine_version,
         started_at="" if start_s is None else datetime.fromtimestamp(start_s, UTC).isoformat(timespec="milliseconds"),
@@ -301,14 +309,8 @@ def _imported_run(folder: _Folder, folder_columns: _FolderColumns, parts: _RunPa
 
 def _cluster(name: FolderConfiguration, layout: str) -> dict[str, Any]:
     """Return the facts about the cluster in the folder's name."""
-    facts = {
-        "name": name.cluster or None,
-        "provider": "azure" if name.azure else None,
-        "workers": name.datanodes,
-        "layout_devices": devices_of_code(layout) or None,
-        "layout_words": layout_description(layout),
-    }
-    return {key: fact for key, fact in facts.items() if fact is not None}
+    facts = {"name": name.cluster or None, "provider": "azure" if name.azure else None, "workers": name.datanodes}
+    return {key: fact for key, fact in facts.items() if fact is not None} | layout_facts(layout)
 
 
 FORMAT: Final = Format("aloja-folders", "folders of ALOJA's benchmark runs", _recognises, _read)

@@ -53,8 +53,8 @@ def _read(sources: Mapping[str, Source], without: frozenset[str]) -> tuple[dict[
     histories: dict[str, JobHistory] = {}
     unread: list[SkippedItem] = []
     for path, source in sources.items():
-        named = _HISTORY.fullmatch(path)
-        if named is None or named[1] in without:
+        match = _HISTORY.fullmatch(path)
+        if match is None or match[1] in without:
             continue
         try:
             content = source.content()
@@ -73,19 +73,21 @@ def jobs_within(
 ) -> tuple[RunJobs, list[SkippedItem]]:
     """Return the jobs within a run, and histories that are unreadable or extend beyond it."""
     histories, unread = _read(sources, frozenset())
-    during = []
+    histories_within = []
     for history in histories.values():
         begin_s, end_s = history.submit_unix_s - start_unix_s, history.finish_unix_s - start_unix_s
         if begin_s >= -MARGIN_S and end_s <= duration_s + MARGIN_S:
-            during.append(history)
+            histories_within.append(history)
         elif end_s > MARGIN_S:
             why = f"ran from second {begin_s:.0f} to {end_s:.0f} of a run of {duration_s:.0f} s"
             unread.append(SkippedItem(history.job_id, why))
-    jobs = _jobs(during, start_unix_s)
-    beyond = sum(not _within(task, duration_s) for task in jobs.tasks)
-    if beyond:
+    jobs = _jobs(histories_within, start_unix_s)
+    outside_count = sum(not _within(task, duration_s) for task in jobs.tasks)
+    if outside_count:
         unread.append(
-            SkippedItem(during[0].job_id, f"attempts of it or of concurrent jobs are outside the run: {beyond}")
+            SkippedItem(
+                histories_within[0].job_id, f"attempts of it or of concurrent jobs are outside the run: {outside_count}"
+            )
         )
         return replace(jobs, tasks=tuple(task for task in jobs.tasks if _within(task, duration_s)), phases=()), unread
     return jobs, unread
@@ -98,7 +100,7 @@ def _within(task: TaskAttempt, duration_s: float) -> bool:
 def jobs_of(sources: Mapping[str, Source], preparation: Mapping[str, Source]) -> tuple[RunJobs, list[SkippedItem]]:
     """Return the jobs of a run with unknown time: all jobs except the jobs of its preparation.
 
-    Return no jobs if there are several and it is unknown which of them generated the input.
+    If there are several jobs, and it is unknown which of them generated the input, return no jobs.
     """
     histories, unread = _read(sources, job_ids(preparation))
     if not histories:
@@ -116,12 +118,18 @@ def _jobs(histories: list[JobHistory], start_unix_s: float) -> RunJobs:
         return RunJobs()
     span = min(history.submit_unix_s for history in histories), max(history.finish_unix_s for history in histories)
     tasks = tuple(_shifted(task, start_unix_s) for history in histories for task in history.tasks)
-    single = histories[0] if len(histories) == 1 else None
-    job_phases = phases(single, start_unix_s) if single else phases_of_tasks(tasks, span[1] - span[0])
-    failed = next((history for history in histories if history.status != "succeeded"), None)
-    message = f"{failed.job_id} {failed.status}: {(failed.diagnostics or 'unknown reason')[:300]}" if failed else None
-    ordered = sorted(histories, key=lambda history: history.submit_unix_s)
-    return RunJobs(tasks, job_phases, span, message, tuple(job_of(history, start_unix_s) for history in ordered))
+    only_history = histories[0] if len(histories) == 1 else None
+    job_phases = phases(only_history, start_unix_s) if only_history else phases_of_tasks(tasks, span[1] - span[0])
+    failed_history = next((history for history in histories if history.status != "succeeded"), None)
+    message = (
+        f"{failed_history.job_id} {failed_history.status}: {(failed_history.diagnostics or 'unknown reason')[:300]}"
+        if failed_history
+        else None
+    )
+    ordered_histories = sorted(histories, key=lambda history: history.submit_unix_s)
+    return RunJobs(
+        tasks, job_phases, span, message, tuple(job_of(history, start_unix_s) for history in ordered_histories)
+    )
 
 
 def _shifted(task: TaskAttempt, start_unix_s: float) -> TaskAttempt:

@@ -8,7 +8,7 @@ The formats follow ``shell/OLD/run_*.sh`` and ``shell/common/common_benchmarks.s
 - ``config.sh`` (from 2015) holds the shell's variables, among them the arrays ``EXEC_TIME`` (s), ``EXEC_START`` and
   ``EXEC_END`` (ms since 1970) and ``EXEC_STATUS`` (exit status), each by the benchmark's name.
 - ``vmstat-HOST.log`` is ``vmstat -n 1``: two lines of header, then a row each second.
-- ``bwm-HOST.log`` is ``bwm-ng -o csv -t 1000``: no header, 10 or 15 and more fields with semicolons between.
+- ``bwm-HOST.log`` is ``bwm-ng -o csv -t 1000``: no header, 10 or 15 and more fields, separated by semicolons.
 """
 
 import re
@@ -17,11 +17,8 @@ from dataclasses import dataclass
 from typing import Final
 
 from assay.foundation.errors import FormatError
+from assay.store.formats.aloja.times import DISAGREEMENT_S_MAX, DURATION_S_MAX
 
-DURATION_S_MAX: Final = 30 * 86_400.0
-"""Maximum duration of a run, in seconds. A longer duration is an error in the data."""
-DISAGREEMENT_S: Final = 2.0
-"""Maximum difference between a duration and its start and end, in seconds. Dates are whole seconds."""
 UNIX_S_RANGE: Final = (1_104_537_600.0, 4_102_444_800.0)
 """Plausible end of a run: 2005 to 2100."""
 _SENT_REPORT = re.compile(
@@ -80,7 +77,7 @@ def executions_of_log(text: str, conf: str) -> Iterator[Execution | UnreadableLi
         if period and float(period[1]) != duration_s:
             yield UnreadableLine(number, f"has two times of {match['bench']}: {period[1]} s and {match['time']} s")
         elif match["conf"] != conf:
-            yield UnreadableLine(number, f"is of another configuration than its folder: {match['conf']}")
+            yield UnreadableLine(number, f"belongs to another configuration than its folder: {match['conf']}")
         elif why := reason_impossible(duration_s, end_s):
             yield UnreadableLine(number, f"{match['bench']}: {why}")
         else:
@@ -102,14 +99,14 @@ def variables(text: str) -> dict[str, tuple[int, str]]:
     """Return the shell variables of a ``config.sh``: name to line and text."""
     values: dict[str, tuple[int, str]] = {}
     for number, line in enumerate(text.split("\n"), start=1):
-        if assigned := _VARIABLE.match(line.rstrip("\r")):
-            values.setdefault(assigned[1], (number, assigned[2]))
+        if match := _VARIABLE.match(line.rstrip("\r")):
+            values.setdefault(match[1], (number, match[2]))
     return values
 
 
-def plain(written: str) -> str:
+def plain(text: str) -> str:
     """Return a shell word without quotes; empty for an expression that the shell would evaluate."""
-    word = written.strip()
+    word = text.strip()
     if len(word) >= 2 and word[0] == word[-1] and word[0] in "'\"":
         word = word[1:-1]
     return "" if "$" in word or "`" in word else word
@@ -117,41 +114,41 @@ def plain(written: str) -> str:
 
 def executions_of_config(config: dict[str, tuple[int, str]]) -> Iterator[Execution | UnreadableLine]:
     """Yield the executions in the variables of a ``config.sh``, in order."""
-    line, written = config.get("EXEC_TIME", (0, ""))
+    line, times_text = config.get("EXEC_TIME", (0, ""))
     starts, ends, statuses = (_array(config, f"EXEC_{name}") for name in ("START", "END", "STATUS"))
-    for bench, time in _array_of(written):
+    for bench, time in _array_of(times_text):
         if not _NUMBER.fullmatch(time):
             yield UnreadableLine(line, f"the time of {bench} is {time[:40]!r}, which is not a number")
             continue
         duration_s = float(time)
-        start_s, end_s = (_seconds(moments.get(bench, "")) for moments in (starts, ends))
+        start_s, end_s = (_seconds(times_by_bench.get(bench, "")) for times_by_bench in (starts, ends))
         if end_s is None and start_s is not None:
             end_s = start_s + duration_s
         if why := reason_impossible(duration_s, end_s):
             yield UnreadableLine(line, f"{bench}: {why}")
-        elif end_s is not None and start_s is not None and abs(end_s - start_s - duration_s) > DISAGREEMENT_S:
+        elif end_s is not None and start_s is not None and abs(end_s - start_s - duration_s) > DISAGREEMENT_S_MAX:
             yield UnreadableLine(
                 line, f"{bench} took {time} s, but from its start to its end it is {end_s - start_s:.3f} s"
             )
         else:
-            began_s = end_s - duration_s if start_s is None and end_s is not None else start_s
-            yield Execution(bench, line, duration_s, began_s, statuses.get(bench, ""))
+            begin_s = end_s - duration_s if start_s is None and end_s is not None else start_s
+            yield Execution(bench, line, duration_s, begin_s, statuses.get(bench, ""))
 
 
 def _array(config: dict[str, tuple[int, str]], name: str) -> dict[str, str]:
     return dict(_array_of(config.get(name, (0, ""))[1]))
 
 
-def _array_of(written: str) -> list[tuple[str, str]]:
-    return [(name, plain(value)) for name, value in _ENTRY.findall(written)]
+def _array_of(text: str) -> list[tuple[str, str]]:
+    return [(name, plain(value)) for name, value in _ENTRY.findall(text)]
 
 
-def _seconds(written_ms: str) -> float | None:
-    return float(written_ms) / 1000 if _NUMBER.fullmatch(written_ms) else None
+def _seconds(text_ms: str) -> float | None:
+    return float(text_ms) / 1000 if _NUMBER.fullmatch(text_ms) else None
 
 
 def vmstat_rows(text: str) -> Iterator[tuple[int, dict[str, str]]]:
-    """Yield the lines and rows of ``vmstat -n 1``, with ``time`` counting them from 0.
+    """Yield the lines and rows of ``vmstat -n 1``, with the row's number from 0 as ``time``.
 
     Raises :class:`FormatError`, without a location, if the header is not vmstat's or occurs twice.
     """
@@ -183,5 +180,5 @@ def bwm_rows(text: str) -> Iterator[tuple[int, str, dict[str, str]]]:
             continue
         if not table:
             table, columns = ("BWM2", _BWM2) if len(fields) > _OLD_FIELDS + 1 else ("BWM", _BWM)
-        whole = len(fields) > max(columns.values())
-        yield number, table, {name: fields[at] for name, at in columns.items()} if whole else {}
+        is_complete = len(fields) > max(columns.values())
+        yield number, table, {name: fields[position] for name, position in columns.items()} if is_complete else {}

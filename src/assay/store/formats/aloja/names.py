@@ -7,7 +7,7 @@ In: a folder's name. Out: :class:`FolderName`. The three forms follow the script
   MAPS: map slots (and reduce slots) per node. SORT: io.sort.factor. BUFFER: io.file.buffer.size in bytes. CODEC: 0 to
   3. BLOCK: MiB. SIZE: HiBench's data size (``min``, ``10``, ``1TB``); the standard size if omitted. The oldest names
   lack codec and block size, which are then unknown.
-- 2015: ``DATE_TIME_NET_DISK_bSUITE_DNODES_CLUSTER``, the configuration in the folder's ``config.sh``.
+- 2015: ``DATE_TIME_NET_DISK_bSUITE_DNODES_CLUSTER``; the folder's ``config.sh`` has the configuration.
 - 2016: ``DATE_TIME_NET_DISK_bSUITE_SSCALE_DNODES_CLUSTER``, with the same file.
 
 DATE_TIME is the start of the script on the master; runs begin later. ALOJA's tables name a run by folder and benchmark
@@ -20,7 +20,7 @@ from dataclasses import dataclass, field
 from typing import Self
 
 from assay.model import Run
-from assay.store.formats.aloja.codes import known
+from assay.store.formats.aloja.codes import known_text
 from assay.workloads.catalogue import known_name
 
 _STAMP = r"20[0-9]{2}(?:0[1-9]|1[0-2])(?:0[1-9]|[12][0-9]|3[01])_[0-2][0-9][0-5][0-9][0-6][0-9]"
@@ -59,21 +59,21 @@ class FolderName:
     stamp: str = ""
     """Creation time of the folder in UTC as fourteen digits; empty if the name does not begin with it."""
     old: bool = False
-    """Whether it has the form of ALOJA's first scripts, with all parameters."""
+    """Whether the name has the form of ALOJA's first scripts, with all parameters."""
     location: str = ""
     """Name of the cluster in the newer forms, or :data:`AZURE` in the old form; empty if unknown."""
 
     @classmethod
     def of(cls, text: str) -> Self:
         """Parse a folder's name; all fields are empty for other texts."""
-        if not known(text):
+        if not known_text(text):
             return cls("")
-        stamped, folder = _STAMPED.match(text), text.partition("/")[0]
-        stamp = stamped["date"] + stamped["time"] if stamped else ""
+        match, folder = _STAMPED.match(text), text.partition("/")[0]
+        stamp = match["date"] + match["time"] if match else ""
         if text[15:21] == "_conf_":
             return cls(text, stamp, True, AZURE if folder.endswith(f"_{AZURE}") else "")
-        new = _NEW_STYLE.fullmatch(folder)
-        return cls(text, stamp, False, new["cluster"] if new else "")
+        new_style = _NEW_STYLE.fullmatch(folder)
+        return cls(text, stamp, False, new_style["cluster"] if new_style else "")
 
     def configuration(self) -> FolderConfiguration | None:
         """Return the configuration; None if the name is not a complete ALOJA name."""
@@ -93,25 +93,25 @@ class FolderName:
         """Return how a row of ``execs`` contradicts the name in its ``exec``; None if it does not.
 
         ALOJA's import fills both from the same name, so a difference means a manual change. A zero in the row
-        represents an unknown value. ``bench_type`` is not compared, because ALOJA renames it, nor are names of the
-        later forms, whose disk ALOJA corrects.
+        represents an unknown value. ``bench_type`` is not compared, because ALOJA renames it. Names of the later
+        forms are not compared, because ALOJA corrects their disk.
         """
         bench = self.text.partition("/")[2]
         if bench and row.get("bench", bench) != bench:
             return f"bench is {row['bench']} but the folder is {self.text}"
-        original = self.configuration() if self.old else None
-        for column, value in original.values.items() if original else ():
+        configuration = self.configuration() if self.old else None
+        for column, value in configuration.values.items() if configuration else ():
             if column != "bench_type" and row.get(column, value) != value:
                 return f"{column} is {row[column]} but the folder is {self.text}"
         return None
 
     def differences(self, run: Run) -> str:
-        """Return the differences between the name and a run of the row; empty if they agree."""
+        """Return a message on the differences between the name and the run of its row; empty if they agree."""
         folder, slash, bench = self.text.partition("/")
-        differ = []
+        differences = []
         if slash and known_name(bench.lower()) != run.workload:
-            differ.append("benchmark")
+            differences.append("benchmark")
         network, layout = run.levels.get("network", ""), run.layout
         if self.stamp and network and layout and f"_{network}_{layout}_" not in folder:
-            differ.append("network or disk")
-        return f"the folder's name has another {' and another '.join(differ)}" if differ else ""
+            differences.append("network or disk")
+        return f"the folder's name has another {' and another '.join(differences)}" if differences else ""

@@ -79,7 +79,9 @@ class SampledRun:
         """Return a warning if the trace covers too little of the run: its totals are then too low."""
         if self.trace is None or self.covered_s >= COVERED_SHARE_MIN * duration_s:
             return ()
-        message = f"the trace covers {self.covered_s:.0f} s of {duration_s:.0f} s: its totals are not the run's"
+        message = (
+            f"the trace covers {self.covered_s:.0f} s of {duration_s:.0f} s: its totals are lower than those of the run"
+        )
         return (CodedWarning(WarningCode.TRACE, message),)
 
 
@@ -103,7 +105,7 @@ class Samples:
         for sample in _READERS[table](row, t_s, self.cores):
             self.series[node, sample.subject.partition(":")[0]][table].append(sample)
 
-    def chosen(self) -> dict[tuple[str, str], tuple[str, list[Sample]]]:
+    def selected_tables(self) -> dict[tuple[str, str], tuple[str, list[Sample]]]:
         """Return for each node and family the table with the most samples, and its distinct samples in time order."""
         selection = {}
         for key, tables in self.series.items():
@@ -113,17 +115,17 @@ class Samples:
 
     def observed(self) -> SampledRun:
         """Return the trace, its source tables, and the least coverage of any node and family."""
-        chosen = self.chosen()
+        selected = self.selected_tables()
         trace = Trace()
-        for (node, _), (_, samples) in sorted(chosen.items()):
+        for (node, _), (_, samples) in sorted(selected.items()):
             by_subject: dict[str, list[Sample]] = defaultdict(list)
             for sample in samples:
                 by_subject[sample.subject].append(sample)
             for subject, subject_samples in sorted(by_subject.items()):
                 _append(trace, node, subject, subject_samples)
-        used = {table for table, _ in chosen.values()}
-        spans_s = [_covered_s(samples, self.duration_s) for _, samples in chosen.values()]
-        tables = tuple(table for table in TABLES if table in used)
+        used_tables = {table for table, _ in selected.values()}
+        spans_s = [_covered_s(samples, self.duration_s) for _, samples in selected.values()]
+        tables = tuple(table for table in TABLES if table in used_tables)
         return SampledRun(trace if len(trace) else None, tables, min(spans_s, default=0.0))
 
 
@@ -143,40 +145,40 @@ def _is_stacked(subject: str) -> bool:
 
 
 def _ordered(samples: list[Sample]) -> list[Sample]:
-    """Return the samples in time order. Of several samples with equal time and subject, the first is kept."""
-    first: dict[tuple[float, str], Sample] = {}
+    """Return the samples in time order. Of several samples with equal time and subject, keep the first."""
+    first_samples: dict[tuple[float, str], Sample] = {}
     for sample in samples:
-        first.setdefault((sample.t_s, sample.subject), sample)
-    return [first[key] for key in sorted(first)]
+        first_samples.setdefault((sample.t_s, sample.subject), sample)
+    return [first_samples[key] for key in sorted(first_samples)]
 
 
 def _append(trace: Trace, node: str, subject: str, samples: list[Sample]) -> None:
     """Add the samples of one subject. After a gap, a counter also gets a point at the start of the next interval."""
     totals: dict[str, float] = defaultdict(float)
-    before_s: dict[str, float] = {}
+    last_s: dict[str, float] = {}
     for sample in samples:
         for metric, value in sample.gauges.items():
             trace.append(sample.t_s, node, subject, metric, counter=False, value=value)
         for metric, amount in sample.amounts.items():
             begin_s = sample.t_s - sample.interval_s
-            if begin_s > before_s.get(metric, -math.inf) + GAP_MIN_S:
+            if begin_s > last_s.get(metric, -math.inf) + GAP_MIN_S:
                 trace.append(begin_s, node, subject, metric, counter=True, value=totals[metric])
             totals[metric] += amount
-            before_s[metric] = sample.t_s
+            last_s[metric] = sample.t_s
             trace.append(sample.t_s, node, subject, metric, counter=True, value=totals[metric])
 
 
-def _number(row: Mapping[str, str], column: str, most: float = VALUE_MAX) -> float:
-    """Return a value from 0 to ``most``. Raises :class:`FormatError` if it is absent, not a number, or out of range."""
-    written = row.get(column)
-    if written is None:
+def _number(row: Mapping[str, str], column: str, maximum: float = VALUE_MAX) -> float:
+    """Return a value from 0 to ``maximum``. Raises :class:`FormatError` if the cell has no such value."""
+    text = row.get(column)
+    if text is None:
         raise FormatError(f"have no {column}")
     try:
-        value = float(written)
+        value = float(text)
     except ValueError:
         raise FormatError(f"have a {column} that is not a number") from None
-    if not 0 <= value <= most:
-        raise FormatError(f"have an impossible {column} such as {written}")
+    if not 0 <= value <= maximum:
+        raise FormatError(f"have an impossible {column} such as {text}")
     return value
 
 
@@ -234,7 +236,9 @@ def _sar_memory(row: Mapping[str, str], t_s: float, _: int | None) -> Iterable[S
 
 def _sar_nic(row: Mapping[str, str], t_s: float, _: int | None) -> Iterable[Sample]:
     interval_s, name = _interval_s(row), _device(row, "IFACE")
-    return _nic(name, t_s, interval_s, *(_number(row, f"{way}kB/s") * KIBIBYTE * interval_s for way in ("rx", "tx")))
+    return _nic(
+        name, t_s, interval_s, *(_number(row, f"{prefix}kB/s") * KIBIBYTE * interval_s for prefix in ("rx", "tx"))
+    )
 
 
 def _nic(name: str, t_s: float, interval_s: float, received: float, sent: float) -> Iterable[Sample]:

@@ -14,7 +14,7 @@ from assay.foundation.errors import FormatError
 from assay.model import Phase, TaskAttempt
 
 COVERED_SHARE_MIN: Final = 0.9
-"""Minimum share of the run that its phases must cover. If they cover less, the table was cut off: no phases."""
+"""Minimum share of the run that its phases must cover. With less, the table is incomplete and gives no phases."""
 SECONDS_SHARE_MIN: Final = 0.5
 """Minimum share of the run's seconds that must have a row in JOB_status."""
 _KINDS: Final = {"MAP": "map", "REDUCE": "reduce"}
@@ -26,7 +26,7 @@ _COUNTER_MAX: Final = 2**63 - 1
 
 
 def is_work(row: Mapping[str, str]) -> bool:
-    """Return whether the row of JOB_tasks is of a map or reduce, not of a job's setup or cleanup."""
+    """Return whether a row of JOB_tasks is a map or a reduce, not a job's setup or cleanup."""
     return row.get("TASK_TYPE", "") not in _WITHOUT_TASK
 
 
@@ -72,10 +72,10 @@ def task_of_row(row: Mapping[str, str], times_s: Mapping[str, float | None]) -> 
 
 def _counter(row: Mapping[str, str], column: str) -> int:
     """Return a counter; Hadoop omits counters of 0, so NULL is 0."""
-    written = row.get(column, "0")
-    if not (written.isascii() and written.isdigit()) or len(written) > 19 or int(written) > _COUNTER_MAX:
+    text = row.get(column, "0")
+    if not (text.isascii() and text.isdigit()) or len(text) > 19 or int(text) > _COUNTER_MAX:
         raise FormatError(f"have an impossible {column}")
-    return int(written)
+    return int(text)
 
 
 def phases_of_tasks(tasks: Sequence[TaskAttempt], duration_s: float) -> tuple[Phase, ...]:
@@ -86,16 +86,16 @@ def phases_of_tasks(tasks: Sequence[TaskAttempt], duration_s: float) -> tuple[Ph
     """
     maps = [task for task in tasks if task.kind == "map"]
     reduces = [task for task in tasks if task.shuffle_end_s is not None and task.merge_end_s is not None]
-    copied = [task.shuffle_end_s for task in reduces if task.shuffle_end_s is not None]
-    merged = [task.merge_end_s for task in reduces if task.merge_end_s is not None]
+    copy_ends_s = [task.shuffle_end_s for task in reduces if task.shuffle_end_s is not None]
+    merge_ends_s = [task.merge_end_s for task in reduces if task.merge_end_s is not None]
     phases: list[Phase] = []
     if maps:
         phases.append(Phase("map", min(task.start_s for task in maps), max(task.end_s for task in maps)))
     if reduces:
         phases += [
-            Phase("shuffle", min(task.start_s for task in reduces), max(copied)),
-            Phase("merge", min(copied), max(merged)),
-            Phase("reduce", min(merged), max(task.end_s for task in reduces)),
+            Phase("shuffle", min(task.start_s for task in reduces), max(copy_ends_s)),
+            Phase("merge", min(copy_ends_s), max(merge_ends_s)),
+            Phase("reduce", min(merge_ends_s), max(task.end_s for task in reduces)),
         ]
     return tuple(phases) if _covers(phases, duration_s) else ()
 
@@ -110,8 +110,8 @@ def phases_of_status(rows: Sequence[tuple[float, Mapping[str, str]]], duration_s
         times_s = [t_s for t_s, row in rows if row.get(column, "0").strip("0")]
         if times_s:
             phases.append(Phase(name, min(times_s), max(times_s) + 1.0))
-    known = len({t_s for t_s, _ in rows}) >= SECONDS_SHARE_MIN * duration_s
-    return tuple(phases) if known and _covers(phases, duration_s) else ()
+    has_enough_rows = len({t_s for t_s, _ in rows}) >= SECONDS_SHARE_MIN * duration_s
+    return tuple(phases) if has_enough_rows and _covers(phases, duration_s) else ()
 
 
 def _covers(phases: Sequence[Phase], duration_s: float) -> bool:

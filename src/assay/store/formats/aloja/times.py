@@ -16,7 +16,7 @@ from datetime import UTC, datetime, timedelta
 from typing import Final
 
 from assay.model import CodedWarning, WarningCode
-from assay.store.formats.aloja.codes import known
+from assay.store.formats.aloja.codes import known_text
 from assay.store.formats.aloja.names import FolderName
 
 _ZERO: Final = "0000-00-00"
@@ -27,17 +27,19 @@ _CET_ENDS: Final = datetime(2014, 3, 30, 2)
 _OLD_IMPORTER_ENDS: Final = datetime(2014, 3, 1)
 """End of the old importer, whose last row is of 2014-02-24. In tables without starts, an earlier end may be a start."""
 _YEARS: Final = range(2000, 2101)
-_TOLERANCE_S: Final = 2.0
+DURATION_S_MAX: Final = 30 * 86_400.0
+"""Maximum duration of a run, in seconds. A longer duration is an error: ALOJA's longest run takes 25 hours."""
+DISAGREEMENT_S_MAX: Final = 2.0
 """Maximum difference between the duration and the time from start to end, in seconds. Dates are whole seconds."""
 
-GIVEN: Final = "the table's start_time, UTC"
+FROM_START: Final = "the table's start_time, UTC"
 FROM_OLD_ROW: Final = (
     "the table's end_time less one hour: where its start is 0000-00-00, ALOJA's first importer wrote the start there, "
     "in Central European Time"
 )
 FROM_END: Final = "the table's end time, UTC, less the duration"
 ABSENT: Final = "not recorded in the table"
-DOUBTFUL: Final = (
+IMPLAUSIBLE: Final = (
     "not known: the table's start is 0000-00-00, and by the folder's name its end_time can't be the start either"
 )
 AMBIGUOUS: Final = (
@@ -57,32 +59,32 @@ class StartTime:
 _ABSENT: Final = StartTime("", ABSENT)
 
 
-def started(start: str, end: str, duration_s: float, folder: FolderName, *, has_start: bool) -> StartTime:
+def start_time_of(start: str, end: str, duration_s: float, folder: FolderName, *, has_start: bool) -> StartTime:
     """Return when a run started. ``has_start``: whether the table has a column for the start."""
-    began, ended = moment(start), moment(end)
-    if began is not None:
+    start_date, end_date = moment(start), moment(end)
+    if start_date is not None:
         warnings: tuple[CodedWarning, ...] = ()
-        if ended is not None and abs((ended - began).total_seconds() - duration_s) > _TOLERANCE_S:
-            between = (ended - began).total_seconds()
-            message = f"its start and its end are {between:.0f} s apart, but its duration is {duration_s:.0f} s"
+        if end_date is not None and abs((end_date - start_date).total_seconds() - duration_s) > DISAGREEMENT_S_MAX:
+            difference_s = (end_date - start_date).total_seconds()
+            message = f"its start and its end are {difference_s:.0f} s apart, but its duration is {duration_s:.0f} s"
             warnings = (CodedWarning(WarningCode.TIME, message),)
-        return StartTime(_iso(began), GIVEN, warnings)
-    if ended is None:
+        return StartTime(_iso(start_date), FROM_START, warnings)
+    if end_date is None:
         return StartTime("", ABSENT, _unread_warnings(start, end)) if start or end else _ABSENT
     if not has_start:
-        known_end = ended >= _OLD_IMPORTER_ENDS
+        is_end = end_date >= _OLD_IMPORTER_ENDS
         return (
-            StartTime(_iso(ended - timedelta(seconds=duration_s)), FROM_END) if known_end else StartTime("", AMBIGUOUS)
+            StartTime(_iso(end_date - timedelta(seconds=duration_s)), FROM_END) if is_end else StartTime("", AMBIGUOUS)
         )
-    folder_made = moment(folder.stamp)
-    possible_start = ended - _CET
-    if folder_made is not None and folder.old and folder_made <= possible_start and ended < _CET_ENDS:
+    folder_date = moment(folder.stamp)
+    possible_start = end_date - _CET
+    if folder_date is not None and folder.old and folder_date <= possible_start and end_date < _CET_ENDS:
         return StartTime(_iso(possible_start), FROM_OLD_ROW)
-    return StartTime("", DOUBTFUL, _unread_warnings(start, ""))
+    return StartTime("", IMPLAUSIBLE, _unread_warnings(start, ""))
 
 
-def _iso(when: datetime) -> str:
-    return when.replace(tzinfo=UTC).isoformat()
+def _iso(date: datetime) -> str:
+    return date.replace(tzinfo=UTC).isoformat()
 
 
 def moment(text: str) -> datetime | None:
@@ -92,7 +94,7 @@ def moment(text: str) -> datetime | None:
         if len(text) == 19 and text[4] == text[7] == "-" and text[10] in " T":
             time = datetime.fromisoformat(text)
         elif len(text) == 14 and text.isascii() and text.isdigit():
-            time = datetime(int(text[:4]), *(int(text[at : at + 2]) for at in range(4, 14, 2)))  # type: ignore[arg-type]
+            time = datetime(int(text[:4]), *(int(text[index : index + 2]) for index in range(4, 14, 2)))  # type: ignore[arg-type]
         else:
             return None
     except ValueError:
@@ -102,9 +104,9 @@ def moment(text: str) -> datetime | None:
 
 def _unread_warnings(*texts: str) -> tuple[CodedWarning, ...]:
     """Return a warning for every text that is not a time."""
-    cells = (known(text) for text in texts)
+    cell_texts = (known_text(text) for text in texts)
     return tuple(
         CodedWarning(WarningCode.TIME, f"{text[:40]!r} is not a time")
-        for text in cells
+        for text in cell_texts
         if text and not text.startswith(_ZERO) and moment(text) is None
     )

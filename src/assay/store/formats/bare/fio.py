@@ -1,7 +1,7 @@
 """Parse fio's JSON report (``--output-format=json``): bytes, rates and latencies of each job.
 
 In: the report as bytes. Out: :class:`FioReport` with bytes, bytes/s, requests/s and seconds per job and direction. The
-format is fio's own (HOWTO, "JSON output", and ``stat.c``). Releases before 3.0 give bandwidth only in KiB/s,
+format is fio's own (HOWTO, "JSON output", and ``stat.c``). Releases before 3.0 report bandwidth only in KiB/s,
 ``io_bytes`` in KiB, and latencies in µs (``clat``, not ``clat_ns``). Text before and after the object, such as fio's
 notes on its options, is skipped. In client mode the jobs are listed as ``client_stats``.
 """
@@ -15,6 +15,8 @@ from assay.foundation.errors import FormatError
 
 _OLD_IO_BYTES = 1024
 """Unit of ``io_bytes`` before fio 3, in bytes."""
+_SYNONYMS = {"readwrite": "rw", "blocksize": "bs", "blocksize_range": "bsrange"}
+"""Older name of an option to its current name."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,7 +24,7 @@ class FioDirection:
     """Reads or writes of one job: bytes, bytes/s, requests/s. All are 0 if the job had none.
 
     Latencies are None if the report lacks them. ``completion_p50_s`` and ``completion_p99_s`` count from submission to
-    completion; ``latency_mean_s`` is the mean of the whole latency.
+    completion; ``latency_mean_s`` is the mean time from creation to completion.
     """
 
     io_bytes: int
@@ -49,7 +51,7 @@ class FioJob:
     hostname: str = ""
     """The server that ran the job, in client mode."""
     options: dict[str, str] | None = None
-    """The job's options as the user gave them, without the report's global options; None in reports of older fio."""
+    """The job's options as in the job file, without the report's global options; None in reports of older fio."""
     started_s: float | None = None
     """Start in seconds since 1970; None in reports of fio before 3.36."""
 
@@ -95,20 +97,20 @@ class _Direction(msgspec.Struct):
     clat_ns: _Latency | None = None
 
     def value(self) -> FioDirection:
-        old = self.bw_bytes is None
+        is_old_report = self.bw_bytes is None
         rate = self.bw * 1024 if self.bw_bytes is None else self.bw_bytes
-        io_bytes = self.io_bytes * _OLD_IO_BYTES if old else self.io_bytes
+        io_bytes = self.io_bytes * _OLD_IO_BYTES if is_old_report else self.io_bytes
         if not io_bytes:
             return FioDirection(0, rate, self.iops, self.runtime / 1e3)
-        whole, completion, unit_s = (self.lat_ns, self.clat_ns, 1e-9)
-        if whole is None and completion is None:
-            whole, completion, unit_s = (self.lat, self.clat, 1e-6)
+        latency, completion, unit_s = (self.lat_ns, self.clat_ns, 1e-9)
+        if latency is None and completion is None:
+            latency, completion, unit_s = (self.lat, self.clat, 1e-6)
         return FioDirection(
             io_bytes,
             rate,
             self.iops,
             self.runtime / 1e3,
-            whole.mean * unit_s if whole and whole.mean else None,
+            latency.mean * unit_s if latency and latency.mean else None,
             completion.at("50", unit_s) if completion else None,
             completion.at("99", unit_s) if completion else None,
         )
@@ -129,7 +131,7 @@ class _FioJsonJob(msgspec.Struct):
     def value(self) -> FioJob:
         if self.read is None or self.write is None:
             raise FormatError(f"fio's job {self.jobname} does not separate reads from writes (unified_rw_reporting)")
-        options = None if self.options is None else _words(self.options)
+        options = None if self.options is None else _text_options(self.options)
         return FioJob(
             name=self.jobname,
             error=self.error,
@@ -145,7 +147,7 @@ class _FioJsonJob(msgspec.Struct):
 
 
 _ETA_UNKNOWN_S = 2**31 - 1
-"""Minimum of the remaining time by which fio says that it does not know it, in seconds."""
+"""Minimum of ``eta`` that means an unknown remaining time, in seconds."""
 
 
 class _Disk(msgspec.Struct):
@@ -162,7 +164,16 @@ class _FioJson(msgspec.Struct):
     disk_util: list[_Disk] = []
 
 
-def _words(options: dict[str, Any]) -> dict[str, str]:
+def options_of(report: FioReport, job: FioJob) -> dict[str, str]:
+    """Return the options of a job and of its whole report, under their current names. The job's options prevail."""
+    return {
+        _SYNONYMS.get(name, name): value
+        for options in (report.options, job.options or {})
+        for name, value in options.items()
+    }
+
+
+def _text_options(options: dict[str, Any]) -> dict[str, str]:
     return {name: value for name, value in options.items() if isinstance(value, str)}
 
 
@@ -183,6 +194,6 @@ def parse_fio(report: bytes) -> FioReport:
         parsed.version,
         tuple(job.value() for job in jobs),
         timestamp_s,
-        _words(parsed.options),
+        _text_options(parsed.options),
         tuple(disk.name for disk in parsed.disk_util if disk.name),
     )

@@ -2,9 +2,9 @@
 
 In: a :class:`~fio.FioReport`. Out: :class:`~assay.analysis.devices.calibration.DeviceMeasurement`. Jobs are recognised
 by their options (``rw``, ``bs``, ``iodepth``, ``numjobs``, ``offset``), not by their names. Jobs of one name in one
-group ran concurrently (``numjobs``) and count as one measurement of several streams. Left out are mixed jobs (``rw``,
-``randrw``), trims, failed jobs, jobs that moved no data, and jobs that used the page cache and so measured memory
-(:func:`cached_jobs`).
+group ran concurrently (``numjobs``) and count as one measurement of several streams. Mixed jobs (``rw``, ``randrw``),
+trims, failed jobs and jobs that moved no data are omitted. Jobs that used the page cache measured memory and are also
+omitted (:func:`cached_jobs`).
 """
 
 import re
@@ -14,11 +14,10 @@ from typing import Final
 
 from assay.analysis.devices.calibration import DeviceMeasurement
 from assay.foundation.errors import FormatError
-from assay.store.formats.bare.fio import FioJob, FioReport
+from assay.store.formats.bare.fio import FioJob, FioReport, options_of
 
 _KINDS: Final = {"read": (False, False), "write": (True, False), "randread": (False, True), "randwrite": (True, True)}
 """Value of ``rw`` to (writes, random)."""
-_SYNONYMS: Final = {"readwrite": "rw", "blocksize": "bs"}
 _SIZE: Final = re.compile(r"(\d+)\s*([kmgtp]?)i?b?", re.IGNORECASE)
 _POWERS: Final = {"": 0, "k": 1, "m": 2, "g": 3, "t": 4, "p": 5}
 _BS_DEFAULT: Final = "4k"
@@ -34,10 +33,10 @@ def figures(report: FioReport) -> tuple[DeviceMeasurement, ...]:
     Raises FormatError if there are none because jobs went through the page cache.
     """
     measurements = []
-    for together, options in _measurements(report):
+    for jobs, options in _measurements(report):
         kind = _KINDS.get(options.get("rw", "read").partition(":")[0])
         if kind is not None and _is_direct(options):
-            figure = _figure(together, options, writes=kind[0], random=kind[1])
+            figure = _figure(jobs, options, writes=kind[0], random=kind[1])
             measurements += [figure] if figure else []
     cached = cached_jobs(report)
     if cached and not measurements:
@@ -56,10 +55,9 @@ def cached_jobs(report: FioReport) -> tuple[str, ...]:
 def _measurements(report: FioReport) -> Iterator[tuple[list[FioJob], dict[str, str]]]:
     """Yield the jobs of each measurement, with their options."""
     jobs = [job for job in report.jobs if not job.error]
-    for _, alike in groupby(jobs, key=lambda job: (job.group, job.name)):
-        together = list(alike)
-        options = {**report.options, **(together[0].options or {})}
-        yield together, {_SYNONYMS.get(name, name): value for name, value in options.items()}
+    for _, group in groupby(jobs, key=lambda job: (job.group, job.name)):
+        measured_jobs = list(group)
+        yield measured_jobs, options_of(report, measured_jobs[0])
 
 
 def _is_direct(options: dict[str, str]) -> bool:
@@ -71,14 +69,17 @@ def _is_direct(options: dict[str, str]) -> bool:
 
 
 def _figure(jobs: list[FioJob], options: dict[str, str], *, writes: bool, random: bool) -> DeviceMeasurement | None:
-    did = [job.write if writes else job.read for job in jobs]
-    bytes_per_s, iops = sum(direction.bytes_per_s for direction in did), sum(direction.iops for direction in did)
+    directions = [job.write if writes else job.read for job in jobs]
+    bytes_per_s, iops = (
+        sum(direction.bytes_per_s for direction in directions),
+        sum(direction.iops for direction in directions),
+    )
     request_bytes = size_bytes(options.get("bs", _BS_DEFAULT).split(",")[-1 if writes else 0])
     if not bytes_per_s or not iops or not request_bytes:
         return None
-    streams = max(len(jobs), _whole(options.get("numjobs")))
-    depth = _whole(options.get("iodepth")) if options.get("ioengine") in _QUEUING else 1
-    latencies_s = [direction.latency_mean_s for direction in did if direction.latency_mean_s]
+    streams = max(len(jobs), _positive_int(options.get("numjobs")))
+    depth = _positive_int(options.get("iodepth")) if options.get("ioengine") in _QUEUING else 1
+    latencies_s = [direction.latency_mean_s for direction in directions if direction.latency_mean_s]
     latency_s = sum(latencies_s) / len(latencies_s) if latencies_s and depth * streams == 1 else None
     return DeviceMeasurement(
         job=jobs[0].name,
@@ -93,7 +94,7 @@ def _figure(jobs: list[FioJob], options: dict[str, str], *, writes: bool, random
         offset_share=_offset_share(options),
         span_bytes=_span_bytes(options, streams),
         span_share=_span_share(options, streams),
-        moved_bytes=sum(direction.io_bytes for direction in did),
+        moved_bytes=sum(direction.io_bytes for direction in directions),
     )
 
 
@@ -106,7 +107,7 @@ def size_bytes(text: str) -> int:
     return int(match[1]) * 1024 ** _POWERS[match[2].lower()] if match and len(match[1]) < 16 else 0
 
 
-def _whole(text: str | None) -> int:
+def _positive_int(text: str | None) -> int:
     return int(text) if text and text.isascii() and text.isdigit() and 0 < len(text) < 7 and int(text) else 1
 
 
@@ -120,9 +121,9 @@ def _span_bytes(options: dict[str, str], streams: int) -> int | None:
 
 def _span_share(options: dict[str, str], streams: int) -> float:
     """Return the share of a block device that was used: a percentage of it, or the part after the offset."""
-    part = _share(options.get("size", ""))
-    behind = 1 - _offset_share(options)
-    return behind if part is None else min(behind, part * streams)
+    size_share = _share(options.get("size", ""))
+    share_after_offset = 1 - _offset_share(options)
+    return share_after_offset if size_share is None else min(share_after_offset, size_share * streams)
 
 
 def _offset_share(options: dict[str, str]) -> float:
@@ -162,12 +163,12 @@ def job_file(path: str, file_bytes: int | None, seconds: int, *, writes: bool) -
 
     ``file_bytes`` is the used size of the file ``path``; None for a block device, whose inner edge is also read.
     """
-    part = "12%" if file_bytes is None else str(max(1, file_bytes // _STREAMS // 2**20) * 2**20)
+    span = "12%" if file_bytes is None else str(max(1, file_bytes // _STREAMS // 2**20) * 2**20)
     jobs = {
         "sequential-write": "rw=write bs=1m iodepth=4" if writes else "",
         "sequential-read": "rw=read bs=1m iodepth=4",
         "inner-read": "rw=read bs=1m iodepth=4 offset=95% size=5%" if file_bytes is None else "",
-        "streams-read": f"rw=read bs=640k iodepth=1 numjobs={_STREAMS} offset_increment={part} size={part}",
+        "streams-read": f"rw=read bs=640k iodepth=1 numjobs={_STREAMS} offset_increment={span} size={span}",
         "random-read": "rw=randread bs=4k iodepth=1",
         "random-read-deep": "rw=randread bs=4k iodepth=32",
         "random-write": "rw=randwrite bs=4k iodepth=1" if writes else "",

@@ -2,11 +2,12 @@
 
 In: files with one or more JSON reports, between other output of fio. Out: one run per job (per group, with
 ``group_reporting``). Its workload is ``fio:RW`` with the job's option ``rw`` (fio's default ``read`` if it is not set;
-plain ``fio`` for releases that don't print options). Its duration is the longer of reads and writes. Its metrics are
-MB/s (10^6 bytes), requests/s, the mean latency, and the median and 99th percentile of completion latencies in seconds.
+plain ``fio`` for releases that don't print options). Its duration is that of its reads or of its writes, whichever is
+longer. Its metrics are MB/s (10^6 bytes), requests/s, the mean latency, and the median and 99th percentile of
+completion latencies in seconds.
 
-A job that ended with an error is a failed run. Skipped are jobs whose bytes, time and rate contradict each other, jobs
-that were still running (``--status-interval``), and the sum of all clients in client mode.
+A job that ended with an error is a failed run. Jobs whose bytes, time and rate contradict each other are skipped, and
+so are jobs that were still running (``--status-interval``) and the sum of all clients in client mode.
 """
 
 import hashlib
@@ -20,8 +21,9 @@ from typing import Final
 
 from assay.foundation.errors import FormatError
 from assay.model import ImportedRun, RunStatus, SkippedItem, foreign_run
-from assay.store.formats.bare.fio import FioDirection, FioJob, FioReport, parse_fio
+from assay.store.formats.bare.fio import FioDirection, FioJob, FioReport, options_of, parse_fio
 from assay.store.formats.format import Format, read_each
+from assay.store.formats.plausible import DURATION_MAX_S
 from assay.store.formats.source import Source
 
 _REPORT = re.compile(r"^\{", re.MULTILINE)
@@ -42,14 +44,11 @@ _RECORDED_OPTIONS: Final = (
     "time_based",
 )
 """Options that change the measurement. The file's name is not among them because it only gives the location."""
-_SYNONYMS: Final = {"readwrite": "rw", "blocksize": "bs", "blocksize_range": "bsrange"}
 _RW: Final = {"readwrite": "rw", "write,read": "rw"}
 _LOCATION_OPTIONS: Final = ("filename", "directory")
 _ALL_CLIENTS: Final = "All clients"
-_DURATION_S_MAX: Final = 366 * 86_400.0
-"""Maximum duration of a job, in seconds: a year. Values above this and the next four limits are errors in the file."""
 _BYTES_PER_S_MAX: Final = 1e13
-"""Maximum rate of a job, in bytes per second."""
+"""Maximum rate of a job, in bytes per second. A value above this or the next limits is an error in the file."""
 _IOPS_MAX: Final = 1e10
 """Maximum number of requests per second."""
 _LATENCY_S_MAX: Final = 86_400.0
@@ -76,20 +75,20 @@ def _read(source: Source) -> Iterator[ImportedRun | SkippedItem]:
     if not starts:
         raise FormatError("holds no JSON report of fio", where=source.name, hint="run fio with --output-format=json")
     reports: list[tuple[str, FioReport]] = []
-    line, counted = 1, 0
+    line, counted_until = 1, 0
     for begin, end in zip(starts, [*starts[1:], len(text)], strict=True):
-        line, counted = line + text.count("\n", counted, begin), begin
+        line, counted_until = line + text.count("\n", counted_until, begin), begin
         where = f"{source.name}:{line}"
         try:
             reports.append((where, parse_fio(text[begin:end].encode())))
         except (FormatError, UnicodeError) as error:
             yield SkippedItem(where, error.message if isinstance(error, FormatError) else str(error))
-    for (where, report), later in zip_longest(reports, (report for _, report in reports[1:])):
+    for (where, report), next_report in zip_longest(reports, (report for _, report in reports[1:])):
         if not report.jobs:
             yield SkippedItem(where, "holds no job")
         for index, job in enumerate(report.jobs):
             try:
-                if later and _same_job_start(report, later, index):
+                if next_report and _same_job_start(report, next_report, index):
                     raise FormatError("was still running: a later report is complete (--status-interval)")
                 yield _imported_run(f"{where}: job {job.name}", report, job)
             except FormatError as error:
@@ -105,13 +104,18 @@ def _same_job_start(report: FioReport, later: FioReport, index: int) -> bool:
     job, now_s, later_s = report.jobs[index], report.timestamp_s, later.timestamp_s
     if index >= len(later.jobs) or now_s is None or later_s is None or later_s < now_s:
         return False
-    other = later.jobs[index]
-    if (job.name, job.group, job.hostname, job.options) != (other.name, other.group, other.hostname, other.options):
+    later_job = later.jobs[index]
+    if (job.name, job.group, job.hostname, job.options) != (
+        later_job.name,
+        later_job.group,
+        later_job.hostname,
+        later_job.options,
+    ):
         return False
-    if (job.read, job.write) == (other.read, other.write):
+    if (job.read, job.write) == (later_job.read, later_job.write):
         return True
-    ran_s = max(other.read.runtime_s, other.write.runtime_s)
-    return ran_s > later_s - now_s or later_s - other.elapsed_s + _ELAPSED_S < now_s
+    duration_s = max(later_job.read.runtime_s, later_job.write.runtime_s)
+    return duration_s > later_s - now_s or later_s - later_job.elapsed_s + _ELAPSED_S < now_s
 
 
 def _imported_run(where: str, report: FioReport, job: FioJob) -> ImportedRun:
@@ -124,12 +128,12 @@ def _imported_run(where: str, report: FioReport, job: FioJob) -> ImportedRun:
     failed = job.error != 0
     if failed and not duration_s:
         duration_s = job.elapsed_s
-    if not 0 <= duration_s <= _DURATION_S_MAX:
+    if not 0 <= duration_s <= DURATION_MAX_S:
         raise FormatError(f"ran for {duration_s:.6g} s, which is impossible")
     if not failed and (not duration_s or not metrics):
         raise FormatError("read and wrote nothing")
     has_options = job.options is not None
-    options = _with_current_names(report.options) | _with_current_names(job.options or {})
+    options = options_of(report, job)
     rw = options.get("rw", "read").partition(":")[0]
     run = foreign_run(
         workload=f"fio:{_RW.get(rw, rw)}" if has_options or "rw" in options else "fio",
@@ -167,7 +171,7 @@ def _metrics(direction: str, figures: FioDirection) -> dict[str, float]:
         (figures.io_bytes, _BYTES_MAX),
         (figures.bytes_per_s, _BYTES_PER_S_MAX),
         (figures.iops, _IOPS_MAX),
-        (figures.runtime_s, _DURATION_S_MAX),
+        (figures.runtime_s, DURATION_MAX_S),
         *((value, _LATENCY_S_MAX) for value in metrics.values()),
     ):
         if not 0 <= value <= maximum:
@@ -180,10 +184,6 @@ def _metrics(direction: str, figures: FioDirection) -> dict[str, float]:
     ):
         raise FormatError(f"its {direction} bytes, bandwidth and runtime contradict each other")
     return {f"{direction}_mb_per_s": figures.bytes_per_s / 1e6, f"{direction}_iops": figures.iops, **metrics}
-
-
-def _with_current_names(options: dict[str, str]) -> dict[str, str]:
-    return {_SYNONYMS.get(name, name): value for name, value in options.items()}
 
 
 def _environment(report: FioReport, job: FioJob, options: dict[str, str]) -> dict[str, object]:
@@ -207,7 +207,7 @@ def _started_at(report: FioReport, job: FioJob) -> str:
 
 
 def _errno_text(error: int) -> str:
-    """Return the meaning of an errno. Some of fio's own are not documented."""
+    """Return the meaning of an errno. fio also uses numbers that are not documented."""
     return os.strerror(error) if 0 < error < 200 else "an fio error code"
 
 

@@ -1,8 +1,8 @@
 """Parse iperf3's JSON report (``--json``): the throughput of a TCP stream from client to server.
 
-In: the client's report as bytes. Out: :class:`Iperf3Report` with bits/s of payload. TCP, IP and Ethernet headers do not
-count, so a full link shows some 5 % less than its rate. If iperf3 fails, the report has the reason in ``error`` and an
-otherwise empty ``end``.
+In: the client's report as bytes. Out: :class:`Iperf3Report` with bits/s of payload. Headers of TCP, IP and Ethernet are
+not included, so a full link shows about 5 % less than its rate. If iperf3 fails, the report has the reason in ``error``
+and an otherwise empty ``end``.
 """
 
 from dataclasses import dataclass

@@ -3,7 +3,7 @@
 In: files with one or more JSON reports. Out: one run of the workload ``iperf3`` per report. Its duration is the time
 during which the receiver got data. Its metrics are payload bits/s as received (``link_bits_per_s``) and as sent, and
 TCP's retransmits. A failed test is a failed run with iperf3's message. A server's report is skipped because the
-client's describes the same test from both sides.
+client's report describes the same test from both sides.
 """
 
 import hashlib
@@ -18,6 +18,7 @@ from assay.foundation.errors import FormatError
 from assay.model import ImportedRun, Run, RunStatus, SkippedItem, foreign_run
 from assay.store.formats.bare.iperf3 import parse_iperf3
 from assay.store.formats.format import Format, read_each
+from assay.store.formats.plausible import DURATION_MAX_S
 from assay.store.formats.source import Source
 
 _REPORT = re.compile(r"^\{", re.MULTILINE)
@@ -32,8 +33,6 @@ _RECORDED_OPTIONS: Final = (
     "target_bitrate",
     "tos",
 )
-_DURATION_S_MAX: Final = 366 * 86_400.0
-"""Maximum duration of a test, in seconds: a year. A larger value is an error in the file."""
 _BITS_PER_S_MAX: Final = 1e14
 """Maximum rate of a link, in bits per second. A larger value is an error in the file."""
 _CONTRADICTION: Final = 0.02
@@ -74,9 +73,9 @@ def _read(source: Source) -> Iterator[ImportedRun | SkippedItem]:
     starts = [match.start() for match in _REPORT.finditer(text)]
     if not starts:
         raise FormatError("holds no JSON report of iperf3", where=source.name, hint="run iperf3 with --json")
-    line, counted = 1, 0
+    line, counted_until = 1, 0
     for begin, end in zip(starts, [*starts[1:], len(text)], strict=True):
-        line, counted = line + text.count("\n", counted, begin), begin
+        line, counted_until = line + text.count("\n", counted_until, begin), begin
         where = f"{source.name}:{line}"
         try:
             yield _imported_run(where, text[begin:end])
@@ -91,17 +90,17 @@ def _imported_run(where: str, text: str) -> ImportedRun:
     except (msgspec.MsgspecError, RecursionError, UnicodeError) as error:
         raise FormatError(f"not a JSON report of iperf3: {error}") from error
     if head.start.accepted_connection:
-        raise FormatError("is the server's report: import the client's, which has both sides")
+        raise FormatError("is the server's report: import the client's report, which has both sides")
     if not head.error and head.end.get("sum_sent_bidir_reverse"):
         raise FormatError("is a test in both directions at once, which has no single throughput")
     key = head.start.cookie or hashlib.sha256(report).hexdigest()[:16]
-    return ImportedRun(key, where, _failed(head) if head.error else _measured(head, report))
+    return ImportedRun(key, where, _failed_run(head) if head.error else _completed_run(head, report))
 
 
-def _measured(head: _Head, report: bytes) -> Run:
+def _completed_run(head: _Head, report: bytes) -> Run:
     parsed = parse_iperf3(report)
     _check_sums(head.end)
-    if not 0 < parsed.duration_s <= _DURATION_S_MAX:
+    if not 0 < parsed.duration_s <= DURATION_MAX_S:
         raise FormatError(f"lasted {parsed.duration_s:.6g} s, which is impossible")
     metrics = {"link_bits_per_s": parsed.received_bits_per_s, "link_sent_bits_per_s": parsed.sent_bits_per_s}
     for value in metrics.values():
@@ -144,14 +143,14 @@ def _received_bytes(head: _Head) -> int | None:
     return value if isinstance(value, int) and 0 <= value < 2**63 else None
 
 
-def _failed(head: _Head) -> Run:
+def _failed_run(head: _Head) -> Run:
     return _run(head, duration_s=0.0, status=RunStatus.FAILED, cause=f"iperf3: {head.error}")
 
 
-def _run(head: _Head, *, duration_s: float, **more: Any) -> Run:
+def _run(head: _Head, *, duration_s: float, **run_fields: Any) -> Run:
     start = head.start
     begin_s = start.timestamp.timesecs if start.timestamp else 0.0
-    known = 631_152_000 <= begin_s <= 7_258_118_400
+    is_plausible_date = 631_152_000 <= begin_s <= 7_258_118_400
     return foreign_run(
         workload="iperf3",
         duration_s=duration_s,
@@ -160,15 +159,15 @@ def _run(head: _Head, *, duration_s: float, **more: Any) -> Run:
         parameters={
             f"iperf3.{name}": _text(start.test_start[name]) for name in _RECORDED_OPTIONS if name in start.test_start
         },
-        started_at=datetime.fromtimestamp(begin_s, UTC).isoformat(timespec="seconds") if known else "",
+        started_at=datetime.fromtimestamp(begin_s, UTC).isoformat(timespec="seconds") if is_plausible_date else "",
         environment={"server": start.connecting_to.host} if start.connecting_to else {},
         sources={"duration_s": "iperf3: the receiver's seconds", "metrics": "iperf3's report"},
-        **more,
+        **run_fields,
     )
 
 
 def _text(value: object) -> str:
-    """Return an option as text; a whole number without a point."""
+    """Return an option as text; a whole number has no decimal point."""
     return str(value)[:80] if isinstance(value, str) or not isinstance(value, float) else f"{value:g}"
 
 

@@ -7,10 +7,10 @@ Throughput" with its deviation, in 10^6 bytes/s.
 
 That average is not the cluster's throughput, so its metrics do not have the name of assay's gated aggregate:
 
-* The program divides the job into slots of the plot interval. It labels the bytes moved in a slot "mb/sec", whatever
-  the interval is. It does not print the interval, but "Time spots Counted" has one character per slot: wall time /
-  interval, cut to an integer, plus 2. If this does not fit an interval of one second, the average is left out because
-  its unit is unknown.
+* The program divides the job into slots of the plot interval. It labels the bytes moved in a slot "mb/sec", even if
+  the interval is not a second. It does not print the interval, but "Time spots Counted" has one character per slot:
+  wall time / interval, cut to an integer, plus 2. If this does not fit an interval of one second, the average is left
+  out because its unit is unknown.
 * A slot counts only if the number of files in progress is at least half the cluster's map slots. The program computes
   the number of map slots from ``mapred.tasktracker.*.tasks.maximum`` (2 if unset, as always under YARN) and reduce
   capacity, which are constants of Hadoop 1. If the result is too low, ramps and stragglers count; if it is too high,
@@ -72,7 +72,7 @@ def _fields(lines: list[str]) -> dict[str, str]:
 def _aggregate(fields: dict[str, str], result: DfsioResult) -> _Aggregate | str:
     """Return the aggregate, or why there is none."""
     if "unavailable" in fields:
-        return "aggregated throughput is unavailable: fewer files at once than the program asks for"
+        return "aggregated throughput is unavailable: fewer files were in progress at once than the program requires"
     if not {"mean", "stddev", "slots"} <= fields.keys():
         return "aggregated throughput is not in the file: its analysis did not end, or the file is cut off"
     mean, stddev, slots = _rate_mb_per_s(fields["mean"]), _rate_mb_per_s(fields["stddev"]), fields["slots"]
@@ -110,7 +110,7 @@ def _enhanced_run(result: DfsioResult, fields: dict[str, str]) -> Run:
             "dfsioe_counted_slots": float(aggregate.counted),
             "dfsioe_slots": float(aggregate.slots),
         }
-        origin = "the program's average over the seconds that it counts, in 10^6 bytes; no cluster throughput"
+        origin = "the program's average over the seconds that it counts, in 10^6 bytes; not the cluster's throughput"
         sources |= {"dfsioe_aggregated_mb_per_s": origin, "dfsioe_aggregated_stddev_mb_per_s": origin}
     started_at = _started_at(fields, result)
     if started_at:
@@ -129,8 +129,8 @@ def _import_block(result: DfsioResult, lines: list[str], where: str) -> Imported
     if fields["operation"] != result.operation:
         difference = f"{result.operation!r} and its extended metrics say {fields['operation']!r}"
         return SkippedItem(where, f"the block says {difference}: parts of two results")
-    if wrong := problem(result):
-        return SkippedItem(where, wrong)
+    if reason := problem(result):
+        return SkippedItem(where, reason)
     return ImportedRun(f"{key(result)} {fields.get('start_ms', '')}".strip(), where, _enhanced_run(result, fields))
 
 

@@ -5,9 +5,9 @@ Date, Time, Input_data_size (bytes), Duration(s) (wall time of the client progra
 1 s: ``.512``), Throughput(bytes/s) (size over duration, cut to an integer), Throughput/node. Headings may repeat.
 
 Imported: type as workload and engine (``ScalaSparkTerasort``: terasort on Spark), bytes, duration, throughput over the
-job's wall time. Not imported: throughput per node, because HiBench divides by the workers that its script could find,
-often 1. Date and time refer to the end, in the machine's time zone. The zone is unknown, so they are kept as
-printed and the start is unknown.
+job's wall time. Not imported: throughput per node, because HiBench divides by the number of workers that its script
+detects, which is often 1. Date and time refer to the end, in the machine's time zone. The zone is unknown, so they are
+kept as printed and the start is unknown.
 
 HiBench drops empty values, so a row without a size or rate has fewer fields; it is skipped with the reason. A row whose
 throughput is not its size over its duration is damaged, and is skipped. Streaming benchmarks (Flink, Storm, Gearpump,
@@ -51,11 +51,11 @@ def _problem(fields: list[str]) -> str | None:
             return f"{column} is {text[:40]!r}, which is invalid"
     if _STREAMING.fullmatch(kind):
         return f"{kind} is a streaming benchmark: its duration was chosen by the user"
-    if wrong := duration_problem(float(duration)):
-        return wrong
-    expected = Decimal(size) / Decimal(duration)
-    if abs(Decimal(rate) - expected) > 1:
-        return f"{size} bytes in {duration} s are {expected:.0f} bytes/s, but the row says {rate}: it is damaged"
+    if problem := duration_problem(float(duration)):
+        return problem
+    expected_rate = Decimal(size) / Decimal(duration)
+    if abs(Decimal(rate) - expected_rate) > 1:
+        return f"{size} bytes in {duration} s are {expected_rate:.0f} bytes/s, but the row says {rate}: it is damaged"
     if int(node_rate) > int(rate):
         return f"{node_rate} bytes/s per node is more than the total of {rate}: the row is damaged"
     return None
@@ -63,16 +63,16 @@ def _problem(fields: list[str]) -> str | None:
 
 def _row(fields: list[str], where: str) -> ImportedRun:
     kind, date, time, size, duration, _, node_rate = fields
-    batch = _BATCH.fullmatch(kind)
-    api = batch["api"] if batch else None
-    engine = "" if batch is None else "hadoop" if batch["hadoop"] else "spark"
+    match = _BATCH.fullmatch(kind)
+    api = match["api"] if match else None
+    engine = ("hadoop" if match["hadoop"] else "spark") if match else ""
     data_bytes, duration_s = int(size), float(duration)
     has_size = data_bytes > 0
     return ImportedRun(
         " ".join(fields),
         where,
         foreign_run(
-            workload=(batch["name"] if batch else kind).lower(),
+            workload=(match["name"] if match else kind).lower(),
             duration_s=duration_s,
             engine=engine,
             data_bytes=data_bytes if has_size else None,
@@ -101,8 +101,8 @@ def _read(source: Source) -> Iterator[ImportedRun | SkippedItem]:
             continue
         rows += 1
         where = f"{source.name}:{number}"
-        wrong = _problem(fields)
-        yield SkippedItem(where, wrong) if wrong else _row(fields, where)
+        problem = _problem(fields)
+        yield SkippedItem(where, problem) if problem else _row(fields, where)
     if not rows:
         raise FormatError("contains no results", where=source.name)
 

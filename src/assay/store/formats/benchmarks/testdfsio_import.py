@@ -49,11 +49,11 @@ def problem(result: DfsioResult) -> str | None:
     rates = (result.throughput_mib_per_s, result.average_io_rate_mib_per_s, result.io_rate_stddev_mib_per_s)
     if result.processed_mib * MIB > BYTES_MAX or max(rates) > RATE_MAX_MB_PER_S or result.files > FILES_MAX:
         return "a number is implausibly large"
-    least_mib_per_s = result.processed_mib / (result.files * result.exec_time_s)
-    if result.throughput_mib_per_s + _ROUNDING_MIB_PER_S < least_mib_per_s * 0.99:
+    minimum_mib_per_s = result.processed_mib / (result.files * result.exec_time_s)
+    if result.throughput_mib_per_s + _ROUNDING_MIB_PER_S < minimum_mib_per_s * 0.99:
         return (
             f"the numbers do not fit together: {result.processed_mib:g} MiB in {result.files} files within "
-            f"{result.exec_time_s:g} s are at least {least_mib_per_s:.3g} MiB/s a file, but the block says "
+            f"{result.exec_time_s:g} s are at least {minimum_mib_per_s:.3g} MiB/s a file, but the block says "
             f"{result.throughput_mib_per_s:g}"
         )
     return None
@@ -73,7 +73,7 @@ def key(result: DfsioResult) -> str:
 
 
 def block_run(result: DfsioResult, program: str) -> Run:
-    """Return the run of a sound block; ``program`` is ``dfsio`` or another program that prints these blocks."""
+    """Return the run of a valid block; ``program`` is ``dfsio`` or another program that prints these blocks."""
     ended_unix_s = java_date_unix_s(result.date)
     started_at = iso_utc(ended_unix_s - result.exec_time_s) if ended_unix_s is not None else None
     sources = {

@@ -59,10 +59,10 @@ class _LoggedRun:
     problems: list[str] = field(default_factory=list)
     refused: bool = False
 
-    def take(self, line: str) -> None:
+    def read_line(self, line: str) -> None:
         """Read a line of the run after its first line."""
         if step := _STEP.search(line):
-            self.take_step(step["step"], step["time"].strip())
+            self.read_step(step["step"], step["time"].strip())
         if failed := _FAILED.search(line):
             self.failures.append(failed["step"])
         self.refused |= _NO_METRIC.search(line) is not None
@@ -71,7 +71,7 @@ class _LoggedRun:
             if match and self.fields.setdefault(name, match["value"]) != match["value"]:
                 self.problems.append(f"{name} is given twice and differs")
 
-    def take_step(self, step: str, text: str) -> None:
+    def read_step(self, step: str, text: str) -> None:
         match = _STEP_TIME.fullmatch(text)
         if match is None:
             self.problems.append(f"the time of {step} is {text[:40]!r}, which is not a time")
@@ -86,37 +86,37 @@ def _bc_quotient(value: Decimal) -> Decimal:
     return value.quantize(Decimal("0.0001"), rounding=ROUND_DOWN)
 
 
-def _whole(text: str | None) -> int | None:
+def _whole_number(text: str | None) -> int | None:
     return int(text) if text is not None and re.fullmatch(r"[0-9]{1,18}", text) else None
 
 
-def _taken(attempt: _LoggedRun, name: str) -> ImportedRun | SkippedItem:
+def _item_of(attempt: _LoggedRun, name: str) -> ImportedRun | SkippedItem:
     where = f"{name}:{attempt.line}"
     if attempt.problems:
         return SkippedItem(where, f"run {attempt.number}: {attempt.problems[0]}")
     if attempt.failures or attempt.refused:
-        return _failed(attempt, where)
-    missing = [key for key in ("total_s", "records", "hsph") if key not in attempt.fields]
-    missing += [step for step in ("HSGen", "HSSort", "HSValidate") if step not in attempt.steps_s]
-    if missing:
+        return _failed_run(attempt, where)
+    missing_values = [key for key in ("total_s", "records", "hsph") if key not in attempt.fields]
+    missing_values += [step for step in ("HSGen", "HSSort", "HSValidate") if step not in attempt.steps_s]
+    if missing_values:
         return SkippedItem(
-            where, f"run {attempt.number} lacks {', '.join(missing)}: the log is cut off, or it was stopped"
+            where, f"run {attempt.number} lacks {', '.join(missing_values)}: the log is cut off, or the run was stopped"
         )
-    wrong, hsph = _inconsistency(attempt)
-    if wrong:
-        return SkippedItem(where, f"run {attempt.number}: {wrong}")
+    contradiction, hsph = _inconsistency(attempt)
+    if contradiction:
+        return SkippedItem(where, f"run {attempt.number}: {contradiction}")
     return _imported_run(attempt, where, float(attempt.fields["total_s"]), {"hsph_at_sf": float(hsph)})
 
 
 def _inconsistency(attempt: _LoggedRun) -> tuple[str | None, Decimal]:
     """Return a contradiction in a complete run, or None; and its HSph@SF."""
-    total_s, records = _whole(attempt.fields["total_s"]), _whole(attempt.fields["records"])
+    total_s, records = _whole_number(attempt.fields["total_s"]), _whole_number(attempt.fields["records"])
     text = attempt.fields["hsph"]
     hsph = Decimal(text) if re.fullmatch(r"[0-9]{0,12}\.?[0-9]{1,8}", text) else None
     if total_s is None or records is None or hsph is None:
         return "Total Time, Total Size or HSph@SF is not a number", Decimal(0)
-    if wrong := duration_problem(float(total_s)):
-        return wrong, hsph
+    if problem := duration_problem(float(total_s)):
+        return problem, hsph
     hours, scale = _bc_quotient(Decimal(total_s) / 3600), _bc_quotient(Decimal(records) / 10**10)
     if not hours or _bc_quotient(scale / hours) != hsph:
         return f"HSph@SF is {hsph}, which is not {scale} over {total_s} s: the log is damaged", hsph
@@ -125,25 +125,25 @@ def _inconsistency(attempt: _LoggedRun) -> tuple[str | None, Decimal]:
     return None, hsph
 
 
-def _failed(attempt: _LoggedRun, where: str) -> ImportedRun | SkippedItem:
+def _failed_run(attempt: _LoggedRun, where: str) -> ImportedRun | SkippedItem:
     ended_s = sum(attempt.steps_s.values())
-    failed = attempt.failures[0] if attempt.failures else "a step"
-    if failed == "HSsort" and "HSSort" in attempt.steps_s:
-        failed = "HSValidate"  # the kit prints HSsort for both
-    cause = f"{failed} failed"
-    if wrong := duration_problem(ended_s):
-        return SkippedItem(where, f"run {attempt.number}: {cause} before any step had ended; {wrong}")
+    failed_step = attempt.failures[0] if attempt.failures else "a step"
+    if failed_step == "HSsort" and "HSSort" in attempt.steps_s:
+        failed_step = "HSValidate"  # the kit prints HSsort for both
+    cause = f"{failed_step} failed"
+    if problem := duration_problem(ended_s):
+        return SkippedItem(where, f"run {attempt.number}: {cause} before any step had ended; {problem}")
     return _imported_run(attempt, where, ended_s, {}, status=RunStatus.FAILED, cause=cause)
 
 
 def _imported_run(
-    attempt: _LoggedRun, where: str, duration_s: float, metrics: dict[str, float], **more: Any
+    attempt: _LoggedRun, where: str, duration_s: float, metrics: dict[str, float], **run_fields: Any
 ) -> ImportedRun:
     fields = attempt.fields
     framework = fields.get("framework", "MapReduce")
-    records = _whole(fields.get("records"))
+    records = _whole_number(fields.get("records"))
     steps = {f"{step.lower()}_s": value for step, value in attempt.steps_s.items()}
-    whole = "Total Time" if "hsph_at_sf" in metrics else "sum of the steps that ended"
+    duration_source = "Total Time" if "hsph_at_sf" in metrics else "sum of the steps that ended"
     run = foreign_run(
         workload="tpcx-hs",
         duration_s=duration_s,
@@ -153,32 +153,32 @@ def _imported_run(
         metrics=metrics | steps,
         environment={"tpcx_hs_version": fields["version"]} if "version" in fields else {},
         sources={
-            "duration_s": whole,
+            "duration_s": duration_source,
             "data_bytes": "Total Size, in records of 100 bytes",
             "started_at": "Epoch",
             "hsph_at_sf": "Performance Metric (HSph@SF)",
         }
         | dict.fromkeys(steps, "Time taken"),
-        **more,
+        **run_fields,
     )
     return ImportedRun(f"{attempt.epoch_s} run {attempt.number} {fields.get('records', '')}".strip(), where, run)
 
 
 def _read(source: Source) -> Iterator[ImportedRun | SkippedItem]:
     attempt: _LoggedRun | None = None
-    for number, coloured in enumerate(source.text().splitlines(), start=1):
-        line = _COLOUR.sub("", coloured)
+    for number, raw_line in enumerate(source.text().splitlines(), start=1):
+        line = _COLOUR.sub("", raw_line)
         if begin := _BEGIN.search(line):
             if attempt:
-                yield _taken(attempt, source.name)
+                yield _item_of(attempt, source.name)
             attempt = _LoggedRun(number, begin["run"], int(begin["epoch"]))
             if begin["framework"]:
                 attempt.fields["framework"] = begin["framework"]
         elif attempt:
-            attempt.take(line)
+            attempt.read_line(line)
     if attempt is None:
         raise FormatError("holds no run of TPCx-HS", where=source.name)
-    yield _taken(attempt, source.name)
+    yield _item_of(attempt, source.name)
 
 
 def _recognises(_name: str, head: bytes) -> bool:

@@ -1,8 +1,8 @@
 """Extract the parameters that affect a Hadoop job's speed from its configuration file (``job_…_conf.xml``).
 
 In: the bytes of the XML that ``org.apache.hadoop.conf.Configuration`` writes: properties with name, value and the chain
-of sources that set them. Out: each as a :class:`Property`, and from them the parameters that a comparison needs, under
-their current names, sizes in bytes.
+of sources that set them. Out: a :class:`Property` for each, and from these the parameters that a comparison needs,
+under their current names, sizes in bytes.
 
 :func:`parameters` returns a property if its name is on the list below, if it was set explicitly (no ``*-default.xml``
 among its sources), and if its value is a plain setting. From a file without sources, it returns all listed properties.
@@ -80,7 +80,7 @@ _SECRET: Final = re.compile(
 _ENTRY: Final = re.compile(rb"(<property>\s*<name>([^<]*)</name>\s*<value>)([^<]*)(?=</value>)")
 _OPTION: Final = re.compile(rb"(-D[^\s=]*(?:passw|passphrase|secret|token|credential)[^\s=]*=)\S+", re.IGNORECASE)
 _LOGIN: Final = re.compile(rb"(://[^/\s:@]+:)[^@/\s]+(?=@)")
-_REMOVED: Final = b"(left out)"
+_REPLACEMENT: Final = b"(left out)"
 
 
 @dataclass(frozen=True, slots=True)
@@ -123,11 +123,11 @@ def without_secrets(content: bytes) -> bytes:
     JVM options ``-D…=`` and in addresses are replaced too.
     """
 
-    def keep_entry(match: re.Match[bytes]) -> bytes:
-        value = _REMOVED if _SECRET.search(match[2]) and match[3] else match[3]
-        return match[1] + _LOGIN.sub(rb"\g<1>" + _REMOVED, _OPTION.sub(rb"\g<1>" + _REMOVED, value))
+    def replace_secret(match: re.Match[bytes]) -> bytes:
+        value = _REPLACEMENT if _SECRET.search(match[2]) and match[3] else match[3]
+        return match[1] + _LOGIN.sub(rb"\g<1>" + _REPLACEMENT, _OPTION.sub(rb"\g<1>" + _REPLACEMENT, value))
 
-    return _ENTRY.sub(keep_entry, content)
+    return _ENTRY.sub(replace_secret, content)
 
 
 class _ConfigurationReader:
@@ -194,5 +194,5 @@ def _value(name: str, value: str) -> str | None:
 
 
 def jvm_options(value: str) -> str | None:
-    """Return the ``-X…`` options without those that name a file; None if none remains."""
+    """Return the ``-X…`` options that do not name a file; None if there are none."""
     return " ".join(option for option in value.split() if re.fullmatch(r"-X[\w:+=.%-]{1,100}", option)) or None

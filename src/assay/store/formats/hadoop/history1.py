@@ -47,30 +47,30 @@ def parse_hadoop1_history(text: str, *, start_unix_s: float = 0.0, source: str =
                 raise FormatError("an attempt has no TASK_ATTEMPT_ID", where=where)
             job.attempts.setdefault(attempt, {}).update(record)
         elif kind == "Task" and record.get("TASK_STATUS") == "FAILED":
-            job.failed[record.get("TASKID", "")] = record.get("TASK_TYPE", "")
+            job.failed_tasks[record.get("TASKID", "")] = record.get("TASK_TYPE", "")
     return job.history(source, start_unix_s)
 
 
 def _records(text: str, source: str) -> Iterator[tuple[int, str, dict[str, str]]]:
-    at, line, counted = 0, 1, 0
-    while match := _RECORD.match(text, at):
-        line += text.count("\n", counted, match.start("type"))
-        counted, at = match.start("type"), match.end()
+    position, line, counted_until = 0, 1, 0
+    while match := _RECORD.match(text, position):
+        line += text.count("\n", counted_until, match.start("type"))
+        counted_until, position = match.start("type"), match.end()
         record: dict[str, str] = {}
-        while pair := _PAIR.match(text, at):
+        while pair := _PAIR.match(text, position):
             record[pair[1]] = _ESCAPE.sub(r"\1", pair[2])
-            at = pair.end()
-        end = _END.match(text, at)
+            position = pair.end()
+        end = _END.match(text, position)
         if not end:
             raise FormatError(
                 f"the record {match['type']} can't be read",
                 where=f"{source}:{line}",
                 hint="the file is damaged or was cut off: fetch it again",
             )
-        at = end.end()
+        position = end.end()
         yield line, match["type"], record
-    if text[at:].strip():
-        line += text.count("\n", counted, at)
+    if text[position:].strip():
+        line += text.count("\n", counted_until, position)
         raise FormatError("is not a record of a job history", where=f"{source}:{line}")
 
 
@@ -82,8 +82,8 @@ def _counters(text: str) -> dict[str, dict[str, int]]:
         if value:
             group[_ESCAPE.sub(r"\1", name)] = int(value)
         else:
-            full = _ESCAPE.sub(r"\1", group_name)
-            group = groups.setdefault(_CURRENT_GROUPS.get(full, full), {})
+            full_name = _ESCAPE.sub(r"\1", group_name)
+            group = groups.setdefault(_CURRENT_GROUPS.get(full_name, full_name), {})
     return groups
 
 
@@ -93,7 +93,8 @@ class _JobRecords:
 
     fields: dict[str, str] = field(default_factory=dict)
     attempts: dict[str, dict[str, str]] = field(default_factory=dict)
-    failed: dict[str, str] = field(default_factory=dict)
+    failed_tasks: dict[str, str] = field(default_factory=dict)
+    """Task id to its type."""
 
     def history(self, source: str, start_unix_s: float) -> JobHistory:
         job_id, status = self.fields.get("JOBID", ""), _STATUSES.get(self.fields.get("JOB_STATUS", ""))
@@ -106,7 +107,7 @@ class _JobRecords:
                 where=source,
                 hint="the job still ran when the file was copied, or the file was cut off",
             )
-        kinds = list(self.failed.values())
+        failed_kinds = list(self.failed_tasks.values())
         tasks = (_task(job_id, name, record, finish_s, start_unix_s, source) for name, record in self.attempts.items())
         return JobHistory(
             job_id=job_id,
@@ -121,18 +122,18 @@ class _JobRecords:
             reduces=self._count("TOTAL_REDUCES", source),
             finished_maps=self._count("FINISHED_MAPS", source),
             finished_reduces=self._count("FINISHED_REDUCES", source),
-            failed_maps=kinds.count("MAP"),
-            failed_reduces=kinds.count("REDUCE"),
+            failed_maps=failed_kinds.count("MAP"),
+            failed_reduces=failed_kinds.count("REDUCE"),
             counters=_counters(self.fields.get("COUNTERS", "")),
             tasks=tuple(tasks),
             diagnostics=self.fields.get("FAIL_REASON") or None,
         )
 
     def _count(self, name: str, source: str) -> int:
-        return int(_whole(self.fields.get(name, "0"), name, source))
+        return int(_digits(self.fields.get(name, "0"), name, source))
 
 
-def _whole(text: str, name: str, source: str) -> str:
+def _digits(text: str, name: str, source: str) -> str:
     if not _TIME.fullmatch(text):
         raise FormatError(f"{name} is {text[:40]!r}, which is not a whole number", where=source)
     return text
@@ -141,13 +142,13 @@ def _whole(text: str, name: str, source: str) -> str:
 def _seconds(record: dict[str, str], name: str, source: str) -> float | None:
     """Return a time; None if it is absent or 0, which means "never"."""
     text = record.get(name, "")
-    return int(_whole(text, name, source)) / 1000 or None if text else None
+    return int(_digits(text, name, source)) / 1000 or None if text else None
 
 
 def _task(
     job_id: str, name: str, record: dict[str, str], job_end_s: float, start_unix_s: float, source: str
 ) -> TaskAttempt:
-    """Return an attempt. Without an end, it was killed by the job's end; without a start, its duration is 0."""
+    """Return an attempt. One without an end was killed at the job's end. One without a start has a duration of 0 s."""
     groups = _counters(record.get("COUNTERS", ""))
 
     def recorded(group: str, field_name: str) -> int | None:

@@ -42,7 +42,7 @@ class JobHistory:
     start_unix_s: float
     submit_unix_s: float
     launch_unix_s: float | None
-    """When the ApplicationMaster had set the job up; None if the job ended before."""
+    """When the ApplicationMaster had set up the job; None if the job ended earlier."""
     finish_unix_s: float
     status: str
     """``succeeded``, ``failed``, ``killed`` or ``error``."""
@@ -58,7 +58,7 @@ class JobHistory:
     tasks: tuple[TaskAttempt, ...]
     """Every attempt that was started or ended, in the order of first appearance."""
     diagnostics: str | None
-    """Why the job failed, in Hadoop's words."""
+    """Why the job failed, as Hadoop states it."""
     memory_bytes: Mapping[str, tuple[int, ...]] = field(default_factory=dict)
     """``map`` and ``reduce`` to the physical memory of each successful attempt: its peak (Hadoop 3), else the memory at
     its end. Attempts that do not record it are left out."""
@@ -71,7 +71,7 @@ class JobHistory:
 def parse_jhist(
     content: bytes | BinaryIO, *, start_unix_s: float | None = 0.0, source: str = "job history"
 ) -> JobHistory:
-    """Return the job in ``content``. Of a stream, only the task attempts are kept in memory.
+    """Return the job in ``content``. A stream is read event by event, and only task attempts stay in memory.
 
     Task times count from ``start_unix_s``; if it is None, from the job's submission.
 
@@ -80,7 +80,7 @@ def parse_jhist(
     """
     job = _HistoryEvents()
     stream = io.BytesIO(content) if isinstance(content, bytes) else content
-    for event in read_events(stream, _WANTED, source=source):
+    for event in read_events(stream, _EVENT_TYPES, source=source):
         if isinstance(event, AttemptStarted):
             job.on_attempt_started(event)
         elif isinstance(event, AttemptEnded):
@@ -99,7 +99,7 @@ def parse_jhist(
 
 
 def job_of(history: JobHistory, start_unix_s: float) -> Job:
-    """Return the job itself, with its times in seconds from ``start_unix_s``."""
+    """Return the job without its tasks, with times in seconds from ``start_unix_s``."""
     launch_s = None if history.launch_unix_s is None else _rounded(history.launch_unix_s - start_unix_s)
     return Job(
         job_id=history.job_id,
@@ -132,15 +132,15 @@ def phases(history: JobHistory, start_unix_s: float) -> tuple[Phase, ...]:
     if maps:
         map_start_s = min(task.start_s for task in maps)
         intervals.append(_phase("map", map_start_s + shift_s, max(task.end_s for task in _succeeded(maps)) + shift_s))
-    copied_s = [task.shuffle_end_s for task in reduces if task.shuffle_end_s is not None]
-    merged_s = [task.merge_end_s for task in reduces if task.merge_end_s is not None]
-    if copied_s and merged_s:
+    copy_ends_s = [task.shuffle_end_s for task in reduces if task.shuffle_end_s is not None]
+    merge_ends_s = [task.merge_end_s for task in reduces if task.merge_end_s is not None]
+    if copy_ends_s and merge_ends_s:
         first_s = min(task.start_s for task in reduces)
         last_s = max(task.end_s for task in _succeeded(reduces))
         intervals += [
-            _phase("shuffle", first_s + shift_s, max(copied_s) + shift_s),
-            _phase("merge", min(copied_s) + shift_s, max(merged_s) + shift_s),
-            _phase("reduce", min(merged_s) + shift_s, last_s + shift_s),
+            _phase("shuffle", first_s + shift_s, max(copy_ends_s) + shift_s),
+            _phase("merge", min(copy_ends_s) + shift_s, max(merge_ends_s) + shift_s),
+            _phase("reduce", min(merge_ends_s) + shift_s, last_s + shift_s),
         ]
     intervals.append(_phase("cleanup", max(task.end_s for task in _succeeded(history.tasks)) + shift_s, finish_s))
     return tuple(intervals)
@@ -211,13 +211,13 @@ class _HistoryEvents:
         else:
             attempt.ended = event if attempt.ended is None else _merge_ends(attempt.ended, event)
 
-    def history(self, submitted: Event, ended: Event, given_start_unix_s: float | None) -> JobHistory:
+    def history(self, submitted: Event, ended: Event, origin_unix_s: float | None) -> JobHistory:
         job_id = submitted.text("jobid")
         submit_unix_s = (self.submit_ms or 0) / 1000
-        start_unix_s = submit_unix_s if given_start_unix_s is None else given_start_unix_s
+        start_unix_s = submit_unix_s if origin_unix_s is None else origin_unix_s
         finish_ms = ended.integer("finishTime")
         since_s = _since(start_unix_s)
-        failed = list(self.failed_tasks.values())
+        failed_kinds = list(self.failed_tasks.values())
         failed_maps, failed_reduces = ended.optional_integer("failedMaps"), ended.optional_integer("failedReduces")
         return JobHistory(
             job_id=job_id,
@@ -232,8 +232,8 @@ class _HistoryEvents:
             reduces=self.reduces,
             finished_maps=ended.integer("finishedMaps"),
             finished_reduces=ended.integer("finishedReduces"),
-            failed_maps=failed.count("MAP") if failed_maps is None else failed_maps,
-            failed_reduces=failed.count("REDUCE") if failed_reduces is None else failed_reduces,
+            failed_maps=failed_kinds.count("MAP") if failed_maps is None else failed_maps,
+            failed_reduces=failed_kinds.count("REDUCE") if failed_reduces is None else failed_reduces,
             counters=ended.counters("totalCounters"),
             tasks=tuple(
                 _task(job_id, attempt_id, attempt, finish_ms, since_s) for attempt_id, attempt in self.attempts.items()
@@ -245,12 +245,12 @@ class _HistoryEvents:
 
 def _memory_bytes(ends: Iterable[AttemptEnded]) -> dict[str, tuple[int, ...]]:
     """Return the physical memory of the successful attempts by kind."""
-    by_kind: dict[str, list[int]] = {}
+    peaks_by_kind: dict[str, list[int]] = {}
     for ended in ends:
-        known = [value for value in (ended.counters or _NO_COUNTERS)[-MEMORY_COUNTERS:] if value and value > 0]
-        if known and ended.status == "succeeded":
-            by_kind.setdefault(ended.kind, []).append(max(known))
-    return {kind: tuple(values) for kind, values in by_kind.items()}
+        values_bytes = [value for value in (ended.counters or _NO_COUNTERS)[-MEMORY_COUNTERS:] if value and value > 0]
+        if values_bytes and ended.status == "succeeded":
+            peaks_by_kind.setdefault(ended.kind, []).append(max(values_bytes))
+    return {kind: tuple(values) for kind, values in peaks_by_kind.items()}
 
 
 def _merge_ends(first: AttemptEnded, second: AttemptEnded) -> AttemptEnded:
@@ -277,8 +277,8 @@ def _task(
 ) -> TaskAttempt:
     """Return the attempt as a value.
 
-    Without an end, it was killed by the job's end. Without a start, its duration is 0. A speculative attempt that is
-    killed before it has a container has the times 0 (1970) and no host.
+    An attempt without an end was killed at the job's end. One without a start has a duration of 0 s. A speculative
+    attempt that is killed before it has a container has the times 0 (1970) and no host.
     """
     started, ended = attempt.started, attempt.ended
     event = ended or started
@@ -321,4 +321,4 @@ _HANDLERS: Final[Mapping[str, Callable[[_HistoryEvents, Event], None]]] = {
     "JOB_ERROR": _HistoryEvents.on_ended,
     "TASK_FAILED": _HistoryEvents.on_task_failed,
 }
-_WANTED: Final = frozenset(_HANDLERS) | STARTS | ENDS
+_EVENT_TYPES: Final = frozenset(_HANDLERS) | STARTS | ENDS

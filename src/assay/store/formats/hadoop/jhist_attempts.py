@@ -33,7 +33,7 @@ ENDS: Final = frozenset(f"{kind}_ATTEMPT_{outcome}" for kind in ("MAP", "REDUCE"
 
 
 class AttemptStarted(Struct, frozen=True, gc=False):
-    """An attempt began."""
+    """The event that an attempt has started."""
 
     kind: str
     """``map`` or ``reduce``."""
@@ -44,7 +44,7 @@ class AttemptStarted(Struct, frozen=True, gc=False):
 
 
 class AttemptEnded(Struct, frozen=True, gc=False):
-    """An attempt ended. Values that its event does not record are None."""
+    """The event that an attempt has ended. Values that it does not record are None."""
 
     kind: str
     status: str
@@ -64,11 +64,14 @@ def selected_counters(groups: Mapping[str, Mapping[str, int]]) -> dict[str, int]
     return {name: group[name] for group in reversed(hadoop_groups) for name in COUNTERS if name in group}
 
 
-def in_order(counters: Mapping[str, int]) -> Counts:
+def counts_of(counters: Mapping[str, int]) -> Counts:
     """Return the values of :data:`COUNTERS`, None for an absent counter."""
     return tuple(counters.get(name) for name in COUNTERS)
 
 
 def reorder(names: Sequence[str]) -> Callable[[Counts], Counts]:
-    """Return a function that brings the values of ``names``, with a None after them, into :data:`COUNTERS`' order."""
+    """Return a function that sorts counters into the order of :data:`COUNTERS`.
+
+    Its argument has the values of ``names`` in their order, and a None after them for absent counters.
+    """
     return itemgetter(*(names.index(name) if name in names else len(names) for name in COUNTERS))

@@ -53,7 +53,7 @@ _COUNTERS_SCHEMA: Final = [
 
 
 class UnknownLayoutError(Exception):
-    """The expressions can't decode this."""
+    """The expressions can't decode these bytes or this schema."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,7 +68,7 @@ class _EventPattern:
     tail: re.Pattern[bytes] | None
     """The fields after the counters; None for an event without counters."""
     order: tuple[int, ...]
-    """The groups of ``head`` with the wanted fields, the task's id first. Ends of maps have two groups fewer."""
+    """The groups of ``head`` with the decoded fields, the task's id first. Ends of maps lack :data:`_TIMES`."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,17 +77,17 @@ class _CounterPattern:
 
     pattern: re.Pattern[bytes]
     order: Callable[[Counts], Counts]
-    """Brings the values of the pattern's groups, with a None after them, into the order of ``COUNTERS``."""
+    """Sorts the values of the pattern's groups, with a None after them, into the order of ``COUNTERS``."""
     empty: bool
 
 
 class BinaryScanner:
     """A scanner of single events. ``event``: the last event if it is of an attempt, else None."""
 
-    def __init__(self, schema: Any, wanted: Collection[str]) -> None:
+    def __init__(self, schema: Any, event_types: Collection[str]) -> None:
         self.event: AttemptStarted | AttemptEnded | None = None
         self._content = b""
-        self._event_patterns = _EventPatterns(schema, wanted)
+        self._event_patterns = _EventPatterns(schema, event_types)
         self._counter_patterns: list[_CounterPattern] = []
         self._counter_spans: dict[bytes, tuple[int, int]] = {}
         """Where the counters of a task's attempt begin and end."""
@@ -95,7 +95,7 @@ class BinaryScanner:
         self._counter_values = _VarintCache()
 
     def move(self, content: bytes, dropped: int) -> None:
-        """Continue in ``content``, which begins after the first ``dropped`` bytes of the content before."""
+        """Continue in ``content``, which lacks the first ``dropped`` bytes of the previous content."""
         self._content = content
         spans = ((task, begin - dropped, end - dropped) for task, (begin, end) in self._counter_spans.items())
         self._counter_spans = {task: (begin, end) for task, begin, end in spans if begin >= 0}
@@ -154,8 +154,12 @@ class BinaryScanner:
 
     def _skip_repeated_counters(self, task: bytes, begin: int) -> int:
         """Return the end of the counters at ``begin`` if they equal those of the task's attempt; else 0."""
-        first, last = self._counter_spans.pop(task, (0, 0))
-        return begin + last - first if last and self._content.startswith(self._content[first:last], begin) else 0
+        attempt_begin, attempt_end = self._counter_spans.pop(task, (0, 0))
+        return (
+            begin + attempt_end - attempt_begin
+            if attempt_end and self._content.startswith(self._content[attempt_begin:attempt_end], begin)
+            else 0
+        )
 
     def _counters(self, begin: int) -> tuple[int, Counts | None]:
         """Return the end of the counters at ``begin``, and the kept counters; 0 if they can't be decoded."""
@@ -248,12 +252,12 @@ _TEXT: Final = _text_pattern()
 
 
 class _EventPatterns(dict[bytes, _EventPattern | None]):
-    """Patterns by the two numbers of an event's type and record, built at first use; None: can't be decoded here."""
+    """Patterns by the two numbers of an event's type and record, built at first use; None if there is no pattern."""
 
-    def __init__(self, schema: Any, wanted: Collection[str]) -> None:
+    def __init__(self, schema: Any, event_types: Collection[str]) -> None:
         super().__init__()
-        self._schema, self._wanted = schema, wanted
-        self._named: dict[str, Any] = {}
+        self._schema, self._event_types = schema, event_types
+        self._types_by_name: dict[str, Any] = {}
 
     def __missing__(self, numbers: bytes) -> _EventPattern | None:
         try:
@@ -268,40 +272,47 @@ class _EventPatterns(dict[bytes, _EventPattern | None]):
         names = [field["name"] for field in self._schema["fields"]]
         if names != ["type", "event"] or len(numbers) != 2 or max(numbers) > 0x7F or numbers[0] & 1 or numbers[1] & 1:
             return None
-        if not self._named:
-            _collect_named(self._schema, self._named)
+        if not self._types_by_name:
+            _collect_types(self._schema, self._types_by_name)
         kind = kinds["symbols"][numbers[0] >> 1]
-        record = _resolved(records[numbers[1] >> 1], self._named)
-        role = "start" if kind in STARTS else "end" if kind in _FINISHED else None if kind in self._wanted else "skip"
-        return _event_pattern(role, kind, record, self._named) if role else None
+        record = _resolved(records[numbers[1] >> 1], self._types_by_name)
+        if kind in STARTS:
+            role = "start"
+        elif kind in _FINISHED:
+            role = "end"
+        elif kind in self._event_types:
+            return None
+        else:
+            role = "skip"
+        return _event_pattern(role, kind, record, self._types_by_name)
 
 
-def _collect_named(schema: Any, named: dict[str, Any]) -> None:
-    """Add every named type of a schema to ``named``."""
+def _collect_types(schema: Any, types_by_name: dict[str, Any]) -> None:
+    """Add the named types of a schema to ``types_by_name``."""
     if isinstance(schema, list):
         for branch in schema:
-            _collect_named(branch, named)
+            _collect_types(branch, types_by_name)
     elif isinstance(schema, dict):
         if schema.get("type") in ("record", "enum", "fixed"):
-            named[schema["name"].rpartition(".")[2]] = schema
+            types_by_name[schema["name"].rpartition(".")[2]] = schema
         for inner in (*(field["type"] for field in schema.get("fields", ())), schema.get("items"), schema.get("type")):
-            _collect_named(inner, named)
+            _collect_types(inner, types_by_name)
 
 
-def _resolved(schema: Any, named: Mapping[str, Any]) -> Any:
+def _resolved(schema: Any, types_by_name: Mapping[str, Any]) -> Any:
     if isinstance(schema, str):
-        return named.get(schema.rpartition(".")[2], schema)
+        return types_by_name.get(schema.rpartition(".")[2], schema)
     if isinstance(schema, dict) and isinstance(schema["type"], str) and schema["type"] not in ("record", "array"):
-        return _resolved(schema["type"], named)  # for example {"type": "string", "avro.java.string": "String"}
+        return _resolved(schema["type"], types_by_name)  # for example {"type": "string", "avro.java.string": "String"}
     return schema
 
 
-def _event_pattern(role: str, kind: str, record: Any, named: Mapping[str, Any]) -> _EventPattern | None:
+def _event_pattern(role: str, kind: str, record: Any, types_by_name: Mapping[str, Any]) -> _EventPattern | None:
     """Return the pattern of a record in the given role; None if the record lacks fields for it."""
-    types = {field["name"]: _resolved(field["type"], named) for field in record["fields"]}
+    types = {field["name"]: _resolved(field["type"], types_by_name) for field in record["fields"]}
     if len(types) != len(record["fields"]):
         return None
-    counters = [name for name, schema in types.items() if _layout(schema, named) == _COUNTERS_SCHEMA]
+    counters = [name for name, schema in types.items() if _layout(schema, types_by_name) == _COUNTERS_SCHEMA]
     fields: dict[str, str] = {}
     if role == "start":
         fields = _START_FIELDS
@@ -309,19 +320,22 @@ def _event_pattern(role: str, kind: str, record: Any, named: Mapping[str, Any]) 
         fields = _END_FIELDS | (dict.fromkeys(_TIMES, "long") if any(name in types for name in _TIMES) else {})
     elif "taskid" in types:
         fields = {"taskid": "string"}
-    before = [name for name in types if not counters or list(types).index(name) < list(types).index(counters[0])]
+    names_before_counters = [
+        name for name in types if not counters or list(types).index(name) < list(types).index(counters[0])
+    ]
     if len(counters) > 1 or (role == "start" and counters) or (role == "end" and counters != ["counters"]):
         return None
-    if any(types.get(name) != schema or name not in before for name, schema in fields.items()):
+    if any(types.get(name) != schema or name not in names_before_counters for name, schema in fields.items()):
         return None
-    captured = [name for name in types if name in fields]
-    order = tuple(captured.index(name) + 1 for name in fields)
+    captured_names = [name for name in types if name in fields]
+    order = tuple(captured_names.index(name) + 1 for name in fields)
     try:
         head = b"".join(
-            b"(%s)" % _pattern(types[n], named) if n in fields else _pattern(types[n], named) for n in before
+            b"(%s)" % _pattern(types[n], types_by_name) if n in fields else _pattern(types[n], types_by_name)
+            for n in names_before_counters
         )
-        rest = [name for name in types if name not in before and name not in counters]
-        tail = b"".join(_pattern(types[name], named) for name in rest)
+        names_after_counters = [name for name in types if name not in names_before_counters and name not in counters]
+        tail = b"".join(_pattern(types[name], types_by_name) for name in names_after_counters)
     except UnknownLayoutError:
         return None
     return _EventPattern(
@@ -333,27 +347,27 @@ def _compiled(pattern: bytes) -> re.Pattern[bytes]:
     return re.compile(pattern, re.DOTALL)
 
 
-def _layout(schema: Any, named: Mapping[str, Any]) -> Any:
+def _layout(schema: Any, types_by_name: Mapping[str, Any]) -> Any:
     """Return a record's fields with nested records and arrays of records expanded; other types unchanged."""
-    schema = _resolved(schema, named)
+    schema = _resolved(schema, types_by_name)
     if isinstance(schema, dict) and schema.get("type") == "record":
-        return [(field["name"], _layout(field["type"], named)) for field in schema["fields"]]
+        return [(field["name"], _layout(field["type"], types_by_name)) for field in schema["fields"]]
     if isinstance(schema, dict) and schema.get("type") == "array":
-        return _layout(schema["items"], named)
+        return _layout(schema["items"], types_by_name)
     return schema
 
 
-def _pattern(schema: Any, named: Mapping[str, Any]) -> bytes:
+def _pattern(schema: Any, types_by_name: Mapping[str, Any]) -> bytes:
     """Return an expression for a value. Arrays are empty or have twelve items, as Hadoop writes them."""
-    schema = _resolved(schema, named)
+    schema = _resolved(schema, types_by_name)
     if isinstance(schema, list):
         return b"(?:%s)" % b"|".join(
-            re.escape(_packed(number)) + _pattern(branch, named) for number, branch in enumerate(schema)
+            re.escape(_packed(number)) + _pattern(branch, types_by_name) for number, branch in enumerate(schema)
         )
     if isinstance(schema, dict):
         if schema["type"] == "array":
             # twelve copies: a repeated group takes twice as long
-            return rb"(?:\x00|\x18%s\x00)" % (_pattern(schema["items"], named) * 12)
+            return rb"(?:\x00|\x18%s\x00)" % (_pattern(schema["items"], types_by_name) * 12)
         raise UnknownLayoutError
     try:
         return {"string": _TEXT, "int": _NUMBER, "long": _NUMBER, "boolean": rb"[\x00\x01]", "null": b""}[schema]
@@ -384,9 +398,9 @@ def _counter_pattern(body: bytes, begin: int) -> _CounterPattern:
             compiler.number()
         compiler.end_array()
     compiler.end_array()
-    wanted = {number: name for name, number in selected_counters(groups).items()}
+    selected = {number: name for name, number in selected_counters(groups).items()}
     return _CounterPattern(
-        _compiled(compiler.pattern(wanted)), reorder([wanted[number] for number in sorted(wanted)]), not groups
+        _compiled(compiler.pattern(selected)), reorder([selected[number] for number in sorted(selected)]), not groups
     )
 
 
@@ -434,8 +448,8 @@ class _CounterCompiler:
         if self._varint() != 0:
             raise UnknownLayoutError
 
-    def pattern(self, wanted: Collection[int]) -> bytes:
-        """Return the expression, with a group for each wanted value."""
-        values = [b"(%s)" % _NUMBER if number in wanted else _NUMBER for number in range(len(self._parts))]
-        rest = re.escape(self._body[self._part_begin : self._position])
-        return b"".join(re.escape(part) + value for part, value in zip(self._parts, values, strict=True)) + rest
+    def pattern(self, selected: Collection[int]) -> bytes:
+        """Return the expression, with a group for each value whose number is in ``selected``."""
+        values = [b"(%s)" % _NUMBER if number in selected else _NUMBER for number in range(len(self._parts))]
+        last_part = re.escape(self._body[self._part_begin : self._position])
+        return b"".join(re.escape(part) + value for part, value in zip(self._parts, values, strict=True)) + last_part

@@ -23,7 +23,7 @@ from assay.store.formats.hadoop.jhist_attempts import (
     STATUS,
     AttemptEnded,
     AttemptStarted,
-    in_order,
+    counts_of,
     selected_counters,
 )
 from assay.store.formats.hadoop.jhist_binary import BinaryScanner
@@ -37,7 +37,7 @@ _FIRST_LINE_MAX: Final = 101
 _WINDOW_BYTES = 2**23
 """Bytes of a binary history that are read at once."""
 _MARGIN_BYTES = 2**20
-"""Minimum number of bytes after the start of an event, so that few events are cut off by the end of the window."""
+"""Minimum number of bytes in memory after the start of an event, so that few events end beyond the window."""
 _LONG_MAX = 2**63 - 1
 """Maximum of a Java long."""
 
@@ -52,27 +52,27 @@ class Event:
 
     def text(self, name: str) -> str:
         """Return a text field. Raises :class:`FormatError` if it is absent or not text."""
-        value = self._plain(name)
+        value = self._unwrapped(name)
         if not isinstance(value, str):
             raise self._error(name, value, "text")
         return value
 
     def optional_text(self, name: str) -> str | None:
         """Return a text field, or None when it is absent or null."""
-        return None if self._plain(name) is None else self.text(name)
+        return None if self._unwrapped(name) is None else self.text(name)
 
     def integer(self, name: str) -> int:
         """Return a whole number of 64 bits. Raises :class:`FormatError` if it is absent or another value."""
-        return self._integer(name, self._plain(name))
+        return self._integer(name, self._unwrapped(name))
 
     def optional_integer(self, name: str) -> int | None:
         """Return a whole number, or None when it is absent, null, or Hadoop's -1 for unknown."""
-        value = self._plain(name)
+        value = self._unwrapped(name)
         return None if value is None or value == -1 else self._integer(name, value)
 
     def counters(self, name: str) -> dict[str, dict[str, int]]:
         """Return counters as group name to counter name to value; empty without counters."""
-        value = self._plain(name)
+        value = self._unwrapped(name)
         groups: dict[str, dict[str, int]] = {}
         for group in self._list(name, value, "groups") if value is not None else ():
             counters = groups.setdefault(self._name(name, group), {})
@@ -80,7 +80,7 @@ class Event:
                 counters[self._name(name, counter)] = self._integer(name, counter.get("value"))
         return groups
 
-    def _plain(self, name: str) -> Any:
+    def _unwrapped(self, name: str) -> Any:
         """Return a field without the wrapper that Avro's JSON puts around a value of a union."""
         value = self.record.get(name)
         if isinstance(value, dict) and len(value) == 1:
@@ -106,15 +106,15 @@ class Event:
             raise self._error(name, value, "a whole number")
         return value
 
-    def _error(self, name: str, value: Any, wanted: str) -> FormatError:
+    def _error(self, name: str, value: Any, expected: str) -> FormatError:
         actual = "absent" if name not in self.record else f"{str(value)[:60]!r}"
-        return FormatError(f"{self.type}: field {name!r} should be {wanted} and is {actual}", where=self.where)
+        return FormatError(f"{self.type}: field {name!r} should be {expected} and is {actual}", where=self.where)
 
 
 HistoryEvent = Event | AttemptStarted | AttemptEnded
 
 
-def started(event: Event) -> AttemptStarted:
+def attempt_started(event: Event) -> AttemptStarted:
     """Return the start of an attempt. Raises :class:`FormatError` if a field is absent or of another type."""
     kind = event.type.partition("_")[0].lower()
     return AttemptStarted(
@@ -122,7 +122,7 @@ def started(event: Event) -> AttemptStarted:
     )
 
 
-def ended(event: Event) -> AttemptEnded:
+def attempt_ended(event: Event) -> AttemptEnded:
     """Return the end of an attempt. Raises :class:`FormatError` if a field is absent or of another type."""
     groups = event.counters("counters")
     return AttemptEnded(
@@ -134,21 +134,23 @@ def ended(event: Event) -> AttemptEnded:
         node=event.optional_text("hostname") or None,
         shuffle_ms=event.optional_integer("shuffleFinishTime") or None,
         merge_ms=event.optional_integer("sortFinishTime") or None,
-        counters=in_order(selected_counters(groups)) if groups else None,
+        counters=counts_of(selected_counters(groups)) if groups else None,
     )
 
 
-def read_events(stream: BinaryIO, wanted: Collection[str], *, source: str = "job history") -> Iterator[HistoryEvent]:
-    """Yield the events of a history whose type is among ``wanted``, in the order of the file.
+def read_events(
+    stream: BinaryIO, event_types: Collection[str], *, source: str = "job history"
+) -> Iterator[HistoryEvent]:
+    """Yield the events of a history whose type is among ``event_types``, in the order of the file.
 
-    The memory holds one line (JSON) or one window of the file (binary). Raises :class:`FormatError` with the line
+    Only one line (JSON) or one window of the file (binary) is in memory. Raises :class:`FormatError` with the line
     (JSON) or byte offset (binary) of damage.
     """
-    first = stream.readline(_FIRST_LINE_MAX)
-    magic = first.strip() if first.endswith(b"\n") else b""
+    first_line = stream.readline(_FIRST_LINE_MAX)
+    magic = first_line.strip() if first_line.endswith(b"\n") else b""
     if magic not in (_JSON, _BINARY):
         raise FormatError(
-            f"a job history begins with Avro-Json or Avro-Binary, not {first[:20]!r}",
+            f"a job history begins with Avro-Json or Avro-Binary, not {first_line[:20]!r}",
             where=f"{source}:1",
             hint="job histories of Hadoop 2 and 3 (.jhist) are read; those of Hadoop 1 are not",
         )
@@ -156,12 +158,12 @@ def read_events(stream: BinaryIO, wanted: Collection[str], *, source: str = "job
     if not schema.endswith(b"\n"):
         raise FormatError("the file ends before its first event", where=f"{source}:2")
     if magic == _JSON:
-        yield from _read_json(stream, wanted, source)
+        yield from _read_json(stream, event_types, source)
     else:
-        yield from _read_binary(stream, len(first) + len(schema), schema, wanted, source)
+        yield from _read_binary(stream, len(first_line) + len(schema), schema, event_types, source)
 
 
-def _read_json(stream: BinaryIO, wanted: Collection[str], source: str) -> Iterator[HistoryEvent]:
+def _read_json(stream: BinaryIO, event_types: Collection[str], source: str) -> Iterator[HistoryEvent]:
     """Yield the events in the lines of a stream after the first two."""
     number = 2
     while line := stream.readline(EVENT_BYTES_MAX + 1):
@@ -171,19 +173,19 @@ def _read_json(stream: BinaryIO, wanted: Collection[str], source: str) -> Iterat
         if line == b"\n":
             continue
         event_type = type_of(line)
-        if event_type and event_type not in wanted and is_event(line):
+        if event_type and event_type not in event_types and is_event(line):
             continue
         if attempt := attempt_of(line, event_type):
             yield attempt
         elif line := line.strip():
-            yield from _typed(_decoded(line, f"{source}:{number}"), wanted)
+            yield from _typed(_decoded(line, f"{source}:{number}"), event_types)
 
 
 def _decoded(line: bytes, where: str) -> Event:
     try:
         value = msgspec.json.decode(line)
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
-        raise FormatError(f"this line is not a complete event: {error}", where=where, hint=_CUT) from error
+        raise FormatError(f"this line is not a complete event: {error}", where=where, hint=_DAMAGE_HINT) from error
     event = value.get("event") if isinstance(value, dict) else None
     if not isinstance(event, dict) or len(event) != 1:
         raise FormatError("this line holds no event", where=where)
@@ -199,17 +201,21 @@ class _HistoryWindow:
 
     def move(self, start: int, size: int) -> None:
         """Drop the bytes before ``start``, and read ``size`` more."""
-        more = self._stream.read(size)
-        self.content, self.offset, self.is_last = self.content[start:] + more, self.offset + start, len(more) < size
+        new_bytes = self._stream.read(size)
+        self.content, self.offset, self.is_last = (
+            self.content[start:] + new_bytes,
+            self.offset + start,
+            len(new_bytes) < size,
+        )
 
 
 def _read_binary(
-    stream: BinaryIO, offset: int, schema: bytes, wanted: Collection[str], source: str
+    stream: BinaryIO, offset: int, schema: bytes, event_types: Collection[str], source: str
 ) -> Iterator[HistoryEvent]:
     """Yield the events of a stream whose next byte is at ``offset``.
 
-    An event that can't be decoded may be cut off by the end of the window: the window then grows before the event
-    counts as damaged.
+    An event that can't be decoded may be cut off by the end of the window. assay therefore enlarges the window before
+    it reports damage.
     """
     import fastavro  # imported here, so that commands that read no job history start faster
 
@@ -220,13 +226,13 @@ def _read_binary(
     except Exception as error:
         raise FormatError(f"the Avro schema can't be read: {error!r:.200}", where=f"{source}:2") from error
     window = _HistoryWindow(stream, offset)
-    scanner = BinaryScanner(decoded_schema, wanted)
-    start, whole = 0, io.BytesIO()
+    scanner = BinaryScanner(decoded_schema, event_types)
+    start, window_stream = 0, io.BytesIO()
     while True:
         if not window.is_last and len(window.content) - start < _MARGIN_BYTES:
             window.move(start, _WINDOW_BYTES)
             scanner.move(window.content, start)
-            start, whole = 0, io.BytesIO(window.content)
+            start, window_stream = 0, io.BytesIO(window.content)
         if start >= len(window.content):
             return
         end = scanner.scan(start)
@@ -236,29 +242,29 @@ def _read_binary(
             start = end
             continue
         where = f"{source}: byte {window.offset + start}"
-        whole.seek(start)
+        window_stream.seek(start)
         try:
-            value = fastavro.schemaless_reader(whole, parsed, None)
+            value = fastavro.schemaless_reader(window_stream, parsed, None)
         except Exception as error:
             if not window.is_last and len(window.content) - start < EVENT_BYTES_MAX:
                 window.move(start, max(_WINDOW_BYTES, len(window.content) - start))
                 scanner.move(window.content, start)
-                start, whole = 0, io.BytesIO(window.content)
+                start, window_stream = 0, io.BytesIO(window.content)
                 continue
-            raise FormatError(f"no complete event here: {error!r:.200}", where=where, hint=_CUT) from error
-        if not isinstance(value, dict) or whole.tell() == start:
+            raise FormatError(f"no complete event here: {error!r:.200}", where=where, hint=_DAMAGE_HINT) from error
+        if not isinstance(value, dict) or window_stream.tell() == start:
             raise FormatError("there is no event here", where=where)
-        start = whole.tell()
-        yield from _typed(_event(value.get("type"), value.get("event"), where), wanted)
+        start = window_stream.tell()
+        yield from _typed(_event(value.get("type"), value.get("event"), where), event_types)
 
 
-def _typed(event: Event, wanted: Collection[str]) -> Iterator[HistoryEvent]:
-    """Yield an event of a wanted type. An event of a task attempt is yielded as its typed value."""
-    if event.type in wanted:
-        yield started(event) if event.type in STARTS else ended(event) if event.type in ENDS else event
+def _typed(event: Event, event_types: Collection[str]) -> Iterator[HistoryEvent]:
+    """Yield an event whose type is among ``event_types``. An event of a task attempt becomes its typed value."""
+    if event.type in event_types:
+        yield attempt_started(event) if event.type in STARTS else attempt_ended(event) if event.type in ENDS else event
 
 
-_CUT: Final = "the file was cut off or damaged: fetch it again from the history server's done directory"
+_DAMAGE_HINT: Final = "the file was cut off or damaged: fetch it again from the history server's done directory"
 
 
 def _event(kind: Any, record: Any, where: str) -> Event:

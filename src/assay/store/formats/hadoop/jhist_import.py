@@ -45,12 +45,12 @@ def _recognises(name: str, head: bytes) -> bool:
 
 
 def _read(sources: Sequence[Source]) -> Iterator[ImportedRun | SkippedItem]:
-    confs: dict[str, list[Source]] = {}
+    confs_by_job: dict[str, list[Source]] = {}
     for source in sources:
         if job := _conf_of(source.name):
-            confs.setdefault(job, []).append(source)
-    seen: dict[str, str] = {}
-    parsed: set[str] = set()
+            confs_by_job.setdefault(job, []).append(source)
+    file_by_key: dict[str, str] = {}
+    parsed_jobs: set[str] = set()
     for source in sources:
         if _conf_of(source.name):
             continue
@@ -60,11 +60,11 @@ def _read(sources: Sequence[Source]) -> Iterator[ImportedRun | SkippedItem]:
         except FormatError as error:
             yield SkippedItem(error.where or source.name, error.message)
             continue
-        parsed.add(history.job_id)
-        yield from _job(source.name, history, confs.get(history.job_id, []), seen)
-    for job, alone in confs.items():
-        if job not in parsed:
-            for source in alone:
+        parsed_jobs.add(history.job_id)
+        yield from _job(source.name, history, confs_by_job.get(history.job_id, []), file_by_key)
+    for job, unused_confs in confs_by_job.items():
+        if job not in parsed_jobs:
+            for source in unused_confs:
                 yield SkippedItem(source.name, f"the configuration of {job}, whose history is missing or can't be read")
 
 
@@ -79,11 +79,11 @@ def _job_in(name: str) -> str | None:
 
 
 def _job(
-    name: str, history: JobHistory, confs: list[Source], seen: dict[str, str]
+    name: str, history: JobHistory, confs: list[Source], file_by_key: dict[str, str]
 ) -> Iterator[ImportedRun | SkippedItem]:
     key = f"{history.job_id} {round(history.submit_unix_s * 1000)}"
-    if key in seen:
-        yield SkippedItem(name, f"{history.job_id} repeats the one in {seen[key]}")
+    if key in file_by_key:
+        yield SkippedItem(name, f"{history.job_id} is also in {file_by_key[key]}")
         return
     properties: Mapping[str, Property] = {}
     warnings: list[CodedWarning] = []
@@ -97,7 +97,7 @@ def _job(
             yield SkippedItem(error.where or conf.name, error.message)
     item = _run(name, key, history, properties, warnings)
     if isinstance(item, ImportedRun):
-        seen[key] = name
+        file_by_key[key] = name
     yield item
 
 
@@ -139,9 +139,9 @@ def _run(
         environment={"job": {"id": history.job_id, "name": history.job_name[:LENGTH_MAX]}},
         sources=_sources(properties, data_source),
     )
-    observed = detail_metrics(run_detail(run, history.tasks, Trace()))
-    measured = replace(run, metrics=observed | metrics)
-    return ImportedRun(key, name, measured, history.tasks, memory_bytes=history.memory_bytes)
+    detail = detail_metrics(run_detail(run, history.tasks, Trace()))
+    run_with_detail = replace(run, metrics=detail | metrics)
+    return ImportedRun(key, name, run_with_detail, history.tasks, memory_bytes=history.memory_bytes)
 
 
 def _value(properties: Mapping[str, Property], name: str) -> str:
@@ -169,13 +169,17 @@ def _task_counts(history: JobHistory) -> dict[str, float]:
 def _data(history: JobHistory, workload: str) -> tuple[int | None, str]:
     """Return the size of the job's data in bytes, and the counter that states it."""
     if workload in WRITERS:
-        written = history.counter("HDFS_BYTES_WRITTEN")
-        return (written, "HDFS_BYTES_WRITTEN") if written and written > 0 else (None, "")
-    taken = history.counter("BYTES_READ")
-    if taken and taken > 0:
-        return taken, "BYTES_READ of FileInputFormatCounter"
-    read, splits = (history.counter(name) or 0 for name in ("HDFS_BYTES_READ", "SPLIT_RAW_BYTES"))
-    return (read - splits, "HDFS_BYTES_READ without SPLIT_RAW_BYTES") if 0 <= splits < read else (None, "")
+        written_bytes = history.counter("HDFS_BYTES_WRITTEN")
+        return (written_bytes, "HDFS_BYTES_WRITTEN") if written_bytes and written_bytes > 0 else (None, "")
+    input_bytes = history.counter("BYTES_READ")
+    if input_bytes and input_bytes > 0:
+        return input_bytes, "BYTES_READ of FileInputFormatCounter"
+    hdfs_bytes, split_bytes = (history.counter(name) or 0 for name in ("HDFS_BYTES_READ", "SPLIT_RAW_BYTES"))
+    return (
+        (hdfs_bytes - split_bytes, "HDFS_BYTES_READ without SPLIT_RAW_BYTES")
+        if 0 <= split_bytes < hdfs_bytes
+        else (None, "")
+    )
 
 
 def _version(history: JobHistory, properties: Mapping[str, Property]) -> str:
@@ -186,13 +190,15 @@ def _version(history: JobHistory, properties: Mapping[str, Property]) -> str:
 
 def _cause(history: JobHistory) -> str:
     reason = next((line.strip() for line in (history.diagnostics or "").splitlines() if line.strip()), "")
-    how = {"killed": "was killed", "failed": "failed"}.get(history.status, f"ended as {history.status[:40]!r}")
-    return f"the job {how}: {reason[:300]}" if reason else f"the job {how}; its history gives no reason"
+    outcome = {"killed": "was killed", "failed": "failed"}.get(history.status, f"ended as {history.status[:40]!r}")
+    return f"the job {outcome}: {reason[:300]}" if reason else f"the job {outcome}; its history gives no reason"
 
 
 def _warnings(history: JobHistory) -> Iterator[CodedWarning]:
-    if history.status == "succeeded" and (lost := history.failed_maps + history.failed_reduces) > 0:
-        yield CodedWarning(WarningCode.OTHER, f"{lost} tasks failed, and the job was allowed to continue without them")
+    if history.status == "succeeded" and (lost_tasks := history.failed_maps + history.failed_reduces) > 0:
+        yield CodedWarning(
+            WarningCode.OTHER, f"{lost_tasks} tasks failed, and the job was allowed to continue without them"
+        )
     backwards = sum(task.end_s < task.start_s for task in history.tasks)
     if backwards:
         message = f"{backwards} task attempts end before they start: the nodes' clocks differed"

@@ -1,7 +1,8 @@
 """Decode the task attempt events of a JSON job history straight into typed values.
 
 In: a line, and the event type that it starts with. Out: the attempt's event as in ``jhist_attempts.py``, or None for a
-line with another structure: ``jhist_events.py`` reads any line, but builds every field as a Python object.
+line with another structure. ``jhist_events.py`` reads those lines, more slowly, because it builds every field as a
+Python object.
 """
 
 import re
@@ -17,7 +18,7 @@ from assay.store.formats.hadoop.jhist_attempts import (
     STATUS,
     AttemptEnded,
     AttemptStarted,
-    in_order,
+    counts_of,
 )
 
 _TYPE: Final = re.compile(rb'\s*+\{\s*+"type"\s*+:\s*+"([A-Z0-9_]++)"')
@@ -140,5 +141,5 @@ def _ended(line: _EndLine, event_type: str) -> AttemptEnded | None:
         end.node or None,
         None if end.shuffle_ms == -1 else end.shuffle_ms or None,
         None if end.merge_ms == -1 else end.merge_ms or None,
-        in_order(counters) if groups else None,
+        counts_of(counters) if groups else None,
     )

@@ -34,7 +34,7 @@ LENGTH_MAX: Final = 200
 
 def workload_of(job_name: str, mapper: str = "") -> str:
     """Return the workload of a job from its name, on one line; ``unnamed`` for a job without a name."""
-    if known := _MAPPERS.get(mapper):
-        return known
+    if workload := _MAPPERS.get(mapper):
+        return workload
     name = re.sub(r"[\s\x00-\x1f\x7f]+", " ", job_name).strip()[:LENGTH_MAX].rstrip()
     return _WORKLOADS_BY_NAME.get(name.lower(), name) or UNNAMED

@@ -26,7 +26,7 @@ def timed_stacks(content: bytes) -> list[StackSamples]:
                 profile = next(iter(Fields(scope).contents(2)), b"")
                 samples += _samples(Fields(profile), stacks)
     except (IndexError, struct.error) as error:
-        raise FormatError("a profile names a text, a frame or a stack that it does not have") from error
+        raise FormatError("a profile refers to a text, a frame or a stack that it does not contain") from error
     return samples
 
 

@@ -1,10 +1,11 @@
 """Read a profile in the format of pprof.
 
 In: a message ``Profile`` of Protocol Buffers (``proto/profile.proto`` of github.com/google/pprof), as Go, pprof and
-profilers of other languages write it; gzip is unpacked before. Out: its stacks with what they count.
+profilers of other languages write it; gzip is unpacked before. Out: its stacks and their counts.
 
-A sample has one value of each type. Samples are counted where a type has the unit ``count``; else nanoseconds of time
-are divided by the sampling period; else bytes and nanoseconds of waiting are used as they are.
+A sample has one value of each type. If a type has the unit ``count``, its values are the numbers of samples. If not,
+nanoseconds of time are divided by the sampling period. Without a type of time, bytes and nanoseconds of waiting are the
+counts.
 """
 
 from collections import Counter, defaultdict
@@ -19,7 +20,7 @@ from assay.store.formats.protobuf import Fields
 
 _NS_PER_MS = 1e6
 _NEGATIVE = 1 << 63
-"""Numbers from here on are negative: the values of a difference of two profiles."""
+"""Numbers from here on represent negative values, which only a difference of two profiles has."""
 _TIME_KINDS: Mapping[str, ProfileKind] = {"cpu": "cpu", "wall": "wall", "timer": "wall", "samples": "cpu"}
 """Types of samples of time, the most specific first."""
 _OTHER_KINDS: Mapping[str, ProfileKind] = {
@@ -62,7 +63,7 @@ def read_pprof(content: bytes) -> PprofProfile:
         if not types or texts[0]:
             raise FormatError("it has no types of samples")
         period_ns = message.number(12) if _value_type(message.content(11), texts).unit == "nanoseconds" else 0
-        kind, interval_ns, index, divisor = _counted(types, period_ns)
+        kind, interval_ns, index, divisor = _count_type(types, period_ns)
         frames = _frames(message, texts)
         parts: defaultdict[PprofPart, Counter[Stack]] = defaultdict(Counter)
         for sample in map(Fields, message.contents(2)):
@@ -73,7 +74,7 @@ def read_pprof(content: bytes) -> PprofProfile:
             if stack and (count := round(value / divisor)):
                 parts[_labels(sample, texts)][stack] += count
     except (IndexError, KeyError) as error:
-        raise FormatError("it names a text, a function or a location that it does not have") from error
+        raise FormatError("it refers to a text, a function or a location that it does not contain") from error
     return PprofProfile(kind, interval_ns / _NS_PER_MS if interval_ns else None, parts)
 
 
@@ -82,22 +83,22 @@ def _value_type(content: bytes, texts: list[str]) -> _ValueType:
     return _ValueType(texts[fields.number(1)], texts[fields.number(2)])
 
 
-def _counted(types: list[_ValueType], period_ns: int) -> tuple[ProfileKind, int, int, int]:
+def _count_type(types: list[_ValueType], period_ns: int) -> tuple[ProfileKind, int, int, int]:
     """Return the kind, the sampling interval in nanoseconds, the index of the values, and their divisor."""
-    times = next((kind for name, kind in _TIME_KINDS.items() if any(name == value.name for value in types)), None)
+    time_kind = next((kind for name, kind in _TIME_KINDS.items() if any(name == value.name for value in types)), None)
     for index, value in enumerate(types):
-        if value.unit == "count" and times:
-            return times, period_ns, index, 1
+        if value.unit == "count" and time_kind:
+            return time_kind, period_ns, index, 1
     for index, value in enumerate(types):
-        if value.unit == "nanoseconds" and times:
+        if value.unit == "nanoseconds" and time_kind:
             if not period_ns:
                 raise FormatError("its times have no sampling period, so samples can't be counted")
-            return times, period_ns, index, period_ns
+            return time_kind, period_ns, index, period_ns
     for index, value in enumerate(types):
         if value.name in _OTHER_KINDS and value.unit in ("bytes", "nanoseconds"):
             return _OTHER_KINDS[value.name], 0, index, 1
-    listed = ", ".join(f"{value.name}/{value.unit}" for value in types)
-    raise FormatError(f"it counts {listed}, and not samples of time, bytes or time of waiting")
+    type_names = ", ".join(f"{value.name}/{value.unit}" for value in types)
+    raise FormatError(f"it counts {type_names}, and not samples of time, bytes or time of waiting")
 
 
 def _frames(message: Fields, texts: list[str]) -> dict[int, list[str]]:

@@ -7,12 +7,12 @@ workload ``observation`` per recording, with its trace.
 Units, from collectl's documentation: KBytes are 1024 bytes (sectors over two); reads, writes and bytes are rates per
 second; waits are in ms; ``Util`` is the share of time with requests in flight, in percent. Figures that were not
 normalised (``-on``) or that the screen abbreviated (``12M``) are skipped because their meaning is uncertain. The screen
-shows whole numbers, so a slow disk's bytes are rounded there.
+shows whole numbers, so the bytes of a slow disk are rounded.
 
 **Time.** Plot lines have date and time in the zone that the header names. Screen lines may have a time of day
 (``-oT``), also a date (``-oD``), or a record's UTC seconds. Without times, the interval comes from the line
-``waiting for N second sample``. Each sample, including the first, describes the interval before it. Where samples are
-missing, the trace has a gap.
+``waiting for N second sample``. Each sample, including the first, describes the interval before it. Missing samples
+leave a gap in the trace.
 """
 
 import hashlib
@@ -82,7 +82,7 @@ _SCREEN_FIELDS: Final = {
         "RKBytes . Reads . WaitR WKBytes . Writes . WaitW . QueLen Wait . Util"
     ),
 }
-"""The screen's columns (before and after collectl 4) under the plot format's names; a point marks an unread column."""
+"""The screen's columns (before and after collectl 4) under the plot format's names; a point marks an ignored column."""
 
 
 @dataclass(slots=True)
@@ -102,15 +102,15 @@ class _Recording:
     host: str = ""
     zone: timezone | None = None
     interval_s: float | None = None
-    raw: bool = False
+    is_raw: bool = False
     """Whether figures are not normalised to seconds."""
-    fine: bool = False
+    is_fine: bool = False
     """Whether the clock has fractions of a second."""
-    dated: bool = False
+    is_dated: bool = False
     """Whether times are seconds since 1970, in UTC or in ``zone``, and not times of day."""
-    utc: bool = False
+    is_utc: bool = False
     samples: list[_Sample] = field(default_factory=list)
-    left: list[SkippedItem] = field(default_factory=list)
+    skipped: list[SkippedItem] = field(default_factory=list)
 
 
 def _recognises(name: str, head: bytes) -> bool:
@@ -124,15 +124,15 @@ def _read(source: Source) -> Iterator[ImportedRun | SkippedItem]:
     recordings = _CollectlReader(source.name).read(source.text())
     any_run = False
     for recording in recordings:
-        yield from recording.left
+        yield from recording.skipped
         if recording.samples:
             any_run = True
-            yield from _observed(source.name, recording)
-    if not any_run and not any(recording.left for recording in recordings):
+            yield from _imported_runs(source.name, recording)
+    if not any_run and not any(recording.skipped for recording in recordings):
         raise FormatError("holds no disk statistics of collectl", where=source.name, hint="run collectl -sD")
 
 
-def _observed(name: str, recording: _Recording) -> Iterator[ImportedRun | SkippedItem]:
+def _imported_runs(name: str, recording: _Recording) -> Iterator[ImportedRun | SkippedItem]:
     samples = recording.samples
     where = f"{name}:{samples[0].line}"
     try:
@@ -141,14 +141,14 @@ def _observed(name: str, recording: _Recording) -> Iterator[ImportedRun | Skippe
         yield SkippedItem(where, error.message)
         return
     begin_s = times_s[0] - distances[0]
-    recorder = Recorder(recording.host, tolerance_s=_FINE_CLOCK_S if recording.fine else _CLOCK_S)
-    left = len(recording.left)
+    recorder = Recorder(recording.host, tolerance_s=_FINE_CLOCK_S if recording.is_fine else _CLOCK_S)
+    skipped_lines = len(recording.skipped)
     for sample, time_s, interval_s in zip(samples, times_s, distances, strict=True):
         if sample is samples[0] and not interval_s:
             continue
-        after_s = time_s - begin_s - recorder.end_s
-        if not 0 < interval_s <= INTERVAL_S_MAX / 2 or not 0 < after_s <= INTERVAL_S_MAX:
-            left += 1
+        since_last_s = time_s - begin_s - recorder.end_s
+        if not 0 < interval_s <= INTERVAL_S_MAX / 2 or not 0 < since_last_s <= INTERVAL_S_MAX:
+            skipped_lines += 1
             yield SkippedItem(
                 f"{name}:{sample.line}", "its time is not within a day after that of the sample before it"
             )
@@ -158,54 +158,56 @@ def _observed(name: str, recording: _Recording) -> Iterator[ImportedRun | Skippe
     if not len(recorder.trace):
         yield SkippedItem(where, "holds one sample and does not record its interval")
         return
-    started = None
-    if recording.dated and (recording.utc or recording.zone):
-        started = datetime.fromtimestamp(begin_s, UTC) - (
-            timedelta() if recording.utc or not recording.zone else recording.zone.utcoffset(None)
+    start_time = None
+    if recording.is_dated and (recording.is_utc or recording.zone):
+        start_time = datetime.fromtimestamp(begin_s, UTC) - (
+            timedelta() if recording.is_utc or not recording.zone else recording.zone.utcoffset(None)
         )
-    warnings = [f"lines that could not be read: {left}"] if left else []
+    warnings = [f"lines that could not be read: {skipped_lines}"] if skipped_lines else []
     environment = {"node": recording.host} if recording.host else {}
-    run = recorder.run(started=started, environment=environment, source="collectl", warnings=warnings)
-    yield ImportedRun(f"{recording.host} {_beginning(recording)}", where, run, trace=recorder.trace)
+    run = recorder.run(started=start_time, environment=environment, source="collectl", warnings=warnings)
+    yield ImportedRun(f"{recording.host} {_key_of(recording)}", where, run, trace=recorder.trace)
 
 
-def _beginning(recording: _Recording) -> str:
+def _key_of(recording: _Recording) -> str:
     """Return a key that identifies the recording on its host: a hash of the first sample with its time."""
-    first = recording.samples[0]
-    first_rows = f"{first.time_s} {sorted((disk, sorted(row.items())) for disk, row in first.disks.items())}"
+    first_sample = recording.samples[0]
+    first_rows = (
+        f"{first_sample.time_s} {sorted((disk, sorted(row.items())) for disk, row in first_sample.disks.items())}"
+    )
     return hashlib.sha256(first_rows.encode()).hexdigest()[:16]
 
 
 def _times(recording: _Recording) -> tuple[list[float], list[float]]:
-    """Return each sample's time and the interval before it. The first interval is 0 if it is unknown."""
-    known = [sample.time_s for sample in recording.samples if sample.time_s is not None]
-    declared = recording.interval_s
+    """Return each sample's time and the interval before it, in seconds. The first interval is 0 if it is unknown."""
+    times_s = [sample.time_s for sample in recording.samples if sample.time_s is not None]
+    declared_s = recording.interval_s
     count = len(recording.samples)
-    if not known:
-        if declared is None:
+    if not times_s:
+        if declared_s is None:
             raise FormatError("has neither times nor the interval: run collectl with -oT or -P")
-        return [declared * index for index in range(1, count + 1)], [declared] * count
-    if len(known) < count:
+        return [declared_s * index for index in range(1, count + 1)], [declared_s] * count
+    if len(times_s) < count:
         raise FormatError("some of its samples have a time and others don't")
-    if not recording.dated:
+    if not recording.is_dated:
         day_s = 0.0
-        of_day_s = list(known)
+        seconds_of_day = list(times_s)
         for index in range(1, count):
-            day_s += _DAY_S if of_day_s[index - 1] - of_day_s[index] > _DAY_S / 2 else 0.0
-            known[index] = day_s + of_day_s[index]
-    clock_s = _FINE_CLOCK_S if recording.fine else _CLOCK_S
-    distances = intervals_s(known, 0.0 if recording.left else clock_s)
-    even = len(set(distances)) == 1 and distances[0] > 0
-    if even:
-        known = [known[0] + distances[0] * index for index in range(count)]
-    usual = median(distances) if distances else declared or 0.0
-    if declared and usual < _MISSING * declared and declared < _MISSING * usual:
-        short_s = declared / _MISSING - (0.0 if recording.fine else _CLOCK_S)
-        return known, [declared, *(distance if distance < short_s else declared for distance in distances)]
-    if even:
-        return known, [usual] * count
-    usual_max = _MISSING * usual + (0.0 if recording.fine else _CLOCK_S / 2)
-    return known, [0.0, *(usual if distance >= usual_max else distance for distance in distances)]
+            day_s += _DAY_S if seconds_of_day[index - 1] - seconds_of_day[index] > _DAY_S / 2 else 0.0
+            times_s[index] = day_s + seconds_of_day[index]
+    clock_s = _FINE_CLOCK_S if recording.is_fine else _CLOCK_S
+    distances = intervals_s(times_s, 0.0 if recording.skipped else clock_s)
+    is_even = len(set(distances)) == 1 and distances[0] > 0
+    if is_even:
+        times_s = [times_s[0] + distances[0] * index for index in range(count)]
+    usual_s = median(distances) if distances else declared_s or 0.0
+    if declared_s and usual_s < _MISSING * declared_s and declared_s < _MISSING * usual_s:
+        short_s = declared_s / _MISSING - (0.0 if recording.is_fine else _CLOCK_S)
+        return times_s, [declared_s, *(distance if distance < short_s else declared_s for distance in distances)]
+    if is_even:
+        return times_s, [usual_s] * count
+    usual_max = _MISSING * usual_s + (0.0 if recording.is_fine else _CLOCK_S / 2)
+    return times_s, [0.0, *(usual_s if distance >= usual_max else distance for distance in distances)]
 
 
 def _growth(sample: _Sample, interval_s: float) -> tuple[Growth, Growth]:
@@ -227,19 +229,19 @@ class _CollectlReader:
 
     def __init__(self, name: str) -> None:
         self._name = name
-        self._now = _Recording(1)
-        self._recordings = [self._now]
+        self._recording = _Recording(1)
+        self._recordings = [self._recording]
         self._group: list[str] | None = None
         """Fields of one disk in the plot format, which repeat for each disk; None outside the plot format."""
-        self._skip = 0
+        self._columns_before = 0
         """Number of columns before the first disk."""
         self._disks: list[str] = []
-        self._after = 0
+        self._columns_after = 0
         """Number of columns after the last disk."""
         self._separator = " "
         self._columns: list[str] | None = None
         """Fields of the screen format; None outside a disk block."""
-        self._stamped = 0
+        self._time_columns = 0
         self._record_s: float | None = None
         self._new_sample = True
 
@@ -248,13 +250,13 @@ class _CollectlReader:
             try:
                 self._line(number, line.rstrip())
             except FormatError as error:
-                self._now.left.append(SkippedItem(f"{self._name}:{number}", error.message))
+                self._recording.skipped.append(SkippedItem(f"{self._name}:{number}", error.message))
         return self._recordings
 
     def _line(self, number: int, line: str) -> None:
-        waiting = _WAITING.search(line)
-        if waiting:
-            self._now.interval_s = _usable(float(waiting[1]))
+        match = _WAITING.search(line)
+        if match:
+            self._recording.interval_s = _plausible_interval_s(float(match[1]))
         elif line.startswith("#"):
             self._header(number, line)
         elif line and self._group is not None:
@@ -263,30 +265,30 @@ class _CollectlReader:
             self._screen_row(number, line)
 
     def _header(self, number: int, line: str) -> None:
-        if line.startswith("# Collectl:") and self._now.samples:
-            self._now = _Recording(number)
-            self._recordings.append(self._now)
+        if line.startswith("# Collectl:") and self._recording.samples:
+            self._recording = _Recording(number)
+            self._recordings.append(self._recording)
             self._group = self._columns = None
         host, zone, record = _HOST.match(line), _ZONE.search(line), _RECORD.match(line)
         if host:
-            self._now.host = host[1]
+            self._recording.host = host[1]
         if zone:
             minutes = int(f"{zone[1]}{zone[2]}") * 60 + int(f"{zone[1]}{zone[3]}")
-            self._now.zone = timezone(timedelta(minutes=minutes)) if abs(minutes) < 1440 else None
+            self._recording.zone = timezone(timedelta(minutes=minutes)) if abs(minutes) < 1440 else None
         options, interval = _OPTIONS.match(line), _INTERVAL.search(line)
         if options:
-            self._now.raw = "n" in options[1]
-            self._now.interval_s = _usable(float(interval[1])) if interval else None
+            self._recording.is_raw = "n" in options[1]
+            self._recording.interval_s = _plausible_interval_s(float(interval[1])) if interval else None
         if record:
-            self._now.host, self._record_s = record[1], float(record[2])
-            self._now.dated = self._now.utc = self._now.fine = self._new_sample = True
+            self._recording.host, self._record_s = record[1], float(record[2])
+            self._recording.is_dated = self._recording.is_utc = self._recording.is_fine = self._new_sample = True
             self._columns = None
         elif line.startswith("# DISK STATISTICS"):
-            self._now.raw = "(/sec)" not in line
+            self._recording.is_raw = "(/sec)" not in line
             self._columns, self._group = [], None
         elif self._columns is not None and (screen := _SCREEN.match(line)):
             self._columns = _SCREEN_FIELDS.get(" ".join(screen["columns"].split()), "").split()
-            self._stamped = len(screen["times"].split())
+            self._time_columns = len(screen["times"].split())
             if not self._columns:
                 self._columns = None
                 raise FormatError("has columns that collectl does not write")
@@ -298,7 +300,7 @@ class _CollectlReader:
     def _plot_header(self, line: str) -> None:
         header = _PLOT.match(line)
         assert header
-        self._separator, self._now.utc = header[2], header[1] is None
+        self._separator, self._recording.is_utc = header[2], header[1] is None
         columns = line[1:].split(self._separator)
         disks = [(index, match) for index, column in enumerate(columns) if (match := _COLUMN.match(column))]
         self._group = self._columns = None
@@ -307,72 +309,72 @@ class _CollectlReader:
         names = list(dict.fromkeys(match["disk"] for _, match in disks))
         group = [match["field"] for _, match in disks if match["disk"] == names[0]]
         expected = [(name, part) for name in names for part in group]
-        first = disks[0][0]
+        first_column = disks[0][0]
         if (
             [(match["disk"], match["field"]) for _, match in disks] != expected
-            or [index for index, _ in disks] != list(range(first, first + len(disks)))
+            or [index for index, _ in disks] != list(range(first_column, first_column + len(disks)))
             or group[0] != "Name"
             or "RKBytes" not in group
         ):
             raise FormatError("its disks have different columns")
-        self._group, self._disks, self._skip = group, names, first
-        self._after = len(columns) - first - len(disks)
+        self._group, self._disks, self._columns_before = group, names, first_column
+        self._columns_after = len(columns) - first_column - len(disks)
 
     def _plot_row(self, number: int, line: str) -> None:
         assert self._group
         cells = line.split(self._separator)
-        width, stamps = len(self._group), 1 if self._now.utc else 2
-        rows, odd = divmod(len(cells) - self._skip - self._after, width)
-        if odd or rows < len(self._disks) or (rows > len(self._disks) and self._after):
+        width, stamps = len(self._group), 1 if self._recording.is_utc else 2
+        disk_count, remainder = divmod(len(cells) - self._columns_before - self._columns_after, width)
+        if remainder or disk_count < len(self._disks) or (disk_count > len(self._disks) and self._columns_after):
             raise FormatError(f"has {len(cells)} fields where its header has {len(self._disks)} disks of {width}")
         self._check_raw()
         sample = _Sample(number, self._stamp(cells[:stamps]))
-        for index in range(rows):
-            begin = self._skip + index * width
-            named = dict(zip(self._group, cells[begin : begin + width], strict=True))
-            disk = named.pop("Name")
+        for index in range(disk_count):
+            begin = self._columns_before + index * width
+            fields = dict(zip(self._group, cells[begin : begin + width], strict=True))
+            disk = fields.pop("Name")
             if not disk or disk in sample.disks or (index < len(self._disks) and disk != self._disks[index]):
                 raise FormatError(f"names the disk {disk!r} where its header has another")
-            sample.disks[disk] = _figures(named)
-        self._now.samples.append(sample)
+            sample.disks[disk] = _figures(fields)
+        self._recording.samples.append(sample)
 
     def _screen_row(self, number: int, line: str) -> None:
         cells = line.split()
-        if not self._columns or len(cells) != self._stamped + 1 + len(self._columns):
+        if not self._columns or len(cells) != self._time_columns + 1 + len(self._columns):
             raise FormatError("is not a line of disk statistics")
         self._check_raw()
-        time_s = self._stamp(cells[: self._stamped]) if self._stamped else self._record_s
-        disk = cells[self._stamped]
-        figures = _figures(dict(zip(self._columns, cells[self._stamped + 1 :], strict=True)))
-        samples = self._now.samples
+        time_s = self._stamp(cells[: self._time_columns]) if self._time_columns else self._record_s
+        disk = cells[self._time_columns]
+        figures = _figures(dict(zip(self._columns, cells[self._time_columns + 1 :], strict=True)))
+        samples = self._recording.samples
         if self._new_sample or not samples or disk in samples[-1].disks or samples[-1].time_s != time_s:
             samples.append(_Sample(number, time_s))
             self._new_sample = False
         samples[-1].disks[disk] = figures
 
     def _check_raw(self) -> None:
-        if self._now.raw:
+        if self._recording.is_raw:
             raise FormatError("its figures are not per second (collectl -on), so their interval is not certain")
 
     def _stamp(self, cells: list[str]) -> float:
         """Return the time in a line's first cells, in seconds: in UTC, as if the zone were UTC, or since midnight."""
-        if len(cells) == 1 and self._now.utc:
+        if len(cells) == 1 and self._recording.is_utc:
             if not _SECONDS.match(cells[0]):
                 raise FormatError(f"begins with {cells[0][:30]!r}, which is not a time")
-            self._now.dated, self._now.fine = True, self._now.fine or "." in cells[0]
+            self._recording.is_dated, self._recording.is_fine = True, self._recording.is_fine or "." in cells[0]
             return float(cells[0])
         clock, date = _TIME.match(cells[-1]), _DATE.match(cells[0])
         if not clock or (len(cells) == 2 and not date):
             raise FormatError(f"begins with {' '.join(cells)[:30]!r}, which is not a time")
         hour, minute, second = int(clock[1]), int(clock[2]), int(clock[3]) + float(clock[4] or 0)
-        self._now.fine = self._now.fine or bool(clock[4])
+        self._recording.is_fine = self._recording.is_fine or bool(clock[4])
         year, month, day = map(int, date.groups()) if date and len(cells) == 2 else (2000, 1, 1)
         moment = day_time(year, month, day, hour, minute, second).replace(tzinfo=UTC).timestamp()
-        self._now.dated = self._now.dated or len(cells) == 2
+        self._recording.is_dated = self._recording.is_dated or len(cells) == 2
         return moment if len(cells) == 2 else moment % _DAY_S
 
 
-def _usable(interval_s: float) -> float | None:
+def _plausible_interval_s(interval_s: float) -> float | None:
     return interval_s if 0 < interval_s <= INTERVAL_S_MAX / 2 else None
 
 
@@ -380,13 +382,13 @@ def _figures(cells: dict[str, str]) -> dict[str, float]:
     """Return the figures as printed. Raises FormatError for text, and for an abbreviated or impossible figure."""
     figures = {}
     for name, text in cells.items():
-        wanted = _COUNTERS.get(name) or _GAUGES.get(name)
-        if not wanted:
+        conversion = _COUNTERS.get(name) or _GAUGES.get(name)
+        if not conversion:
             continue
         if not _FIGURE.match(text):
             hint = ": collectl abbreviated it, run it with -w or -P" if re.match(r"\d+[KMGT]\Z", text) else ""
             raise FormatError(f"{name} is {text[:30]!r}, which is not a number{hint}")
-        if float(text) > wanted[2]:
+        if float(text) > conversion[2]:
             raise FormatError(f"{name} is {text[:30]}, which is impossible")
         figures[name] = float(text)
     return figures

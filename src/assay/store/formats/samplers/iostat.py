@@ -1,4 +1,4 @@
-"""Import iostat's reports as ``iostat -o JSON INTERVAL`` prints them: CPU and disks of a host between the reports.
+"""Import iostat's reports as ``iostat -o JSON INTERVAL`` prints them: CPU and disks of a host.
 
 In: the JSON of sysstat 11.5 and newer, with or without ``-x``, ``-s``, ``-t``, ``-k``, ``-m``. Out: one run of the
 workload ``observation`` per host, with its trace.
@@ -12,10 +12,10 @@ even if ``-m`` made them MB. ``avgrq-sz`` (in sectors) shows this; a report that
 that differ by rounding count as equal. Dates are read only in ISO format (``S_TIME_FORMAT=ISO``) because other
 formats do not distinguish day from month and have no time zone. Without ``-t``, the interval follows from the short
 format: amounts over rates. The extended format has no amounts and is skipped. The first report of a file is the average
-since boot, unless ``-y`` was given. It marks only the beginning of the trace, unless its own amounts over rates show
-that it covers an interval like the others.
+since boot, unless ``-y`` was given. It only marks the beginning of the trace, unless its amounts divided by its rates
+show that it covers the same interval as the others.
 
-If iostat is ended by anything but Ctrl-C, the file lacks its end; the complete reports in it are imported.
+If iostat does not end by Ctrl-C, the file lacks its last lines. assay imports the complete reports in it.
 """
 
 import hashlib
@@ -41,9 +41,9 @@ from assay.store.formats.samplers.rates import (
     intervals_s,
     number,
     share,
-    shown,
+    short_form,
 )
-from assay.store.formats.samplers.sysstat import Host, cpu_growth, parse_cut
+from assay.store.formats.samplers.sysstat import Host, cpu_growth, parse_possibly_cut
 from assay.store.formats.source import Source
 
 _RATES: Final = (
@@ -75,14 +75,14 @@ _SECTORS_PER_S_MIN: Final = 100.0
 def _recognises(name: str, head: bytes) -> bool:
     """Recognise iostat's JSON by ``avg-cpu`` or ``disk_device``, which other programs of sysstat do not write."""
     del name
-    begins = head.lstrip(b"\xef\xbb\xbf \t\r\n").startswith(b"{") and b'"sysstat"' in head
-    return begins and (b'"avg-cpu"' in head or b'"disk_device"' in head) and b'"file-date"' not in head
+    is_sysstat_json = head.lstrip(b"\xef\xbb\xbf \t\r\n").startswith(b"{") and b'"sysstat"' in head
+    return is_sysstat_json and (b'"avg-cpu"' in head or b'"disk_device"' in head) and b'"file-date"' not in head
 
 
 def _read(source: Source) -> Iterator[ImportedRun | SkippedItem]:
-    hosts, cut = parse_cut(source, "iostat")
-    if cut:
-        yield SkippedItem(source.name, cut)
+    hosts, reason = parse_possibly_cut(source, "iostat")
+    if reason:
+        yield SkippedItem(source.name, reason)
     for host in hosts:
         where = f"{source.name}: {host.nodename}"
         try:
@@ -93,16 +93,16 @@ def _read(source: Source) -> Iterator[ImportedRun | SkippedItem]:
 
 def _read_host(where: str, host: Host) -> Iterator[ImportedRun | SkippedItem]:
     reports = host.statistics
-    started, gaps_s = _times(reports)
+    start_time, gaps_s = _times(reports)
     first_s = _recorded_interval_s(reports[0])
-    first_counts = first_s is not None and abs(first_s - gaps_s[0]) <= max(_ERROR_MAX * gaps_s[0], 0.5 * _CLOCK_S)
-    if first_counts:
+    has_first_interval = first_s is not None and abs(first_s - gaps_s[0]) <= max(_ERROR_MAX * gaps_s[0], 0.5 * _CLOCK_S)
+    if has_first_interval:
         gaps_s.insert(0, gaps_s[0])
-        started = started and started - timedelta(seconds=gaps_s[0])
+        start_time = start_time and start_time - timedelta(seconds=gaps_s[0])
     recorder = Recorder(host.nodename)
     skipped, t_s = 0, 0.0
     for index, (report, interval_s) in enumerate(
-        zip(reports if first_counts else reports[1:], gaps_s, strict=True), start=1 if first_counts else 2
+        zip(reports if has_first_interval else reports[1:], gaps_s, strict=True), start=1 if has_first_interval else 2
     ):
         try:
             if not 0 < interval_s <= INTERVAL_S_MAX / 2:
@@ -119,7 +119,7 @@ def _read_host(where: str, host: Host) -> Iterator[ImportedRun | SkippedItem]:
         yield SkippedItem(where, "has no figures of CPU or disks")
         return
     warnings = [f"{skipped} of {len(reports)} reports could not be read"] if skipped else []
-    run = recorder.run(started=started, environment=host.environment(), source="iostat", warnings=warnings)
+    run = recorder.run(started=start_time, environment=host.environment(), source="iostat", warnings=warnings)
     begin = hashlib.sha256(json.dumps(reports[0], sort_keys=True).encode()).hexdigest()[:16]
     yield ImportedRun(f"{host.nodename} {host.date} {begin}", where, run, trace=recorder.trace)
 
@@ -138,16 +138,16 @@ def _times(reports: Sequence[Mapping[str, Any]]) -> tuple[datetime | None, list[
         if not recorded_s:
             raise FormatError("has neither times nor amounts of bytes: run iostat with -t")
         interval_s = median(recorded_s)
-        whole_s = round(interval_s)
-        even = whole_s > 0 and abs(interval_s - whole_s) <= _ERROR_MAX * whole_s
-        return None, [float(whole_s) if even else interval_s] * (len(reports) - 1)
+        rounded_s = round(interval_s)
+        is_whole = rounded_s > 0 and abs(interval_s - rounded_s) <= _ERROR_MAX * rounded_s
+        return None, [float(rounded_s) if is_whole else interval_s] * (len(reports) - 1)
     if all(isinstance(stamp, str) and _ISO.match(stamp) for stamp in stamps):
         try:
             moments = [datetime.fromisoformat(str(stamp)) for stamp in stamps]
             return moments[0], intervals_s([moment.timestamp() for moment in moments], _CLOCK_S)
         except (ValueError, OverflowError) as error:
             raise FormatError(f"has an invalid timestamp: {error}") from error
-    clock_s, day_s = [_of_day_s(stamp) for stamp in stamps], 0.0
+    clock_s, day_s = [_seconds_of_day(stamp) for stamp in stamps], 0.0
     times_s = [clock_s[0]]
     for before_s, after_s in pairwise(clock_s):
         day_s += _DAY_S if before_s - after_s > _DAY_S / 2 else 0.0
@@ -155,14 +155,14 @@ def _times(reports: Sequence[Mapping[str, Any]]) -> tuple[datetime | None, list[
     return None, intervals_s(times_s, _CLOCK_S)
 
 
-def _of_day_s(stamp: object) -> float:
+def _seconds_of_day(stamp: object) -> float:
     """Return the seconds since midnight of a timestamp in any locale's format, from its ``HH:MM:SS``."""
     match = _CLOCK.search(stamp) if isinstance(stamp, str) else None
     if not match:
-        raise FormatError(f"has the timestamp {shown(stamp)}, which has no HH:MM:SS: set S_TIME_FORMAT=ISO")
+        raise FormatError(f"has the timestamp {short_form(stamp)}, which has no HH:MM:SS: set S_TIME_FORMAT=ISO")
     hour, minute, second = int(match[1]), int(match[2]), int(match[3])
     if hour > 23 or minute > 59 or second > 60:
-        raise FormatError(f"has the timestamp {shown(stamp)}, which is not a time")
+        raise FormatError(f"has the timestamp {short_form(stamp)}, which is not a time")
     if match[4]:
         hour = hour % 12 + (12 if match[4] in "Pp" else 0)
     return hour * 3600.0 + minute * 60 + second
@@ -206,22 +206,22 @@ def _growth(report: Mapping[str, Any], cores: int | None, interval_s: float) -> 
             raise FormatError(f"device {name} occurs twice")
         names.add(name)
         _check_units(row)
-        devices, values = _disk(row, interval_s)
-        grown |= {(f"disk:{name}", metric): amount for metric, amount in devices.items()}
-        gauges |= {(f"disk:{name}", metric): value for metric, value in values.items()}
+        disk_growth, disk_gauges = _disk(row, interval_s)
+        grown |= {(f"disk:{name}", metric): amount for metric, amount in disk_growth.items()}
+        gauges |= {(f"disk:{name}", metric): value for metric, value in disk_gauges.items()}
     return grown, gauges
 
 
 def _disk(row: Mapping[str, Any], interval_s: float) -> tuple[dict[str, float], dict[str, float]]:
     grown = _bytes(row, interval_s)
-    for key, old, wait, metrics in (
+    for key, old_key, wait_key, metrics in (
         ("r/s", "r", "r_await", ("reads", "read_s")),
         ("w/s", "w", "w_await", ("writes", "write_s")),
     ):
-        requests = number(row, key) if key in row else number(row, old)
+        requests = number(row, key) if key in row else number(row, old_key)
         if requests is not None:
             grown[metrics[0]] = requests * interval_s
-            wait_ms = number(row, wait)
+            wait_ms = number(row, wait_key)
             if wait_ms is not None:
                 grown[metrics[1]] = requests * interval_s * wait_ms * 1e-3
     for metric, figure in (

@@ -22,7 +22,7 @@ from assay.model import CodedWarning, Run, Trace, WarningCode, foreign_run
 OBSERVATION: Final = "observation"
 KIB: Final = 1024
 SECTOR_BYTES: Final = 512
-"""Sector size in the kernel's disk statistics, whatever the device's own sectors are."""
+"""Sector size in the kernel's disk statistics, in bytes. It does not depend on the sectors of the device."""
 BYTES_PER_S_MAX: Final = 1e13
 """Maximum rate of a device or link; a higher figure is damaged."""
 PER_S_MAX: Final = 1e10
@@ -44,17 +44,17 @@ Growth = dict[tuple[str, str], float]
 """By subject and metric: the growth of a counter over one interval or, for gauges, the value."""
 
 
-def number(row: Mapping[str, Any], key: str, most: float = PER_S_MAX) -> float | None:
-    """Return ``row``'s figure; None if absent. Raises FormatError unless it is a number from 0 to ``most``."""
+def number(row: Mapping[str, Any], key: str, maximum: float = PER_S_MAX) -> float | None:
+    """Return ``row``'s figure; None if absent. Raises FormatError unless it is a number from 0 to ``maximum``."""
     value = row.get(key)
     if value is None:
         return None
-    if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value <= most:
-        raise FormatError(f'"{key}" is {shown(value)}, which is impossible')
+    if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value <= maximum:
+        raise FormatError(f'"{key}" is {short_form(value)}, which is impossible')
     return float(value)
 
 
-def shown(value: object) -> str:
+def short_form(value: object) -> str:
     """Return a short form of a value that should be a figure or a time, for messages."""
     return "a number of 19 digits or more" if isinstance(value, int) and abs(value) >= 10**18 else repr(value)[:40]
 
@@ -91,12 +91,12 @@ class Recorder:
     gaps: int = 0
     _counters: dict[tuple[str, str], tuple[float, float]] = field(default_factory=dict)
 
-    def sample(self, t_s: float, interval_s: float, grown: Growth, gauges: Growth) -> None:
+    def sample(self, t_s: float, interval_s: float, growth: Growth, gauges: Growth) -> None:
         """Add a sample taken at ``t_s`` over the ``interval_s`` before it. Samples come in order of time."""
         begin_s = max(0.0, t_s - interval_s)
         if self.end_s > 0 and begin_s > self.end_s + self.tolerance_s:
             self.gaps += 1
-        for (subject, metric), amount in grown.items():
+        for (subject, metric), amount in growth.items():
             last_s, total = self._counters.get((subject, metric), (-math.inf, 0.0))
             if begin_s > last_s + self.tolerance_s:
                 self._append(begin_s, subject, metric, total, counter=True)
@@ -117,8 +117,8 @@ class Recorder:
     def metrics(self) -> dict[str, float]:
         """Return the run's figures: bytes of disks and links, and the CPU's busy share.
 
-        Only whole disks and links with the kernel's own names count: a partition, a volume or a bond moves the same
-        bytes again. sysstat's own sum over the devices (subject ``io``) takes precedence.
+        Only whole disks and links with the kernel's names count, because a partition, a volume or a bond moves the
+        same bytes again. sysstat's sum over the devices (subject ``io``) takes precedence.
         """
         values: dict[str, float] = {}
         for (subject, metric), (_, total) in self._counters.items():
@@ -139,7 +139,7 @@ class Recorder:
         self, *, started: datetime | None, environment: Mapping[str, Any], source: str, warnings: Sequence[str] = ()
     ) -> Run:
         """Return the run of the recording. ``started``: None if the source has no time zone."""
-        gaps = (f"gaps between the samples: {self.gaps}; what happened in them is unknown",) if self.gaps else ()
+        gaps = (f"gaps between the samples: {self.gaps}; the activity in them is unknown",) if self.gaps else ()
         coded_warnings = tuple(CodedWarning(WarningCode.TRACE, message) for message in (*warnings, *gaps))
         return foreign_run(
             workload=OBSERVATION,

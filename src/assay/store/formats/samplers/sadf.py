@@ -27,7 +27,7 @@ from assay.store.formats.samplers.rates import (
     day_time,
     number,
     share,
-    shown,
+    short_form,
 )
 from assay.store.formats.samplers.sysstat import Host, cpu_growth, parse_hosts
 from assay.store.formats.source import Source
@@ -68,51 +68,51 @@ def _read(source: Source) -> Iterator[ImportedRun | SkippedItem]:
 
 def _read_host(source: Source, host: Host) -> Iterator[ImportedRun | SkippedItem]:
     recorder = Recorder(host.nodename, tolerance_s=_ROUNDING_S)
-    started, in_utc = datetime.min, False
-    left = 0
+    start_time, is_utc = datetime.min, False
+    skipped_samples = 0
     for index, sample in enumerate(host.statistics, start=1):
         try:
-            moment, interval_s, utc = _when(sample)
+            moment, interval_s, utc = _time_of(sample)
             if not recorder.end_s:
-                started, in_utc = moment - timedelta(seconds=interval_s), utc
-            t_s = (moment - started).total_seconds()
-            if t_s <= recorder.end_s or utc != in_utc:
+                start_time, is_utc = moment - timedelta(seconds=interval_s), utc
+            t_s = (moment - start_time).total_seconds()
+            if t_s <= recorder.end_s or utc != is_utc:
                 raise FormatError("its time is not after that of the sample before it")
             if t_s - interval_s > recorder.end_s + INTERVAL_S_MAX:
                 raise FormatError("it was taken more than a day after the one before it")
             grown, gauges = _growth(sample, host, interval_s)
         except FormatError as error:
-            left += 1
+            skipped_samples += 1
             yield SkippedItem(f"{source.name}: {host.nodename}, sample {index}", error.message)
             continue
         recorder.sample(t_s, interval_s, grown, gauges)
     if not len(recorder.trace):
         yield SkippedItem(f"{source.name}: {host.nodename}", "has no sample of CPU, memory, disks or network")
         return
-    warnings = [f"{left} of {len(host.statistics)} samples could not be read"] if left else []
+    warnings = [f"{skipped_samples} of {len(host.statistics)} samples could not be read"] if skipped_samples else []
     if host.restarts:
         warnings.append(f"restarts of the host between the samples: {len(host.restarts)}")
     run = recorder.run(
-        started=started.replace(tzinfo=UTC) if in_utc else None,
+        started=start_time.replace(tzinfo=UTC) if is_utc else None,
         environment=host.environment(),
         source="sadf",
         warnings=warnings,
     )
-    key = f"{host.nodename} {started.isoformat(timespec='seconds')}{'Z' if in_utc else ''}"
+    key = f"{host.nodename} {start_time.isoformat(timespec='seconds')}{'Z' if is_utc else ''}"
     yield ImportedRun(key, f"{source.name}: {host.nodename}", run, trace=recorder.trace)
 
 
-def _when(sample: Mapping[str, Any]) -> tuple[datetime, float, bool]:
+def _time_of(sample: Mapping[str, Any]) -> tuple[datetime, float, bool]:
     """Return the time of a sample, the interval before it in seconds, and whether the time is in UTC."""
     stamp = sample.get("timestamp")
     if not isinstance(stamp, dict):
         raise FormatError("has no timestamp with an interval")
     date, time = (pattern.match(_text(stamp.get(key))) for pattern, key in ((_DATE, "date"), (_TIME, "time")))
     if not date or not time:
-        raise FormatError(f"its time is {shown(stamp.get('date'))} {shown(stamp.get('time'))}")
+        raise FormatError(f"its time is {short_form(stamp.get('date'))} {short_form(stamp.get('time'))}")
     interval_s = number(stamp, "interval", _INTERVAL_S_WRAPPED)
     if not interval_s or interval_s > INTERVAL_S_MAX:
-        raise FormatError(f"its interval is {shown(stamp.get('interval'))} s: sysstat had no sample before it")
+        raise FormatError(f"its interval is {short_form(stamp.get('interval'))} s: sysstat had no sample before it")
     year, month, day = map(int, date.groups())
     hour, minute, second = map(int, time.groups())
     utc = stamp.get("utc") == 1 or stamp.get("tz") == "UTC"
@@ -160,7 +160,7 @@ def _disk(row: Mapping[str, Any], interval_s: float, grown: Growth, gauges: Grow
 
 
 def _io(io: object, interval_s: float, grown: Growth) -> None:
-    """Add sysstat's sums over all devices, which leave out partitions and virtual devices."""
+    """Add sysstat's sums over all devices, without partitions and virtual devices."""
     if not isinstance(io, dict):
         return
     for section, requests, blocks, metrics in (
@@ -190,12 +190,12 @@ def _name(row: Mapping[str, Any], key: str) -> str:
     return name
 
 
-def _add(into: Growth, subject: str, metric: str, figure: float | None, factor: float) -> None:
+def _add(values: Growth, subject: str, metric: str, figure: float | None, factor: float) -> None:
     if figure is None:
         return
-    if (subject, metric) in into:
+    if (subject, metric) in values:
         raise FormatError(f"{subject} occurs twice")
-    into[subject, metric] = figure * factor
+    values[subject, metric] = figure * factor
 
 
 FORMAT = Format("sadf", "sysstat's recordings (sadf -j)", _recognises, read_each(_read))

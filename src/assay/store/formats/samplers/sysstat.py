@@ -61,10 +61,10 @@ def parse_hosts(source: Source, program: str) -> list[Host]:
     return _decoded(source.text(), source.name, program)
 
 
-def parse_cut(source: Source, program: str) -> tuple[list[Host], str | None]:
-    """Return the report's hosts and, if the program was killed while it wrote, why the last sample is missing.
+def parse_possibly_cut(source: Source, program: str) -> tuple[list[Host], str | None]:
+    """Return the report's hosts, and why the last sample is missing if the program was killed while it wrote.
 
-    The text then ends with an incomplete sample. The closing brackets are added after the last complete sample.
+    The text then ends with an incomplete sample. It is parsed up to the last complete sample, with closing brackets.
     """
     text = source.text()
     try:
@@ -74,7 +74,7 @@ def parse_cut(source: Source, program: str) -> tuple[list[Host], str | None]:
         if not ends:
             raise
         hosts = _decoded(text[: ends[-1]] + "]}]}}", source.name, program)
-        return hosts, f"the file was cut off: {program} was killed while it wrote; the complete samples were taken"
+        return hosts, f"the file was cut off: {program} was killed while it wrote; the complete samples are imported"
 
 
 def _decoded(text: str, name: str, program: str) -> list[Host]:

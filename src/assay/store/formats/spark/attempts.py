@@ -43,7 +43,7 @@ _ROW: Final = struct.Struct("<" + "".join(_FIELDS.values()))
 _DTYPE: Final = np.dtype([(name, f"<{code}") for name, code in _FIELDS.items()])
 _BLOCK_BYTES: Final = (1 << 16) * _ROW.size
 _ROWS_PER_READ: Final = 1 << 13
-"""Number of attempts that are made into objects at a time."""
+"""Number of attempts that are converted to objects at a time."""
 _INTEGERS: Final = tuple(np.iinfo(kind) for kind in (np.int8, np.int16, np.int32, np.int64))
 _NO_METRICS: Final = Metrics()
 _NO_READS: Final = ShuffleRead()
@@ -118,7 +118,7 @@ class Attempts(Sequence[TaskAttempt]):
         return int(np.count_nonzero((end_ms < launch_ms) | (launch_ms < -self._offset_ms)))
 
     def distinct_tasks(self) -> int:
-        """Return the number of tasks: attempts of one partition in one attempt of a stage are of one task."""
+        """Return the number of tasks: attempts of one partition in one attempt of a stage belong to one task."""
         if not len(self):
             return 0
         keys = [self._columns[name] for name in ("partition", "stage_attempt", "stage")]
@@ -153,7 +153,7 @@ class Attempts(Sequence[TaskAttempt]):
 
 
 class AttemptColumns:
-    """Collects task attempts into columns."""
+    """A collector of task attempts in columns."""
 
     def __init__(self) -> None:
         self._rows = bytearray()
@@ -176,7 +176,9 @@ class AttemptColumns:
         info, metrics = event.info, recorded_metrics or _NO_METRICS
         if self._first_ms is None:
             self._first_ms = info.launch_ms
-        recorded = 0 if recorded_metrics is None else _METRICS_RECORDED if metrics.cpu_ns is None else _CPU_RECORDED
+        recorded = 0
+        if recorded_metrics is not None:
+            recorded = _METRICS_RECORDED if metrics.cpu_ns is None else _CPU_RECORDED
         self._rows += _ROW.pack(
             info.task_id,
             event.stage_id,
@@ -203,12 +205,12 @@ class AttemptColumns:
         rows = np.frombuffer(bytes(self._rows), _DTYPE)
         for name, blocks in self._blocks.items():
             values = rows[name]
-            low, high = int(values.min()), int(values.max())
-            smallest = next(kind for kind in _INTEGERS if kind.min <= low and high <= kind.max)
+            minimum, maximum = int(values.min()), int(values.max())
+            smallest = next(kind for kind in _INTEGERS if kind.min <= minimum and maximum <= kind.max)
             blocks.append(values.astype(smallest.dtype))
         self._rows = bytearray()
 
-    def attempts(self, resubmitted: set[int], job_of_stage: Mapping[int, int], start_ms: int) -> Attempts:
+    def attempts(self, resubmitted_numbers: set[int], job_of_stage: Mapping[int, int], start_ms: int) -> Attempts:
         """Return the attempts by number. Resubmitted attempts count as killed. Times count from ``start_ms``."""
         if self._rows:
             self._close_block()
@@ -216,7 +218,7 @@ class AttemptColumns:
         order = np.argsort(np.concatenate(blocks["number"]), kind="stable") if blocks["number"] else np.arange(0)
         for name in _FIELDS:
             columns[name] = np.concatenate(blocks.pop(name) or [np.zeros(0, np.int8)])[order]
-        if resubmitted:
-            columns["status"][np.isin(columns["number"], list(resubmitted))] = KILLED
+        if resubmitted_numbers:
+            columns["status"][np.isin(columns["number"], list(resubmitted_numbers))] = KILLED
         del columns["number"]
         return Attempts(columns, tuple(self._nodes), job_of_stage, (self._first_ms or 0) - start_ms)

@@ -6,8 +6,8 @@ lengths and a checksum before each block, little-endian), SnappyOutputStream of 
 blocks that follow their length, big-endian), LZFOutputStream (``ZV`` chunks), and Zstandard frames.
 
 The package ``cramjam`` decompresses the blocks of LZ4 and Snappy, and Python's Zstandard module (``backports.zstd``
-before Python 3.14) the frames of Zstandard. If it is not installed, the file is rejected and the message names the
-package. LZF is decompressed here because no well-maintained package does it.
+before Python 3.14) the frames of Zstandard. If the package is not installed, the file is rejected and the message
+names it. LZF is decompressed here because no well-maintained package does it.
 """
 
 import io
@@ -27,7 +27,7 @@ _PIECE_BYTES: Final = 2**18
 _ZSTD_MODULE: Final = "compression.zstd" if sys.version_info >= (3, 14) else "backports.zstd"
 _LZ4_HEADER: Final = struct.Struct("<8sBiii")
 _SNAPPY_HEADER: Final = b"\x82SNAPPY\x00"
-_CUT: Final = "the packed log is damaged, cut off, or still written"
+_DAMAGED: Final = "the packed log is damaged, cut off, or still written"
 
 
 def codec_of(head: bytes) -> str | None:
@@ -72,7 +72,7 @@ def _blocks(codec: str, file: BinaryIO, name: str) -> Iterator[bytes]:
     try:
         yield from _CODECS[codec][1](file)
     except _DamagedError as error:
-        raise FormatError(f"{_CUT} ({codec}: {error})", where=name) from error
+        raise FormatError(f"{_DAMAGED} ({codec}: {error})", where=name) from error
     except ModuleNotFoundError as error:
         raise FormatError(
             f"is packed with {codec}, and the Python package {error.name!r} that unpacks it is not installed",
@@ -85,10 +85,10 @@ class _DamagedError(Exception):
     """The compressed bytes contradict their framing."""
 
 
-def _checked(unpack: Callable[..., Any], *given: Any) -> Any:
+def _checked(unpack: Callable[..., Any], *arguments: Any) -> Any:
     """Call a function of the library, and raise any of its errors as :class:`_DamagedError`."""
     try:
-        return unpack(*given)
+        return unpack(*arguments)
     except Exception as error:
         raise _DamagedError(f"{error!s:.100}") from error
 
@@ -112,19 +112,19 @@ def _lz4(file: BinaryIO) -> Iterator[bytes]:
     while header := file.read(_LZ4_HEADER.size):
         if len(header) < _LZ4_HEADER.size:
             raise _DamagedError("it ends within a header")
-        magic, token, packed_bytes, whole_bytes, _ = _LZ4_HEADER.unpack(header)
-        if magic != b"LZ4Block" or not 0 <= whole_bytes <= 1 << (10 + (token & 0x0F)):
+        magic, token, packed_bytes, unpacked_bytes, _ = _LZ4_HEADER.unpack(header)
+        if magic != b"LZ4Block" or not 0 <= unpacked_bytes <= 1 << (10 + (token & 0x0F)):
             raise _DamagedError("a block without its header")
         packed = _part(file, packed_bytes)
-        stored = token & 0xF0 == 0x10
-        block = packed if stored or not packed else _lz4_block(codec, packed, whole_bytes)
-        if len(block) != whole_bytes:
-            raise _DamagedError(f"a block of {whole_bytes} bytes unpacks to {len(block)}")
+        is_uncompressed = token & 0xF0 == 0x10
+        block = packed if is_uncompressed or not packed else _lz4_block(codec, packed, unpacked_bytes)
+        if len(block) != unpacked_bytes:
+            raise _DamagedError(f"a block of {unpacked_bytes} bytes unpacks to {len(block)}")
         yield block
 
 
-def _lz4_block(codec: Any, packed: bytes, whole_bytes: int) -> bytes:
-    buffer = bytearray(whole_bytes)
+def _lz4_block(codec: Any, packed: bytes, unpacked_bytes: int) -> bytes:
+    buffer = bytearray(unpacked_bytes)
     filled = _checked(codec.decompress_block_into, packed, buffer)
     return bytes(buffer[:filled])
 
@@ -139,12 +139,12 @@ def _snappy(file: BinaryIO) -> Iterator[bytes]:
         if len(begin) < 4:
             raise _DamagedError("it ends within a block")
         packed = _part(file, int.from_bytes(begin, "big", signed=True))
-        _limited(_whole_length(packed))
+        _limited(_unpacked_length(packed))
         yield bytes(_checked(codec.decompress_raw, packed))
 
 
-def _whole_length(packed: bytes) -> int:
-    """Return the uncompressed length that a Snappy block begins with: seven bits per byte, lowest first."""
+def _unpacked_length(packed: bytes) -> int:
+    """Return the uncompressed length, with which a Snappy block begins: seven bits per byte, lowest first."""
     length = 0
     for index, byte in enumerate(packed[:5]):
         length |= (byte & 0x7F) << (7 * index)
@@ -171,11 +171,11 @@ def _lzf(file: BinaryIO) -> Iterator[bytes]:
         if header[2] == 0:
             yield _part(file, packed_bytes)
         else:
-            whole_bytes = int.from_bytes(_part(file, 2), "big")
-            yield _lzf_chunk(_part(file, packed_bytes), whole_bytes)
+            unpacked_bytes = int.from_bytes(_part(file, 2), "big")
+            yield _lzf_chunk(_part(file, packed_bytes), unpacked_bytes)
 
 
-def _lzf_chunk(packed: bytes, whole_bytes: int) -> bytes:
+def _lzf_chunk(packed: bytes, unpacked_bytes: int) -> bytes:
     """Decompress one chunk. A control byte n below 32 precedes n + 1 literals; others are back references."""
     output = bytearray()
     offset = 0
@@ -194,13 +194,13 @@ def _lzf_chunk(packed: bytes, whole_bytes: int) -> bytes:
         begin = len(output) - ((control & 31) << 8) - _slice(packed, offset, 1)[0] - 1
         offset += 1
         if begin < 0:
-            raise _DamagedError("a chunk refers to what is before it")
+            raise _DamagedError("a chunk refers to bytes before its start")
         copied = output[begin : begin + length]
         while len(copied) < length:  # the copied bytes may overlap the output
             copied += copied[: length - len(copied)]
         output += copied
-    if len(output) != whole_bytes:
-        raise _DamagedError(f"a chunk of {whole_bytes} bytes unpacks to {len(output)}")
+    if len(output) != unpacked_bytes:
+        raise _DamagedError(f"a chunk of {unpacked_bytes} bytes unpacks to {len(output)}")
     return bytes(output)
 
 

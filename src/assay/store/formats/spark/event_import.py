@@ -29,16 +29,20 @@ from assay.store.formats.spark.figures import metrics_of, phases_of
 from assay.store.formats.spark.parameters import spark_parameters
 
 _CODEC_NAME: Final = re.compile(r".*\.(lz4|lzf|snappy|zstd|zst)(\.inprogress|\.compact)?", re.DOTALL)
-_FIRST: Final = re.compile(rb'\s*\{\s*"Event"\s*:\s*"([\w.$]*\.)?SparkListener\w+"')
+_FIRST_EVENT: Final = re.compile(rb'\s*\{\s*"Event"\s*:\s*"([\w.$]*\.)?SparkListener\w+"')
 _PART: Final = re.compile(r"events_([0-9]{1,9})_(.+?)(?:\.(?:lz4|lzf|snappy|zstd))?(\.compact)?", re.DOTALL)
 _STATUS: Final = re.compile(r"appstatus_.+", re.DOTALL)
-_START_S: Final = (1_262_304_000, 4_102_444_800)
+_START_UNIX_S: Final = (1_262_304_000, 4_102_444_800)
 """Range of plausible starts, in Unix seconds: 2010 up to 2100."""
 
 
 @dataclass(slots=True)
 class _Log:
-    """The files of one log. In a rolled log, each has its number, and whether it replaces the files before it."""
+    """The files of one log.
+
+    A part of a rolled log has its number, whether Spark compacted it (so that it replaces the parts before), and its
+    file.
+    """
 
     name: str
     parts: list[tuple[int, bool, Source]] = field(default_factory=list)
@@ -53,14 +57,18 @@ class _Log:
 
         Raises :class:`FormatError` if a file is missing, repeated or damaged.
         """
-        first = max((number for number, compacted, _ in self.parts if compacted), default=0)
-        wanted = sorted(
-            ((n, source) for n, compacted, source in self.parts if n > first or (compacted and n == first)),
+        first_number = max((number for number, compacted, _ in self.parts if compacted), default=0)
+        sources_by_number = sorted(
+            (
+                (n, source)
+                for n, compacted, source in self.parts
+                if n > first_number or (compacted and n == first_number)
+            ),
             key=lambda part: part[0],
         )
-        for expected, (number, source) in enumerate(wanted, start=first or 1):
-            if number != expected:
-                message = f"is file {number} of the rolled log, and {expected} was expected: one is missing or repeated"
+        for expected_number, (number, source) in enumerate(sources_by_number, start=first_number or 1):
+            if number != expected_number:
+                message = f"is file {number} of the rolled log, not {expected_number}: a file is missing or repeated"
                 raise FormatError(message, where=source.name)
             yield source.name, source.lines(unpacked)
 
@@ -69,7 +77,9 @@ def _recognises(name: str, head: bytes) -> bool:
     base = name.rpartition("/")[2]
     if _STATUS.fullmatch(base) and "eventlog_v2_" in name:
         return not head
-    return _FIRST.match(head) is not None or (codec_of(head) is not None and _CODEC_NAME.fullmatch(base) is not None)
+    return _FIRST_EVENT.match(head) is not None or (
+        codec_of(head) is not None and _CODEC_NAME.fullmatch(base) is not None
+    )
 
 
 def _logs(sources: Sequence[Source]) -> list[_Log]:
@@ -88,7 +98,7 @@ def _logs(sources: Sequence[Source]) -> list[_Log]:
 
 
 def _read(sources: Sequence[Source]) -> Iterator[ImportedRun | SkippedItem]:
-    seen: dict[str, str] = {}
+    file_by_key: dict[str, str] = {}
     for log in _logs(sources):
         try:
             application = read_application(log.contents())
@@ -97,12 +107,12 @@ def _read(sources: Sequence[Source]) -> Iterator[ImportedRun | SkippedItem]:
             continue
         name = application.app_id or application.name
         key = f"{name} {application.attempt_id} {round(application.start_unix_s * 1000)}"
-        if key in seen:
-            yield SkippedItem(log.name, f"{name} repeats the one in {seen[key]}")
+        if key in file_by_key:
+            yield SkippedItem(log.name, f"{name} is also in {file_by_key[key]}")
         elif why := _reason_unusable(application):
             yield SkippedItem(log.name, why)
         else:
-            seen[key] = log.name
+            file_by_key[key] = log.name
             run = _run(application, log.is_compacted)
             heaps = tuple(executor.peak_heap_bytes for executor in run.executors if executor.peak_heap_bytes)
             yield ImportedRun(
@@ -117,7 +127,7 @@ def _read(sources: Sequence[Source]) -> Iterator[ImportedRun | SkippedItem]:
 
 def _reason_unusable(application: Application) -> str | None:
     """Return why the application gives no run; None if it gives a run."""
-    if not _START_S[0] <= application.start_unix_s < _START_S[1]:
+    if not _START_UNIX_S[0] <= application.start_unix_s < _START_UNIX_S[1]:
         return f"the application started {application.start_unix_s:.0f} s after 1970, which is not plausible"
     if application.duration_s is None:
         return "the application's end is not in the log: it still ran, or its driver died, so its duration is unknown"
@@ -170,12 +180,12 @@ def _status(application: Application, compacted: bool) -> tuple[RunStatus, str |
     if application.exit_code:
         return RunStatus.FAILED, f"the application ended with exit code {application.exit_code}"
     if application.exit_code is None:
-        failed = {number: job.failure for number, job in application.jobs.items() if job.failure != ""}
-        if failed:
-            job, why = next(iter(failed.items()))
-            more = f" (and {len(failed) - 1} more)" if len(failed) > 1 else ""
+        failed_jobs = {number: job.failure for number, job in application.jobs.items() if job.failure != ""}
+        if failed_jobs:
+            job, why = next(iter(failed_jobs.items()))
+            others = f" (and {len(failed_jobs) - 1} more)" if len(failed_jobs) > 1 else ""
             ending = f"failed: {why[:300]}" if why else "had not ended when the application did"
-            return RunStatus.FAILED, f"job {job} {ending}{more}"
+            return RunStatus.FAILED, f"job {job} {ending}{others}"
     if not application.jobs and not compacted:
         return RunStatus.INVALID, "the application ran no job"
     return RunStatus.VALID, None
@@ -183,7 +193,7 @@ def _status(application: Application, compacted: bool) -> tuple[RunStatus, str |
 
 def _warnings(application: Application, compacted: bool) -> Iterator[CodedWarning]:
     if compacted:
-        message = "Spark compacted this log: the tasks of finished stages are gone, so no metrics are taken"
+        message = "Spark compacted this log: the tasks of finished stages are gone, so no metrics are imported"
         yield CodedWarning(WarningCode.NOT_READ, message)
         return
     if application.missing_ends:

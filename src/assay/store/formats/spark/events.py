@@ -50,7 +50,7 @@ class SparkJob:
     submit_s: float | None = None
     end_s: float | None = None
     failure: str | None = None
-    """Why it failed: empty if it succeeded, None if it had not ended."""
+    """Why the job failed: empty if it succeeded, None if it had not ended."""
     description: str = ""
     """Name of the job, set by the program."""
 
@@ -76,7 +76,7 @@ class Application:
     properties: dict[str, str]
     start_unix_s: float
     duration_s: float | None
-    """None if the log ends before the application does."""
+    """None if the log lacks the application's end."""
     exit_code: int | None
     """Recorded by Spark 4 and later."""
     jobs: dict[int, SparkJob]
@@ -89,7 +89,7 @@ class Application:
     executors: tuple[Executor, ...]
     """Executors that had task attempts."""
     stage_times: dict[str, dict[int, tuple[float, float]]]
-    """For every executor that was added: stage to first start and last end of its attempts there, in seconds from the
+    """For each executor that was added: stage to the first start and last end of its attempts, in seconds from the
     start."""
     lost: tuple[LostExecutor, ...]
     """Executors that were removed while a job was running, except those that the driver released."""
@@ -100,7 +100,7 @@ class Application:
     first_failure: str
     """Why the first failed attempt failed; empty without failures."""
     is_streaming: bool = False
-    """Whether it ran streaming queries or the batches of a stream."""
+    """Whether the application ran streaming queries or the batches of a stream."""
 
 
 def read_application(parts: Iterable[tuple[str, Iterable[bytes]]]) -> Application:
@@ -113,7 +113,7 @@ def read_application(parts: Iterable[tuple[str, Iterable[bytes]]]) -> Applicatio
     for name, lines in parts:
         for number, line in enumerate(lines, start=1):
             if not line.isspace():
-                reader.take(line, f"{name}:{number}")
+                reader.read_line(line, f"{name}:{number}")
     return reader.application(name)
 
 
@@ -141,19 +141,19 @@ class _EventLogReader:
     lost: dict[str, LostExecutor] = field(default_factory=dict)
     is_streaming: bool = False
 
-    def take(self, line: bytes, where: str) -> None:
+    def read_line(self, line: bytes, where: str) -> None:
         """Note one event. Raises :class:`FormatError` if it is not an event, or contradicts earlier events."""
         try:
             match = _EVENT.match(line)
             event = match[1].decode() if match else _ANY_EVENT.decode(line).name
-            known = _HANDLERS.get(event.rpartition(".")[2])
-            if known is None:
+            decoder_and_handler = _HANDLERS.get(event.rpartition(".")[2])
+            if decoder_and_handler is None:
                 return
-            decoder, take = known
-            take(self, decoder.decode(line))
+            decoder, handle = decoder_and_handler
+            handle(self, decoder.decode(line))
         except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
-            cut = "" if line.endswith(b"\n") else " (the file ends in it: it was cut off, or is still written)"
-            raise FormatError(f"this line is not a complete event{cut}: {error}", where=where) from error
+            where_cut = "" if line.endswith(b"\n") else " (the file ends in it: it was cut off, or is still written)"
+            raise FormatError(f"this line is not a complete event{where_cut}: {error}", where=where) from error
         except _ContradictionError as error:
             raise FormatError(str(error), where=where) from error
 
@@ -182,8 +182,8 @@ class _EventLogReader:
 
         Removal after the last job and the release of idle executors by dynamic allocation are not losses.
         """
-        under_way = any(job.failure is None for job in self.jobs.values())
-        if under_way and not event.reason.startswith(_EXPECTED_REMOVALS):
+        has_running_job = any(job.failure is None for job in self.jobs.values())
+        if has_running_job and not event.reason.startswith(_EXPECTED_REMOVALS):
             message = " ".join(event.reason.split())[:REASON_LENGTH_MAX] or "no reason given"
             node = self.executor_hosts.get(event.executor_id, "an unknown host")
             self.lost[event.executor_id] = LostExecutor(event.executor_id, node, message)
@@ -276,9 +276,9 @@ class _EventLogReader:
         )
 
     def _missing_ends(self) -> int:
-        by_stage = sums_by_stage(self.sums)
-        complete = ((key, info) for key, info in self.stages.items() if info.failure is None)
-        return sum(max(0, info.tasks - by_stage[key].succeeded) for key, info in complete)
+        sums_of_stages = sums_by_stage(self.sums)
+        completed_stages = ((key, info) for key, info in self.stages.items() if info.failure is None)
+        return sum(max(0, info.tasks - sums_of_stages[key].succeeded) for key, info in completed_stages)
 
 
 class _ContradictionError(Exception):
@@ -287,8 +287,8 @@ class _ContradictionError(Exception):
 
 _ANY_EVENT: Final = msgspec.json.Decoder(AnyEvent)
 _HANDLERS: Final[dict[str, tuple[msgspec.json.Decoder[Any], Callable[[_EventLogReader, Any], None]]]] = {
-    f"SparkListener{name}": (msgspec.json.Decoder(kind), take)
-    for name, kind, take in (
+    f"SparkListener{name}": (msgspec.json.Decoder(kind), handler)
+    for name, kind, handler in (
         ("LogStart", LogStart, _EventLogReader.on_log_start),
         ("ApplicationStart", ApplicationStart, _EventLogReader.on_application_start),
         ("ApplicationEnd", ApplicationEnd, _EventLogReader.on_application_end),

@@ -2,7 +2,7 @@
 
 In: an :class:`Application`. Out: metrics by name, with the unit last in the name, and phases in seconds. Shuffle write
 time is the time of Spark's writes, including writes to the page cache. Fetch wait time is the time for which fetches of
-a shuffle blocked tasks. Spark does not time spills and reads of HDFS.
+a shuffle blocked tasks. Spark does not measure the time of spills and of reads from HDFS.
 """
 
 from typing import Final
@@ -52,17 +52,17 @@ def phases_of(application: Application, duration_s: float, begin_s: float = 0.0)
 
     All times count from the application's start. ``begin_s`` is the start of setup, below 0 if a client ran before.
     """
-    ran = [
+    stage_runs = [
         (stage, stage.start_s, stage.end_s)
         for stage in application.stages
         if stage.start_s is not None and stage.end_s is not None and 0 <= stage.start_s <= stage.end_s
     ]
-    if not ran:
+    if not stage_runs:
         return (Phase("setup", begin_s, duration_s),)
-    ran.sort(key=lambda stage_run: (stage_run[1], stage_run[0].stage_id, stage_run[0].attempt))
-    first_s, last_s = ran[0][1], max(end_s for _, _, end_s in ran)
+    stage_runs.sort(key=lambda stage_run: (stage_run[1], stage_run[0].stage_id, stage_run[0].attempt))
+    first_s, last_s = stage_runs[0][1], max(end_s for _, _, end_s in stage_runs)
     stages = (
         Phase(f"stage {stage.stage_id}" + (f".{stage.attempt}" if stage.attempt else ""), start_s, end_s)
-        for stage, start_s, end_s in ran
+        for stage, start_s, end_s in stage_runs
     )
     return (Phase("setup", begin_s, first_s), *stages, Phase("cleanup", last_s, max(last_s, duration_s)))

@@ -1,10 +1,10 @@
 """Select the properties of a Spark application that affect its speed.
 
 In: ``Spark Properties`` of an event log: the properties that were set, without Spark's defaults. Out: properties of
-executors, memory, shuffle, serialisation, compression, scheduling and SQL execution; and Hadoop's properties that Spark
-has as ``spark.hadoop.…``, selected as in ``configuration.py``, under Hadoop's names. Sizes such as ``2G`` are written
-``2g``. Of ``spark.master`` only its kind is kept. Paths, hosts, ports, and values that Spark redacted are left out, and
-so are all JVM options except ``-X…``.
+executors, memory, shuffle, serialisation, compression, scheduling and SQL execution. Hadoop's properties, which Spark
+calls ``spark.hadoop.…``, are selected as in ``configuration.py`` and have Hadoop's names. Sizes such as ``2G`` are
+written ``2g``. Of ``spark.master`` only the kind is imported. Paths, hosts, ports, and values that Spark redacted are
+left out, and so are all JVM options except ``-X…``.
 """
 
 import re
@@ -49,12 +49,14 @@ def spark_parameters(properties: Mapping[str, str]) -> dict[str, str]:
             values[name] = value.strip() if _LOCAL.fullmatch(value.strip()) else kind
         elif _NAMES.fullmatch(name) and not _PRIVATE.search(name):
             values[name] = jvm_options(value) if name.endswith("JavaOptions") else _value(value.strip())
-    hadoop = (
+    hadoop_properties = (
         Property(name.removeprefix(_HADOOP), value, ())
         for name, value in properties.items()
         if name.startswith(_HADOOP)
     )
-    return dict(sorted({**{name: value for name, value in values.items() if value}, **parameters(hadoop)}.items()))
+    return dict(
+        sorted({**{name: value for name, value in values.items() if value}, **parameters(hadoop_properties)}.items())
+    )
 
 
 def _value(value: str) -> str | None:

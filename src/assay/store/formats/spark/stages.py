@@ -1,9 +1,9 @@
 """Sum the metrics of task attempts, and summarise the stages and executors of a Spark application.
 
 In: the ends of task attempts, one by one, and the events of completed stages. Out: sums per stage attempt and executor,
-and from them the model's values; times in seconds from the application's start. Peaks are the largest values in any
-attempt. Peak execution memory is the attempt's own. Peak heap is the heap that its executor used during the attempt;
-Spark samples it with each heartbeat and at each attempt's end.
+and from these the values of the model. Times are in seconds from the application's start. Peaks are the largest values
+in any attempt. Peak execution memory is that of the attempt. Peak heap is the heap that its executor used during the
+attempt; Spark samples it with each heartbeat and at each attempt's end.
 """
 
 from collections import defaultdict
@@ -82,28 +82,28 @@ class AttemptSums:
 
 
 SumsByStageAndExecutor = Mapping[tuple[int, int, str], AttemptSums]
-"""Stage, its attempt and executor, to the sums of the task attempts there, in the order of their first ends."""
+"""Stage, its attempt and executor, to the sums of their task attempts, in the order of their first ends."""
 
 
 def all_sums(sums: SumsByStageAndExecutor) -> AttemptSums:
     """Return the sums over all attempts."""
-    whole = AttemptSums()
+    total_sums = AttemptSums()
     for part in sums.values():
-        whole.merge(part)
-    return whole
+        total_sums.merge(part)
+    return total_sums
 
 
 def stages_of(
     infos: Mapping[tuple[int, int], StageInfo], sums: SumsByStageAndExecutor, start_ms: int
 ) -> Iterator[Stage]:
     """Yield each attempt of a stage, in the order of ``infos``."""
-    by_stage = sums_by_stage(sums)
+    sums_of_stages = sums_by_stage(sums)
 
     def relative_s(time_ms: int | None) -> float | None:
         return None if time_ms is None else (time_ms - start_ms) / 1000
 
     for key, info in infos.items():
-        stage = by_stage[key]
+        stage = sums_of_stages[key]
         yield Stage(
             stage_id=info.stage_id,
             attempt=info.attempt,
@@ -133,10 +133,10 @@ def sums_by_stage(sums: SumsByStageAndExecutor) -> defaultdict[tuple[int, int], 
 
 def executors_of(cores: Mapping[str, int], sums: SumsByStageAndExecutor) -> Iterator[Executor]:
     """Yield each executor that had task attempts, in the order in which their first attempts ended."""
-    by_executor: defaultdict[str, AttemptSums] = defaultdict(AttemptSums)
+    sums_of_executors: defaultdict[str, AttemptSums] = defaultdict(AttemptSums)
     for (_, _, executor_id), part in sums.items():
-        by_executor[executor_id].merge(part)
-    for executor_id, executor in by_executor.items():
+        sums_of_executors[executor_id].merge(part)
+    for executor_id, executor in sums_of_executors.items():
         yield Executor(
             executor_id=executor_id,
             node=executor.node,

@@ -1,8 +1,8 @@
 """Split a table's lines into columns, for readers that convert many rows at once.
 
-In: a table's text, and which cells many rows share. Out: some thousand lines at a time. Each row has separate cells,
-and aspects (a label, a cluster). An aspect is parsed from some of the shared cells, once for each distinct combination.
-Shared cells at the end of a row are looked up together, as one text.
+In: a table's text, and the columns that many rows share. Out: some thousand lines at a time. Each row has separate
+cells, and aspects (a label, a cluster). An aspect is parsed from shared cells, once for each distinct combination. The
+shared cells at the end of a row are looked up as one text.
 """
 
 from __future__ import annotations
@@ -41,117 +41,139 @@ def lines_of(piece: str) -> list[str]:
 
 @dataclass(frozen=True, slots=True)
 class SplitRows:
-    """Split rows: the first cells as columns, and the shared cells at the end in one text."""
+    """Split rows: the first cells as columns, and the shared cells at the end joined in one text."""
 
     cells: Sequence[Sequence[str]]
-    rest: Sequence[str | tuple[str, ...]] | None
-    """None if the last cell is not shared."""
+    joined_cells: Sequence[str | tuple[str, ...]] | None
+    """The shared cells at the end of each row; None if the last cell is not shared."""
 
     def __len__(self) -> int:
         """Return the number of rows."""
-        return len(self.cells[0] if self.cells else self.rest or ())
+        return len(self.cells[0] if self.cells else self.joined_cells or ())
 
     def subset(self, rows: Sequence[int]) -> SplitRows:
         """Return some of the rows."""
-        picked = [[column[row] for row in rows] for column in self.cells]
-        return SplitRows(picked, None if self.rest is None else [self.rest[row] for row in rows])
+        columns = [[column[row] for row in rows] for column in self.cells]
+        return SplitRows(columns, None if self.joined_cells is None else [self.joined_cells[row] for row in rows])
 
 
 class RowSplitter:
-    """A definition of how rows are split: shared cells at the end of a row stay together, as one text.
+    """A splitter of rows into cells. Shared cells at the end of a row stay joined in one text.
 
-    ``aspects``: the columns of each aspect. A cell of several aspects is split off, to keep combinations few.
+    ``aspects``: the columns of each aspect. A cell of several aspects is always split off, which keeps the number of
+    combinations small.
     """
 
     def __init__(self, separator: str, width: int, aspects: Iterable[Sequence[int]]) -> None:
-        taken = Counter(number for column_numbers in aspects for number in column_numbers)
+        aspects_of_column = Counter(number for column_numbers in aspects for number in column_numbers)
         self.separator = separator
-        self.head = 1 + max((number for number in range(width) if taken[number] != 1), default=-1)
-        """Number of cells before those that stay together."""
+        self.split_count = 1 + max((number for number in range(width) if aspects_of_column[number] != 1), default=-1)
+        """Number of cells before those that stay joined."""
         self.width = width
 
     def of_lines(self, lines: Sequence[str]) -> SplitRows | None:
         """Split lines without quotation marks; None unless all have as many cells as the header."""
         if set(map(str.count, lines, repeat(self.separator))) != {self.width - 1}:
             return None
-        columns = list(zip(*[line.split(self.separator, self.head) for line in lines], strict=True))
-        return SplitRows(columns[: self.head], columns[self.head] if self.head < self.width else None)
+        columns = list(zip(*[line.split(self.separator, self.split_count) for line in lines], strict=True))
+        return SplitRows(
+            columns[: self.split_count], columns[self.split_count] if self.split_count < self.width else None
+        )
 
     def of_rows(self, rows: Sequence[Sequence[str]]) -> SplitRows:
         """Return rows that are split already; each has as many cells as the header."""
-        cells = [[row[number] for row in rows] for number in range(self.head)]
-        return SplitRows(cells, [tuple(row[self.head :]) for row in rows] if self.head < self.width else None)
+        cells = [[row[number] for row in rows] for number in range(self.split_count)]
+        return SplitRows(
+            cells, [tuple(row[self.split_count :]) for row in rows] if self.split_count < self.width else None
+        )
 
-    def row(self, cut: SplitRows, row: int) -> list[str]:
+    def row(self, split_rows: SplitRows, row: int) -> list[str]:
         """Return a row's cells."""
-        cells = [column[row] for column in cut.cells]
-        return cells if cut.rest is None else [*cells, *self.of_rest(cut.rest[row])]
+        cells = [column[row] for column in split_rows.cells]
+        return cells if split_rows.joined_cells is None else [*cells, *self.cells_of(split_rows.joined_cells[row])]
 
-    def of_rest(self, rest: str | tuple[str, ...]) -> Sequence[str]:
-        """Return the cells that stay together."""
-        return rest.split(self.separator) if isinstance(rest, str) else rest
+    def cells_of(self, joined_cells: str | tuple[str, ...]) -> Sequence[str]:
+        """Return the cells of a joined text."""
+        return joined_cells.split(self.separator) if isinstance(joined_cells, str) else joined_cells
 
 
 @dataclass(frozen=True, slots=True)
 class Aspect:
-    """A value that some of a row's shared cells determine together."""
+    """A value that several shared cells of a row determine."""
 
     column_numbers: tuple[int, ...]
     """The columns of these cells, in ascending order."""
     parsed: Distinct
-    """Parses a tuple of the cells' texts."""
+    """The distinct values, which it parses from tuples of the cells' texts."""
 
 
 class Aspects:
     """All aspects of a table, which compute the code of each row in every aspect."""
 
-    def __init__(self, cutting: RowSplitter, aspects: Sequence[Aspect]) -> None:
-        self._cutting = cutting
+    def __init__(self, splitter: RowSplitter, aspects: Sequence[Aspect]) -> None:
+        self._splitter = splitter
         self._aspects = aspects
-        head = cutting.head
+        split_count = splitter.split_count
         self._cells = {
-            number: _distinct_texts() for aspect in aspects for number in aspect.column_numbers if number < head
+            number: _distinct_texts() for aspect in aspects for number in aspect.column_numbers if number < split_count
         }
-        self._rests = _distinct_texts()
-        self._late = [_distinct_texts() for _ in aspects]
+        self._joined_cells = _distinct_texts()
+        self._joined_cells_of_aspect = [_distinct_texts() for _ in aspects]
         """The cells at the end of a row that each aspect uses."""
-        self._late_of = [np.zeros(0, dtype=np.int32) for _ in aspects]
+        self._codes_of_joined_cells = [np.zeros(0, dtype=np.int32) for _ in aspects]
         """The code of these cells, by the code of all cells at the end."""
 
-    def codes(self, cut: SplitRows, also: Mapping[int, Sequence[str]]) -> list[Codes]:
+    def codes(self, split_rows: SplitRows, added_columns: Mapping[int, Sequence[str]]) -> list[Codes]:
         """Return each row's code in every aspect: below 0 for cells that can't be parsed.
 
-        ``also``: a further column of texts for an aspect, by its number; its cells follow those of the row.
+        ``added_columns``: a further column of texts for an aspect, by the aspect's number. Its cells follow those of
+        the row.
         """
-        cells = {column_number: known.codes(cut.cells[column_number]) for column_number, known in self._cells.items()}
-        rest = None if cut.rest is None else self._rest_codes(cut.rest)
+        codes_of_columns = {
+            column_number: distinct_texts.codes(split_rows.cells[column_number])
+            for column_number, distinct_texts in self._cells.items()
+        }
+        joined_codes = None if split_rows.joined_cells is None else self._codes_of(split_rows.joined_cells)
         codes_by_aspect = []
         for number, aspect in enumerate(self._aspects):
-            columns = [cut.cells[column_number] for column_number in aspect.column_numbers if column_number in cells]
-            codes = [cells[column_number] for column_number in aspect.column_numbers if column_number in cells]
-            late = None if rest is None else self._late_of[number][rest]
-            more = [also[number]] if number in also else []
-            codes += [*([] if late is None else [late]), *(_distinct_texts().codes(column) for column in more)]
-            firsts, group = groups_of(codes or [np.zeros(len(cut), dtype=np.int32)])
+            columns = [
+                split_rows.cells[column_number]
+                for column_number in aspect.column_numbers
+                if column_number in codes_of_columns
+            ]
+            codes = [
+                codes_of_columns[column_number]
+                for column_number in aspect.column_numbers
+                if column_number in codes_of_columns
+            ]
+            aspect_codes = None if joined_codes is None else self._codes_of_joined_cells[number][joined_codes]
+            added = [added_columns[number]] if number in added_columns else []
+            codes += [
+                *([] if aspect_codes is None else [aspect_codes]),
+                *(_distinct_texts().codes(column) for column in added),
+            ]
+            first_rows, group = groups_of(codes or [np.zeros(len(split_rows), dtype=np.int32)])
             combinations = []
-            for row in firsts.tolist():
-                tail = () if late is None else self._late[number].values[late[row]]
-                combinations.append((*(column[row] for column in columns), *tail, *(column[row] for column in more)))
+            for row in first_rows.tolist():
+                joined = () if aspect_codes is None else self._joined_cells_of_aspect[number].values[aspect_codes[row]]
+                combinations.append((*(column[row] for column in columns), *joined, *(column[row] for column in added)))
             codes_by_aspect.append(aspect.parsed.codes(combinations)[group])
         return codes_by_aspect
 
-    def _rest_codes(self, rest: Sequence[str | tuple[str, ...]]) -> Codes:
+    def _codes_of(self, joined_cells: Sequence[str | tuple[str, ...]]) -> Codes:
         """Return the codes of the cells at the end. For new cells, also add the cells that each aspect uses."""
-        known = self._rests.values
-        begin, head = len(known), self._cutting.head
-        codes = self._rests.codes(rest)
-        fresh = list(map(self._cutting.of_rest, known[begin:]))
-        for number, aspect in enumerate(self._aspects if fresh else ()):
-            column_numbers = [column_number - head for column_number in aspect.column_numbers if column_number >= head]
-            late_codes = self._late[number].codes(
-                [tuple([cells[column_number] for column_number in column_numbers]) for cells in fresh]
+        distinct_cells = self._joined_cells.values
+        begin, split_count = len(distinct_cells), self._splitter.split_count
+        codes = self._joined_cells.codes(joined_cells)
+        new_cells = list(map(self._splitter.cells_of, distinct_cells[begin:]))
+        for number, aspect in enumerate(self._aspects if new_cells else ()):
+            column_numbers = [
+                column_number - split_count for column_number in aspect.column_numbers if column_number >= split_count
+            ]
+            aspect_codes = self._joined_cells_of_aspect[number].codes(
+                [tuple([cells[column_number] for column_number in column_numbers]) for cells in new_cells]
             )
-            self._late_of[number] = np.concatenate([self._late_of[number], late_codes])
+            self._codes_of_joined_cells[number] = np.concatenate([self._codes_of_joined_cells[number], aspect_codes])
         return codes
 
 

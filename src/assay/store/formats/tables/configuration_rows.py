@@ -21,10 +21,10 @@ _SEPARATORS: Final = ",\t;|"
 
 @dataclass(frozen=True, slots=True)
 class ConfigurationRow:
-    """One row."""
+    """A row of a table of configurations."""
 
     line: int
-    """Its line in the file, or its position in a list, from 1."""
+    """Line in the file, or position in a list, from 1."""
     levels: Mapping[str, str]
     """Column to level, as written."""
     problem: str = ""
@@ -42,8 +42,8 @@ class ConfigurationTable:
 def read_configuration_rows(source: Source) -> ConfigurationTable:
     """Return the rows of a file. Raises :class:`FormatError` for a file that is not a table of configurations."""
     text = source.text()
-    first = next((line for line in text.splitlines() if line.strip()), "")
-    separator = max(_SEPARATORS, key=first.count)
+    first_line = next((line for line in text.splitlines() if line.strip()), "")
+    separator = max(_SEPARATORS, key=first_line.count)
     reader = csv.reader(io.StringIO(text, newline=""), delimiter=separator, strict=True)
     columns: tuple[str, ...] = ()
     rows: list[ConfigurationRow] = []

@@ -1,4 +1,4 @@
-"""Parse run times as people write them into tables: ``95s``, ``1h30m``, ``2 h 5 min``, ``00:10:05``.
+"""Parse the durations that people write into tables: ``95s``, ``1h30m``, ``2 h 5 min``, ``00:10:05``.
 
 In: a cell's text. Out: seconds, or a ValueError with the reason. Ambiguous texts are rejected: ``10:05`` may be minutes
 and seconds or hours and minutes.
@@ -29,11 +29,11 @@ def written_duration_s(text: str) -> float:
     if clock:
         return sum(float(clock[name]) * _UNIT_S[name] for name in ("h", "min", "s"))
     parts = _PARTS.fullmatch(text)
-    given = {name: value for name, value in parts.groupdict().items() if value} if parts else {}
-    if not given:
+    value_by_unit = {name: value for name, value in parts.groupdict().items() if value} if parts else {}
+    if not value_by_unit:
         return parse_duration(text)
-    first = next(iter(given))
-    for name, value in given.items():
-        if name != first and float(value) >= _BOUNDS[name]:
+    largest_unit = next(iter(value_by_unit))
+    for name, value in value_by_unit.items():
+        if name != largest_unit and float(value) >= _BOUNDS[name]:
             raise ValueError(f"{text!r} is not a duration: {value} {name} is more than one of the next unit")
-    return sum(float(value) * _UNIT_S[name] for name, value in given.items())
+    return sum(float(value) * _UNIT_S[name] for name, value in value_by_unit.items())

@@ -16,7 +16,7 @@ import msgspec
 
 from assay.foundation.errors import AssayError, FormatError
 from assay.model import ImportedRun, Run, SkippedItem, unescaped_text
-from assay.model.runs.run_columns import NEEDED, check_run, run_of_cells, unknown_columns
+from assay.model.runs.run_columns import IDENTIFYING_COLUMNS, check_run, run_of_cells, unknown_columns
 from assay.model.runs.run_json import run_of_json
 from assay.store.formats.format import Format, read_each
 from assay.store.formats.source import LINE_BYTES_MAX, Source, decoded
@@ -28,7 +28,7 @@ _PARQUET: Final = b"PAR1"
 _JSON: Final = b'{"run_id":'
 _SEPARATORS: Final = ",;\t"
 _JSON_LINE_BYTES_MAX: Final = 1 << 26
-"""Maximum length of a line of JSON, in bytes. A run with its jobs' counters and its hosts is far shorter."""
+"""Maximum length of a line of JSON, in bytes. Counters of jobs and facts about hosts need far less."""
 
 
 def exported_format(parquet_rows: ParquetRows) -> Format:
@@ -54,7 +54,7 @@ def recognises(name: str, head: bytes) -> bool:
 
 
 def _separator(header: str) -> str | None:
-    return next((mark for mark in _SEPARATORS if set(_columns(header, mark)) >= NEEDED), None)
+    return next((mark for mark in _SEPARATORS if set(_columns(header, mark)) >= IDENTIFYING_COLUMNS), None)
 
 
 def _columns(header: str, separator: str) -> list[str]:
@@ -102,14 +102,16 @@ def _parquet(source: Source, parquet_rows: ParquetRows) -> Iterator[ImportedRun 
 
 def _check_columns(source: Source, columns: Sequence[str]) -> Iterator[SkippedItem]:
     """Yield the columns that are not read. Raises :class:`FormatError` for a table that is not an export."""
-    missing = sorted(NEEDED - set(columns))
-    if missing:
-        raise FormatError(f"is not a table of `assay export`: it has no column {missing[0]}", where=source.name)
-    doubled = next((name for name in columns if columns.count(name) > 1), None)
-    if doubled is not None:
-        raise FormatError(f"has several columns named {doubled!r}", where=source.name)
+    missing_columns = sorted(IDENTIFYING_COLUMNS - set(columns))
+    if missing_columns:
+        raise FormatError(f"is not a table of `assay export`: it has no column {missing_columns[0]}", where=source.name)
+    duplicate = next((name for name in columns if columns.count(name) > 1), None)
+    if duplicate is not None:
+        raise FormatError(f"has several columns named {duplicate!r}", where=source.name)
     for name in unknown_columns(columns):
-        yield SkippedItem(f"{source.name}:1", f"column {name[:60]!r} is none that assay exports: it was not read")
+        yield SkippedItem(
+            f"{source.name}:1", f"column {name[:60]!r} is not a column that assay exports: it was not read"
+        )
 
 
 def _row(where: str, cells: Mapping[str, Any], number: int) -> ImportedRun | SkippedItem:

@@ -27,9 +27,9 @@ NAME_PATTERNS: Final = {
     "option": re.compile(r"[A-Za-z][A-Za-z0-9_-]{0,63}"),
     "metric": re.compile(r"[a-z][a-z0-9_]{0,63}"),
 }
-"""Kinds of fields with a name after a colon, and the names that are allowed."""
+"""Kinds of fields with a name after a colon, and the pattern of valid names."""
 HARDWARE: Final = ("workers", "cores", "memory_bytes", "instance_type", "provider", "service_type")
-"""Fields that describe the workers of the run's cluster; cores and memory are of one worker."""
+"""Fields that describe the workers of the run's cluster. Cores and memory are those of one worker."""
 _COUNT_MAX: Final = 1_000_000
 """Maximum number of workers or of cores. A larger value is an error in the file."""
 DURATION_MIN_S: Final = 0.001
@@ -62,7 +62,7 @@ class RowProblems:
     decimal_comma: bool
 
     def skipped(self, line: int, cells: Sequence[str] | str) -> SkippedItem:
-        """Return a row that can't be read, with the first reason; ``cells`` may already be the reason."""
+        """Return an unreadable row with the first reason. ``cells``: the row's cells, or the reason."""
         return SkippedItem(f"{self.name}:{line}", cells if isinstance(cells, str) else self._problem(cells))
 
     def _problem(self, cells: Sequence[str]) -> str:
@@ -123,24 +123,24 @@ def label_of(values: Mapping[str, str], origin: Origin) -> Run:
 def hardware_of(values: Mapping[str, str]) -> dict[str, int | float | str]:
     """Return a row's hardware, as in an environment. Raises :class:`ValueError` with the reason."""
     hardware: dict[str, int | float | str] = {}
-    for name, fact in (("workers", "workers"), ("cores", "cores")):
+    for name, key in (("workers", "workers"), ("cores", "cores")):
         if name in values:
             count = number_of(values[name], name, decimal_comma=False)
             if not 0 < count <= _COUNT_MAX or (name == "workers" and count != int(count)):
                 raise ValueError(f"{name} is {values[name]!r}, which is not a valid {name}")
-            hardware[fact] = int(count) if count == int(count) else count
+            hardware[key] = int(count) if count == int(count) else count
     if "memory_bytes" in values:
         if not (memory_bytes := bytes_of(values["memory_bytes"], False, "memory_bytes")):
             raise ValueError("memory_bytes is 0, but a worker has memory")
         hardware["ram_gb"] = memory_bytes / 1e9
-    for name, fact in (("instance_type", "vm_size"), ("provider", "provider"), ("service_type", "service_type")):
+    for name, key in (("instance_type", "vm_size"), ("provider", "provider"), ("service_type", "service_type")):
         if name in values:
-            hardware[fact] = values[name]
+            hardware[key] = values[name]
     return hardware
 
 
 def cluster_name(hardware: Mapping[str, int | float | str]) -> str:
-    """Return a name for an unnamed cluster: its hardware, so that equal hardware is one cluster."""
+    """Return a name for an unnamed cluster: its hardware, so that runs on equal hardware belong to one cluster."""
     size = str(hardware.get("vm_size", ""))
     if not size:
         parts = (("cores", " cores"), ("ram_gb", " GB"))
@@ -149,9 +149,9 @@ def cluster_name(hardware: Mapping[str, int | float | str]) -> str:
     return " ".join(filter(None, (str(hardware.get("provider", "")), count, size)))
 
 
-def sources_of(source: str, *, added: bool) -> dict[str, str]:
-    """Return the sources of a row's figures; ``added``: the throughput is derived from the duration."""
-    return {"duration_s": source, **({JOB_THROUGHPUT: JOB_THROUGHPUT_SOURCE} if added else {})}
+def sources_of(source: str, *, with_throughput: bool) -> dict[str, str]:
+    """Return the sources of a row's figures; ``with_throughput``: assay computes the throughput."""
+    return {"duration_s": source, **({JOB_THROUGHPUT: JOB_THROUGHPUT_SOURCE} if with_throughput else {})}
 
 
 def started_of(text: str) -> tuple[str, dict[str, str]]:
@@ -168,7 +168,7 @@ def source_id_of(text: str) -> str:
 
 
 def shows_comma(cell: str) -> bool:
-    """Return whether ``cell`` is a number whose comma can't group thousands."""
+    """Return whether ``cell`` is a number whose comma must separate decimals."""
     match = _COMMA.fullmatch(cell)
     return match is not None and (len(match["decimals"]) != 3 or match["whole"].startswith("0") or len(match[0]) > 8)
 
@@ -199,8 +199,8 @@ def duration_of(values: Mapping[str, str], decimal_comma: bool) -> float:
         duration_s = written_duration_s(text)
     else:
         duration_s = number_of(text, name, decimal_comma) * DURATIONS[name]
-    if wrong := duration_problem(duration_s):
-        raise ValueError(wrong)
+    if problem := duration_problem(duration_s):
+        raise ValueError(problem)
     if duration_s < DURATION_MIN_S:
         raise ValueError(f"a run of {duration_s:g} s is not plausible: is the unit right?")
     return duration_s
@@ -224,13 +224,13 @@ def _texts(values: Mapping[str, str], kind: str) -> dict[str, str]:
 
 def key_text(name: str, text: str) -> str:
     """Normalise a text for a key: spaces are collapsed, and 8.0 becomes 8."""
-    spaced = " ".join(text.split())
-    numeric = name.partition(":")[0] in NAME_PATTERNS or name in HARDWARE
-    return spaced.partition(".")[0] if numeric and _WHOLE.fullmatch(spaced) else spaced
+    collapsed = " ".join(text.split())
+    is_numeric = name.partition(":")[0] in NAME_PATTERNS or name in HARDWARE
+    return collapsed.partition(".")[0] if is_numeric and _WHOLE.fullmatch(collapsed) else collapsed
 
 
 def key_number(value: float) -> str:
-    """Normalise a number for a key: 1119, 1119.0 and 1,119e3 are one time."""
+    """Normalise a number for a key: 1119, 1119.0 and 1.119e3 are equal."""
     return f"{value:.12g}"
 
 

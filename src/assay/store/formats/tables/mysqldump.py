@@ -77,7 +77,7 @@ class DumpRow:
 
 @dataclass(frozen=True, slots=True)
 class Damage:
-    """Something that can't be read."""
+    """A part of a dump that can't be read."""
 
     line: int
     table: str
@@ -98,7 +98,7 @@ def rows_of(text: str, *, source: str, tables: Collection[str] | None = None) ->
     """
     reader = _SqlReader(text, tables)
     yield from reader.read()
-    if not reader.is_known:
+    if not reader.has_table:
         raise FormatError("there is no CREATE TABLE and no INSERT in it", where=source, hint="is it a dump of MySQL?")
 
 
@@ -108,10 +108,10 @@ def _joined_name(groups: tuple[str | None, ...]) -> str:
     return second or first or ""
 
 
-def _unescaped(written: str, quote: str) -> str:
-    """Return the text between two ``quote`` as it was before escaping."""
-    plain = written.replace(quote * 2, quote) if quote in written else written
-    return _ESCAPE.sub(_one_character, plain) if "\\" in plain else plain
+def _unescaped(text: str, quote: str) -> str:
+    """Return a quoted text without its escapes."""
+    undoubled = text.replace(quote * 2, quote) if quote in text else text
+    return _ESCAPE.sub(_one_character, undoubled) if "\\" in undoubled else undoubled
 
 
 def _one_character(match: re.Match[str]) -> str:
@@ -143,65 +143,66 @@ class _SqlReader:
 
     text: str
     tables: Collection[str] | None
-    at: int = 0
+    position: int = 0
     line: int = 1
-    counted_to: int = 0
-    is_known: bool = False
+    counted_until: int = 0
+    has_table: bool = False
     comment_end: int = -1
-    """End of the next comment; ``rows_begin`` is the start of the next INSERT. Each is searched for once."""
+    """End of the next comment. It is searched for once."""
     rows_begin: int = -1
+    """Start of the next INSERT. It is searched for once."""
     columns: dict[str, tuple[str, ...]] = field(default_factory=dict)
     numbers: dict[str, int] = field(default_factory=dict)
 
     def read(self) -> Iterator[DumpRow | Damage]:
         text, length = self.text, len(self.text)
-        while self.at < length:
-            if blank := _BLANK.match(text, self.at):
-                self.at = blank.end()
-            elif text.startswith(("--", "#"), self.at):
+        while self.position < length:
+            if blank := _BLANK.match(text, self.position):
+                self.position = blank.end()
+            elif text.startswith(("--", "#"), self.position):
                 self.to_next_line()
-            elif text.startswith("/*", self.at):
+            elif text.startswith("/*", self.position):
                 yield from self.comment()
-            elif match := _CREATE.match(text, self.at):
+            elif match := _CREATE.match(text, self.position):
                 yield from self.definition(match)
-            elif match := _INSERT.match(text, self.at):
+            elif match := _INSERT.match(text, self.position):
                 yield from self.insert(match)
             else:
-                yield from self.other()
+                yield from self.skip_unknown()
         if _HEADER.search(text, 0, _HEAD_CHARACTERS) and not _END.search(text):
             yield Damage(self.line_of(length), "", 'the dump has no "Dump completed" line: it was cut off')
 
-    def line_of(self, at: int) -> int:
-        """Return the line of position ``at``, which must not decrease from call to call."""
-        self.line += self.text.count("\n", self.counted_to, at)
-        self.counted_to = max(at, self.counted_to)
+    def line_of(self, position: int) -> int:
+        """Return the line of ``position``, which must not decrease from call to call."""
+        self.line += self.text.count("\n", self.counted_until, position)
+        self.counted_until = max(position, self.counted_until)
         return self.line
 
     def to_next_line(self) -> None:
-        end = self.text.find("\n", self.at)
-        self.at = len(self.text) if end < 0 else end + 1
+        end = self.text.find("\n", self.position)
+        self.position = len(self.text) if end < 0 else end + 1
 
-    def wanted(self, table: str) -> bool:
+    def is_selected(self, table: str) -> bool:
         return self.tables is None or table in self.tables
 
-    def other(self) -> Iterator[Damage]:
+    def skip_unknown(self) -> Iterator[Damage]:
         """Skip a line that starts no known statement; report it if it seems to contain rows."""
-        begin = self.at
+        begin = self.position
         self.to_next_line()
-        if _ROWS_BEGIN.search(self.text, begin, min(self.at, begin + _HEAD_CHARACTERS)):
-            shown = self.text[begin : begin + _SHOWN_CHARACTERS]
+        if _ROWS_BEGIN.search(self.text, begin, min(self.position, begin + _HEAD_CHARACTERS)):
+            excerpt = self.text[begin : begin + _SHOWN_CHARACTERS]
             yield Damage(
                 self.line_of(begin),
                 "",
-                f"has rows, but {shown!r} does not begin a known statement: the rows are not imported",
+                f"has rows, but {excerpt!r} does not begin a known statement: the rows are not imported",
             )
 
     def comment(self) -> Iterator[Damage]:
         """Skip a comment.
 
-        If MySQL executes it (``/*!``) and it contains an INSERT, its end is missing, which is damage.
+        A comment that MySQL executes (``/*!``) and that contains an INSERT lacks its end, which is damage.
         """
-        text, begin = self.text, self.at
+        text, begin = self.text, self.position
         if self.comment_end < begin + 2:
             end = text.find("*/", begin + 2)
             self.comment_end = len(text) if end < 0 else end
@@ -210,66 +211,66 @@ class _SqlReader:
             self.rows_begin = match.start() if match else len(text)
         if self.comment_end == len(text):
             yield Damage(self.line_of(begin), "", "a comment does not end: nothing after it is imported")
-            self.at = len(text)
+            self.position = len(text)
         elif text.startswith("/*!", begin) and self.rows_begin < self.comment_end:
             yield Damage(self.line_of(begin), "", "a comment does not end before the next INSERT")
             self.to_next_line()
         else:
-            self.at = self.comment_end + 2
+            self.position = self.comment_end + 2
 
     def definition(self, match: re.Match[str]) -> Iterator[Damage]:
-        """Read the columns of a CREATE TABLE; an unquoted semicolon or the end of the text within it is damage."""
-        self.is_known = True
+        """Read the columns of a CREATE TABLE. An unquoted semicolon or the end of the text within it is damage."""
+        self.has_table = True
         table, line = _joined_name(match.groups()), self.line_of(match.start())
         names: list[str] = []
-        depth, fresh, self.at = 1, True, match.end()
-        while depth and (token := _IN_DEFINITION.match(self.text, self.at)):
-            self.at = token.end()
+        depth, expects_name, self.position = 1, True, match.end()
+        while depth and (token := _IN_DEFINITION.match(self.text, self.position)):
+            self.position = token.end()
             mark, name = token["mark"], token["column"] or token["word"]
             if mark == ";" or token["other"] in ("'", '"'):
                 break
             depth += {"(": 1, ")": -1}.get(mark or "", 0)
             if mark == "," and depth == 1:
-                fresh = True
-            elif fresh and not token.group().isspace():
-                fresh = False
+                expects_name = True
+            elif expects_name and not token.group().isspace():
+                expects_name = False
                 if name and (token["column"] or name.upper() not in _NO_COLUMN):
                     names.append(name)
-        whole = depth == 0 and names and len(set(names)) == len(names)
-        self.columns[table] = tuple(names) if whole else ()
-        if not whole and self.wanted(table):
+        is_complete = depth == 0 and names and len(set(names)) == len(names)
+        self.columns[table] = tuple(names) if is_complete else ()
+        if not is_complete and self.is_selected(table):
             yield Damage(line, table, "the definition of its columns can't be read")
 
     def insert(self, match: re.Match[str]) -> Iterator[DumpRow | Damage]:
-        self.is_known = True
+        self.has_table = True
         table = _joined_name(match.groups())
-        if not self.wanted(table):
+        if not self.is_selected(table):
             if table not in self.columns:
                 why = "the dump does not define this table: its rows are not imported"
                 yield Damage(self.line_of(match.start()), table, why)
             self.to_next_line()
             return
-        self.at = match.end()
+        self.position = match.end()
         columns = self.columns.get(table, ())
-        if listed := _COLUMN_LIST.match(self.text, self.at):
-            columns = tuple(name[0] or name[1] for name in _ONE_NAME.findall(listed.group(1)))
-            self.at = listed.end()
-        values = _VALUES.match(self.text, self.at)
+        if column_list := _COLUMN_LIST.match(self.text, self.position):
+            columns = tuple(name[0] or name[1] for name in _ONE_NAME.findall(column_list.group(1)))
+            self.position = column_list.end()
+        values = _VALUES.match(self.text, self.position)
         if not values or not columns:
             why = "the columns are unknown" if values else "this form of INSERT is not read"
             yield Damage(self.line_of(match.start()), table, f"{why}: its rows are not imported")
             self.to_next_line()
             return
-        self.at = values.end()
+        self.position = values.end()
         yield from self.rows(table, columns)
 
     def rows(self, table: str, columns: tuple[str, ...]) -> Iterator[DumpRow | Damage]:
         """Yield the rows of a statement whose VALUES was just read, and advance past its end."""
         text = self.text
         while True:
-            if blank := _BLANK.match(text, self.at):
-                self.at = blank.end()
-            begin = self.at
+            if blank := _BLANK.match(text, self.position):
+                self.position = blank.end()
+            begin = self.position
             self.numbers[table] = number = self.numbers.get(table, 0) + 1
             values = self.one_row()
             line = self.line_of(begin)
@@ -278,30 +279,30 @@ class _SqlReader:
                 if not text.startswith("(", begin):
                     return
                 self.to_next_line()
-                blank = _BLANK.match(text, self.at)
-                if not text.startswith("(", blank.end() if blank else self.at):
+                blank = _BLANK.match(text, self.position)
+                if not text.startswith("(", blank.end() if blank else self.position):
                     return
                 continue
             if len(values) == len(columns):
                 yield DumpRow(table, columns, values, line, number)
             else:
                 yield Damage(line, table, f"row {number} has {len(values)} values for {len(columns)} columns")
-            end = _BLANK.match(text, self.at)
-            at, closed = (end.end(), ";" in end.group()) if end else (self.at, False)
-            if closed:
-                self.at = at
+            end = _BLANK.match(text, self.position)
+            position, is_closed = (end.end(), ";" in end.group()) if end else (self.position, False)
+            if is_closed:
+                self.position = position
                 return
-            if text.startswith(",", at):
-                self.at = at + 1
+            if text.startswith(",", position):
+                self.position = position + 1
                 continue
-            if at >= len(text):
+            if position >= len(text):
                 yield Damage(line, table, f"the statement ends after row {number} without a semicolon: it was cut off")
-            elif not re.match(r"(?:ON|AS)\b", text[at : at + 3], re.IGNORECASE):
-                shown = text[at : at + _SHOWN_CHARACTERS]
+            elif not re.match(r"(?:ON|AS)\b", text[position : position + 3], re.IGNORECASE):
+                excerpt = text[position : position + _SHOWN_CHARACTERS]
                 yield Damage(
-                    line, table, f"row {number} is followed by {shown!r}: the rest of the line is not imported"
+                    line, table, f"row {number} is followed by {excerpt!r}: the rest of the line is not imported"
                 )
-            self.at = at
+            self.position = position
             if not (end and "\n" in end.group()):
                 self.to_next_line()
             return
@@ -309,15 +310,15 @@ class _SqlReader:
     def one_row(self) -> tuple[Value, ...] | str:
         """Return the row at the current position and advance, or return why it is not a row."""
         text = self.text
-        if not text.startswith("(", self.at):
-            shown = text[self.at : self.at + _SHOWN_CHARACTERS]
-            return f"should begin at {shown!r}" if shown else "is missing: the file was cut off"
-        at, values = self.at + 1, []
-        while match := _VALUE.match(text, at):
+        if not text.startswith("(", self.position):
+            excerpt = text[self.position : self.position + _SHOWN_CHARACTERS]
+            return f"should begin at {excerpt!r}" if excerpt else "is missing: the file was cut off"
+        position, values = self.position + 1, []
+        while match := _VALUE.match(text, position):
             values.append(_value(match))
-            at = match.end()
-            if text[at - 1] == ")":
-                self.at = at
+            position = match.end()
+            if text[position - 1] == ")":
+                self.position = position
                 return tuple(values)
-        shown = text[at : at + _SHOWN_CHARACTERS]
-        return f"can't be read at {shown!r}: the rest of the line is not imported" if shown else "was cut off"
+        excerpt = text[position : position + _SHOWN_CHARACTERS]
+        return f"can't be read at {excerpt!r}: the rest of the line is not imported" if excerpt else "was cut off"

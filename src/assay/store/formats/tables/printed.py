@@ -1,7 +1,7 @@
 """Parse and check numbers and dates as benchmark programs print them.
 
-In: text. Out: seconds, bytes per second, ISO 8601 in UTC; or a message with the reason. Nothing is guessed: a
-date in a zone whose abbreviation has several meanings (EST, IST, CST) stays unknown.
+In: text. Out: seconds, bytes per second, ISO 8601 in UTC; or a message with the reason. assay does not guess: a
+date in a zone whose abbreviation has several meanings (EST, IST, CST) is unknown.
 """
 
 import math
@@ -50,7 +50,7 @@ def iso_utc(unix_s: float) -> str | None:
 def java_date_unix_s(text: str) -> float | None:
     """Return the time that Java's ``Date`` printed (``Mon Sep 07 12:00:00 UTC 2015``); None unless the zone is UTC.
 
-    The names are English in every locale. None also if the weekday does not belong to the date.
+    The names are English in every locale. The result is also None if the weekday does not belong to the date.
     """
     match = _JAVA_DATE.fullmatch(text)
     if match is None or match["month"] not in _MONTHS or match["weekday"] not in _DAYS:
@@ -74,10 +74,10 @@ def utc_of(text: str) -> str | None:
     """Return an ISO 8601 date and time in UTC; empty without a time zone, None unless it is a date of 2000 to 2099."""
     try:
         time = datetime.fromisoformat(text.strip())
-        in_utc = time.astimezone(UTC) if time.tzinfo is not None else None
+        utc_time = time.astimezone(UTC) if time.tzinfo is not None else None
     except (ValueError, OverflowError):
         return None
-    if in_utc is None:
+    if utc_time is None:
         return ""
-    known = datetime(2000, 1, 1, tzinfo=UTC) <= in_utc < datetime(2100, 1, 1, tzinfo=UTC)
-    return in_utc.isoformat(timespec="milliseconds") if known else None
+    is_plausible = datetime(2000, 1, 1, tzinfo=UTC) <= utc_time < datetime(2100, 1, 1, tzinfo=UTC)
+    return utc_time.isoformat(timespec="milliseconds") if is_plausible else None

@@ -1,4 +1,4 @@
-"""Import results typed by hand from a paper or a report: YAML that names its source.
+"""Import results that a person typed from a paper or a report: YAML that names its source.
 
 In: a file with ``source``, ``runs`` and settings that all runs share (``cluster``, ``engine``, ``engine_version``,
 ``levels``, ``parameters``). A run has a workload and a ``duration``, or ``data`` and ``throughput``, from which the
@@ -62,7 +62,11 @@ def _amount(value: object) -> Amount:
     if len(text) > _NUMBER_LENGTH_MAX:
         raise ValueError(f"{text[:12]!r}… is too long for a number")
     is_rate = text.endswith("B/s")
-    number = parse_byte_rate(text) / 1e6 if is_rate else float(text) if _NUMBER.fullmatch(text) else math.nan
+    number = math.nan
+    if is_rate:
+        number = parse_byte_rate(text) / 1e6
+    elif _NUMBER.fullmatch(text):
+        number = float(text)
     if not math.isfinite(number):
         raise ValueError(f'{text!r} is not a number of at least 0; write "12.5", or "12.5MiB/s" for a rate')
     return Amount(number, is_rate)
@@ -118,10 +122,10 @@ class ResultSection(Section):
     @field_validator("started_at", mode="after")
     @classmethod
     def _in_utc(cls, value: str | None) -> str | None:
-        utc = utc_of(value) if value is not None else None
-        if value is not None and not utc:
+        utc_text = utc_of(value) if value is not None else None
+        if value is not None and not utc_text:
             raise ValueError(f"{value[:40]!r} is not a date and time with a zone; write 2015-09-07T12:00:00Z")
-        return utc
+        return utc_text
 
     @model_validator(mode="after")
     def _consistent(self) -> Self:
@@ -129,8 +133,8 @@ class ResultSection(Section):
             raise ValueError("a run has a duration, or data and a throughput: one of the two")
         if self.throughput is not None and self.data is None:
             raise ValueError("a throughput needs data, from which the duration follows")
-        if wrong := duration_problem(self.duration_s):
-            raise ValueError(wrong)
+        if problem := duration_problem(self.duration_s):
+            raise ValueError(problem)
         if self.status != RunStatus.VALID and self.cause is None:
             raise ValueError(f"a run that is {self.status} needs a cause")
         for name, amount in self.metrics.items():
@@ -199,18 +203,18 @@ class ResultsFile(Section):
 
 
 def _run(file: ResultsFile, section: ResultSection) -> Run:
-    printed = f"{file.source}; {section.source}" if section.source else file.source
+    source = f"{file.source}; {section.source}" if section.source else file.source
     metrics = {name: amount.value for name, amount in section.metrics.items()}
-    sources = {"duration_s": printed} | dict.fromkeys(metrics, printed)
+    sources = {"duration_s": source} | dict.fromkeys(metrics, source)
     warnings: tuple[CodedWarning, ...] = ()
     if section.throughput is not None:
-        sources["duration_s"] = f"data over the throughput that is printed in {printed}"
+        sources["duration_s"] = f"data over the throughput that is printed in {source}"
         warnings = (CodedWarning(WarningCode.TIME, "the duration follows from a printed throughput"),)
     if section.data is not None and JOB_THROUGHPUT not in metrics:
         metrics[JOB_THROUGHPUT] = job_throughput_mb_per_s(section.data, section.duration_s)
-        sources[JOB_THROUGHPUT] = printed if section.throughput else JOB_THROUGHPUT_SOURCE
+        sources[JOB_THROUGHPUT] = source if section.throughput else JOB_THROUGHPUT_SOURCE
     if section.data is not None:
-        sources["data_bytes"] = printed
+        sources["data_bytes"] = source
     return foreign_run(
         workload=section.workload,
         duration_s=section.duration_s,
@@ -229,7 +233,7 @@ def _run(file: ResultsFile, section: ResultSection) -> Run:
         metrics=metrics,
         sources=sources,
         warnings=warnings,
-        environment={"source": printed} | ({"note": section.note} if section.note else {}),
+        environment={"source": source} | ({"note": section.note} if section.note else {}),
     )
 
 
@@ -243,10 +247,10 @@ def _parsed(source: Source) -> tuple[ResultsFile, Document]:
 
 def _read(source: Source) -> Iterator[ImportedRun | SkippedItem]:
     file, document = _parsed(source)
-    written: Any = document.content.get("runs", [])
+    runs_as_written: Any = document.content.get("runs", [])
     for number, section in enumerate(file.runs):
         where = f"{source.name}:{document.line(('runs', number))}"
-        key = json.dumps([file.source, written[number]], sort_keys=True, ensure_ascii=False)
+        key = json.dumps([file.source, runs_as_written[number]], sort_keys=True, ensure_ascii=False)
         yield ImportedRun(key, where, _run(file, section))
     for number, ratio in enumerate(file.ratios):
         where = f"{source.name}:{document.line(('ratios', number))}"

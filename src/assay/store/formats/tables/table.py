@@ -6,9 +6,9 @@ cells. Fields: :data:`FIELDS`, and ``level:NAME``, ``parameter:NAME``, ``option:
 skipped rows with the reason.
 
 Durations carry their unit in the field (``duration_min``) or in the cell (``duration``: ``12 min``, ``1h30m``,
-``00:12:00``; see ``durations.py``). Decimals follow a point. They may follow a comma if a number of the table shows
+``00:12:00``; see ``durations.py``). Decimals follow a point. They may follow a comma if a number of the table proves
 that commas do not group thousands (``0,5`` does, ``1,234`` does not). Grouped thousands are rejected. A start without a
-time zone is kept only as written. Columns that are not mapped are not read; empty cells take the default.
+time zone is stored only as written. Columns that are not mapped are not read; empty cells take the default.
 """
 
 import json
@@ -45,7 +45,7 @@ FIELDS: Final = (
 
 
 def table_format(mapping: Mapping[str, str], defaults: Mapping[str, str], origin: Origin = Origin.MEASURED) -> Format:
-    """Return the format of tables that ``mapping`` describes; :func:`check_mapping` is applied to it."""
+    """Return the format of tables that ``mapping`` describes. Raises the errors of :func:`check_mapping`."""
     check_mapping(mapping, defaults, origin)
     read = partial(read_table, mapping=mapping, defaults=defaults, origin=origin)
     variant = json.dumps([str(origin), sorted(mapping.items()), sorted(defaults.items())])
@@ -72,18 +72,20 @@ def check_mapping(mapping: Mapping[str, str], defaults: Mapping[str, str], origi
     for name in fields:
         if fields.count(name) > 1:
             raise SpecificationError(f"two columns are mapped to {name}")
-    given = {*fields, *defaults}
-    durations = given & {"duration", *DURATIONS}
+    field_names = {*fields, *defaults}
+    durations = field_names & {"duration", *DURATIONS}
     if len(durations) != 1:
-        given_durations = " and ".join(sorted(durations)) or "none"
+        duration_names = " and ".join(sorted(durations)) or "none"
         raise SpecificationError(
-            f"one column must be mapped to a duration, but there is {given_durations}",
+            f"one column must be mapped to a duration, but there is {duration_names}",
             hint="write --map COLUMN=duration_s, or duration_ms, duration_min, duration_h, or duration where cells say "
             "their unit",
         )
-    if "workload" not in given:
-        raise SpecificationError("no column is mapped to workload", hint="map one, or give it for all rows")
-    if origin is Origin.PUBLISHED and "source" not in given:
+    if "workload" not in field_names:
+        raise SpecificationError(
+            "no column is mapped to workload", hint="map a column to workload, or give a workload for all rows"
+        )
+    if origin is Origin.PUBLISHED and "source" not in field_names:
         raise SpecificationError(
             "published results need a source", hint="map a column to source, or give one for all rows"
         )
@@ -99,9 +101,9 @@ def read_table(
     check_mapping(mapping, defaults, origin)
     table = open_table(source, mapping)
     problems = RowProblems(source.name, table.columns, defaults, origin, decimal_comma=table.has_decimal_commas())
-    empty = True
+    is_empty = True
     for item in MappedReader(table, problems).read():
-        empty = False
+        is_empty = False
         yield item
-    if empty:
+    if is_empty:
         yield SkippedItem(f"{source.name}:1", "has a header and no row below it")

@@ -32,7 +32,7 @@ class Rows:
     lines: Sequence[str] | None
     """Texts of the rows if no row has a quotation mark."""
     cells: Sequence[list[str] | str] = ()
-    """Otherwise each row's cells, or the reason why they are invalid: invalid cells may be too large to keep."""
+    """If ``lines`` is None: each row's cells, or why they are invalid. Invalid cells may be too large to store."""
 
     def rows_one_by_one(self, separator: str, width: int) -> Iterator[tuple[int, list[str] | str]]:
         """Yield each row that is not blank: its line, with its cells or the reason why they are invalid."""
@@ -57,31 +57,35 @@ class OpenTable:
 
     def rows(self) -> Iterator[Rows | SkippedItem]:
         """Yield the rows below the header, and finally the part that can't be read."""
-        below = False
+        is_below_header = False
         pieces = pieces_of(self.text)
-        for first, piece in pieces:
+        for first_line, piece in pieces:
             lines = lines_of(piece)
-            numbers = range(first, first + len(lines))
+            numbers = range(first_line, first_line + len(lines))
             if '"' in piece or "\r" in piece or max(map(len, lines)) > csv.field_size_limit():
-                yield from self._quoted(chain([piece], (rest for _, rest in pieces)), first, below)
+                yield from self._quoted(
+                    chain([piece], (later_piece for _, later_piece in pieces)), first_line, is_below_header
+                )
                 return
-            if not below:
-                header = next((at for at, line in enumerate(lines) if not is_blank(line.split(self.separator))), None)
+            if not is_below_header:
+                header = next(
+                    (index for index, line in enumerate(lines) if not is_blank(line.split(self.separator))), None
+                )
                 if header is None:
                     continue
-                below, numbers, lines = True, numbers[header + 1 :], lines[header + 1 :]
+                is_below_header, numbers, lines = True, numbers[header + 1 :], lines[header + 1 :]
             if lines:
                 yield Rows(numbers, lines)
 
-    def _quoted(self, pieces: Iterator[str], first: int, below: bool) -> Iterator[Rows | SkippedItem]:
-        """Yield the rest of the rows as CSV; ``below``: the header was read."""
+    def _quoted(self, pieces: Iterator[str], first_line: int, is_below_header: bool) -> Iterator[Rows | SkippedItem]:
+        """Yield the remaining rows as CSV. ``is_below_header``: whether the header was read."""
         text = chain.from_iterable(io.StringIO(piece, newline="") for piece in pieces)
-        read = _Csv(self.name, text, self.separator, self.width, first)
-        rows = islice(read.rows(), 0 if below else 1, None)
-        while some := list(islice(rows, _ROWS_AT_ONCE)):
-            yield Rows([number for number, _ in some], None, [cells for _, cells in some])
-        if read.broken:
-            yield read.broken
+        reader = _Csv(self.name, text, self.separator, self.width, first_line)
+        rows = islice(reader.rows(), 0 if is_below_header else 1, None)
+        while block := list(islice(rows, _ROWS_AT_ONCE)):
+            yield Rows([number for number, _ in block], None, [cells for _, cells in block])
+        if reader.unreadable_part:
+            yield reader.unreadable_part
 
     def rows_one_by_one(self) -> Iterator[tuple[int, list[str] | str] | SkippedItem]:
         """Yield the rows one by one."""
@@ -92,40 +96,42 @@ class OpenTable:
                 yield from rows.rows_one_by_one(self.separator, self.width)
 
     def has_decimal_commas(self) -> bool:
-        """Return whether a number of the table shows that commas start decimals."""
+        """Return whether a number of the table proves that a comma separates decimals."""
         if "," not in self.text or (self.separator == "," and '"' not in self.text):
             return False
-        numeric = [column for name, column in self.columns.items() if is_number(name)]
+        number_columns = [column for name, column in self.columns.items() if is_number(name)]
         rows = (
             row[1] for row in self.rows_one_by_one() if not isinstance(row, SkippedItem) and not isinstance(row[1], str)
         )
-        return any(shows_comma(cells[column].strip()) for cells in rows for column in numeric)
+        return any(shows_comma(cells[column].strip()) for cells in rows for column in number_columns)
 
 
 class _Csv:
     """A reader of rows as CSV that records the location of an error, and its reason."""
 
-    def __init__(self, name: str, lines: Iterator[str], separator: str, width: int, first: int) -> None:
+    def __init__(self, name: str, lines: Iterator[str], separator: str, width: int, first_line: int) -> None:
         self._name = name
         self._lines = lines
         self._reader = csv.reader(lines, delimiter=separator, strict=True)
         self._width = width
-        self._first = first
-        self.broken: SkippedItem | None = None
+        self._first_line = first_line
+        self.unreadable_part: SkippedItem | None = None
 
     def rows(self) -> Iterator[tuple[int, list[str] | str]]:
         """Yield each row that is not blank: its line, with its cells or the reason why they are invalid."""
-        begin = self._first
+        begin = self._first_line
         try:
             for cells in self._reader:
                 if not is_blank(cells):
                     yield begin, cells if len(cells) == self._width else _width_problem(cells, self._width)
-                begin = self._first + self._reader.line_num
+                begin = self._first_line + self._reader.line_num
         except csv.Error as error:
-            lines = self._first + self._reader.line_num - begin + sum(1 for _ in self._lines)
-            how = "a quote that opens in this line is never closed" if "end of data" in str(error) else str(error)
+            lines = self._first_line + self._reader.line_num - begin + sum(1 for _ in self._lines)
+            reason = "a quote that opens in this line is never closed" if "end of data" in str(error) else str(error)
             count = f"{lines} lines" if lines > 1 else "1 line"
-            self.broken = SkippedItem(f"{self._name}:{begin}", f"can't be read from here on, {count}: {how}")
+            self.unreadable_part = SkippedItem(
+                f"{self._name}:{begin}", f"can't be read from here on, {count}: {reason}"
+            )
 
 
 def is_blank(cells: Sequence[str]) -> bool:
@@ -135,23 +141,23 @@ def is_blank(cells: Sequence[str]) -> bool:
 
 def _width_problem(cells: list[str], width: int) -> str:
     lines = 1 + sum(cell.count("\n") for cell in cells)
-    swallowed = f", and continues for {lines} lines: a quote in it is closed too late" if lines > 1 else ""
-    return f"has {len(cells)} cells, the header {width}{swallowed}"
+    continuation = f", and continues for {lines} lines: a quote in it is closed too late" if lines > 1 else ""
+    return f"has {len(cells)} cells, the header {width}{continuation}"
 
 
 def open_table(source: Source, mapping: Mapping[str, str]) -> OpenTable:
     """Open a table with these columns. Raises :class:`FormatError` for a file without them."""
     source.check_lines(LINE_BYTES_MAX)
     text = source.text()
-    first = next((line for line in text.splitlines() if line.strip()), "")
-    if not first:
+    first_line = next((line for line in text.splitlines() if line.strip()), "")
+    if not first_line:
         raise FormatError("is empty", where=source.name)
-    names = {separator: _header(first, separator) for separator in SEPARATORS}
+    names = {separator: _header(first_line, separator) for separator in SEPARATORS}
     separator = next((s for s in SEPARATORS if set(mapping) <= set(names[s])), None)
     if separator is None:
-        likely = max(SEPARATORS, key=lambda s: len(names[s]))
-        column = next(column for column in mapping if column not in names[likely])
-        raise FormatError(unknown("column", column, names[likely][:50]), where=f"{source.name}:1")
+        likely_separator = max(SEPARATORS, key=lambda s: len(names[s]))
+        column = next(column for column in mapping if column not in names[likely_separator])
+        raise FormatError(unknown("column", column, names[likely_separator][:50]), where=f"{source.name}:1")
     header = names[separator]
     for column in mapping:
         if header.count(column) > 1:
@@ -161,7 +167,7 @@ def open_table(source: Source, mapping: Mapping[str, str]) -> OpenTable:
 
 
 def _header(line: str, separator: str) -> list[str]:
-    """Return the names of the columns; empty if the line's quoting is broken under this separator."""
+    """Return the names of the columns; empty if the line's quoting is unreadable_part under this separator."""
     try:
         return [cell.strip() for cell in next(csv.reader([line], delimiter=separator, strict=True))]
     except (csv.Error, StopIteration):
