@@ -53,7 +53,7 @@ def going(journal: CampaignJournal) -> Iterator[CampaignJournal]:
         begin(journal, 5)
         end(journal, 5, "failed")
         begin(journal, 5, 2)
-        journal.now("terasort: map 40 %, reduce 0 %")
+        journal.set_step("terasort: map 40 %, reduce 0 %")
         yield journal
 
 

@@ -61,7 +61,7 @@ def test_all_that_is_written_is_named_on_the_page(tmp_path: Path) -> None:
     journal = create_campaign(repository.folders.campaigns, plan, len(schedule(plan, expand(plan))))
     with journal.hold():
         journal.write("start")
-        journal.now("map 4 %")
+        journal.set_step("map 4 %")
         assert undocumented(repository.root) == []
     write_plan(repository.folders.plans / "0123", plan)
     assert len(repository.table()) == 2

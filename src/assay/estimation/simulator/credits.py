@@ -57,7 +57,7 @@ def uses_over_time(tree: Mapping[str, Any], buckets: Sequence[CreditBucket], wor
             if bucket.kind is CreditKind.CPU:
                 uses_bucket = is_cpu
             else:
-                uses_bucket = not is_cpu and bucket.counts(subject.removeprefix("disk:"))
+                uses_bucket = not is_cpu and bucket.applies_to(subject.removeprefix("disk:"))
             if uses_bucket:
                 totals[index] += np.asarray(trace["values"], dtype=np.float64)
     uses: Floats = np.diff(totals, axis=1) / workers
@@ -93,7 +93,7 @@ def time_with_credits(
             if slowest is not None:
                 added_s[slowest] += step_s * (1 - speed)
             for index, (net_gain, bucket) in enumerate(zip(net_gains, buckets, strict=True)):
-                balance = balances[index] + step_s * (net_gain if bucket.earns else min(0.0, net_gain))
+                balance = balances[index] + step_s * (net_gain if bucket.is_earned else min(0.0, net_gain))
                 balance_min = -bucket.surplus_max if bucket.is_unlimited else 0.0
                 if bucket.is_unlimited:
                     surplus_charged[index] += max(0.0, balance_min - balance)

@@ -310,7 +310,7 @@ class RunSequence:
 
         self._room_bytes = max(self._room_bytes, 2 * await asyncio.to_thread(store))
         ended("publish", began, time.monotonic() - clock)
-        self._journal.ended(planned.index, completed.run)
+        self._journal.record_end(planned.index, completed.run)
 
     async def _settle(self) -> None:
         """Wait until the previous run is stored. Never raises, because the attempt that waits has not failed."""

@@ -96,7 +96,7 @@ def find_campaign(
 def recover_unpublished(repository: Repository, journal: CampaignJournal, say: Callable[[str], None]) -> None:
     """Store runs that an earlier call of this campaign could not store. Raises RepositoryError if that fails again."""
     for run in publish_copies(journal.campaign_id, repository.place_copy):
-        journal.ended(run.position, run)
+        journal.record_end(run.position, run)
         say(f"run {run.run_id}, which an earlier call could not store, is stored now")
 
 

@@ -59,7 +59,7 @@ class CreditBucket:
     is_unlimited: bool = False
     """Whether the machine spends surplus credits, and keeps its full speed, when it has used up its credits."""
 
-    def counts(self, device: str) -> bool:
+    def applies_to(self, device: str) -> bool:
         """Return whether transfers of this device use the credits."""
         return not self.devices or re.fullmatch(re.escape(self.devices) + r"[0-9]*", device) is not None
 
@@ -69,7 +69,7 @@ class CreditBucket:
         return self.baseline_per_s * ACCRUAL_S
 
     @property
-    def earns(self) -> bool:
+    def is_earned(self) -> bool:
         """Whether use below the baseline adds credits. The burst of a link is granted once a day."""
         return self.kind is not CreditKind.VOLUME_LINK
 

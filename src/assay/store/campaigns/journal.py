@@ -63,7 +63,7 @@ class CampaignJournal:
             if synced:
                 os.fsync(file.fileno())
 
-    def ended(self, index: int, run: Run) -> None:
+    def record_end(self, index: int, run: Run) -> None:
         """Record that an attempt at the planned run ``index`` has ended and is stored."""
         self.write(
             "end",
@@ -76,8 +76,8 @@ class CampaignJournal:
             duration_s=run.duration_s,
         )
 
-    def now(self, text: str) -> None:
-        """Replace the current step atomically: a reader sees the old text or the new text."""
+    def set_step(self, text: str) -> None:
+        """Replace the text of the current step atomically: a reader sees the old text or the new text."""
         temporary_file = self.folder / f"{NOW}.{os.getpid()}"
         try:
             temporary_file.write_text(

@@ -307,7 +307,7 @@ def write_import(folder: Path, batch: Batch, assay_version: str, progress: Progr
         # compression releases the interpreter lock
         packed = compressor.submit(_write_sources, folder / "source", batch.sources, progress)
         coding = Coding()
-        write_runs(opened, folder / IMPORT_RUNS_FILE, _registered(opened, batch, coding), coding)
+        write_runs(opened, folder / IMPORT_RUNS_FILE, _register_batch(opened, batch, coding), coding)
         packed.result()
     if batch.tasks:
         write_tasks(folder / TASKS_FILE, batch.tasks)
@@ -316,7 +316,7 @@ def write_import(folder: Path, batch: Batch, assay_version: str, progress: Progr
     write_sums(folder)
 
 
-def _registered(opened: DuckDBPyConnection, batch: Batch, coding: Coding) -> str:
+def _register_batch(opened: DuckDBPyConnection, batch: Batch, coding: Coding) -> str:
     """Register a batch's runs with DuckDB; return the query for their rows."""
     runs, parts = list(batch.runs), []
     for number, stored in enumerate(batch.rows):

@@ -230,7 +230,7 @@ def of_arrays(columns: Mapping[str, str], nullable: Collection[int]) -> str:
     return f"SELECT {', '.join(texts)}"
 
 
-def selected(columns: Mapping[str, str]) -> str:
+def select_columns(columns: Mapping[str, str]) -> str:
     """Return a query for the columns of one Parquet file, in the order of its rows."""
     return f"SELECT {', '.join(map(_name, columns))} FROM {READ}"
 

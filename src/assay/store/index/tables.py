@@ -144,7 +144,7 @@ def write_blocks(path: Path, kinds: Mapping[str, str], blocks: Iterable[Sequence
         parts[0].rename(path)
         return
     with connection() as opened:
-        rows = opened.sql(queries.selected(kinds), params=[[str(part.absolute()) for part in parts]])
+        rows = opened.sql(queries.select_columns(kinds), params=[[str(part.absolute()) for part in parts]])
         rows.write_parquet(str(path.absolute()), compression="zstd")
     for part in parts:
         part.unlink()
@@ -155,7 +155,7 @@ def read_table(
 ) -> list[list[Any]]:
     """Return the columns of Parquet files in the order of ``kinds``, with the rows of one file after the other."""
     with connect() as opened:
-        rows = opened.execute(queries.selected(kinds), [[str(path.absolute()) for path in paths]]).fetchall()
+        rows = opened.execute(queries.select_columns(kinds), [[str(path.absolute()) for path in paths]]).fetchall()
     return [list(column) for column in zip(*rows, strict=True)] or [[] for _ in kinds]
 
 
@@ -173,7 +173,7 @@ def check_table(opened: DuckDBPyConnection, path: Path, kinds: Mapping[str, str]
     import duckdb
 
     try:
-        columns = opened.execute(queries.selected(kinds), [[str(path.absolute())]]).description or []
+        columns = opened.execute(queries.select_columns(kinds), [[str(path.absolute())]]).description or []
         mismatched_columns = [
             name
             for (name, kind, *_), expected_type in zip(columns, kinds.values(), strict=True)

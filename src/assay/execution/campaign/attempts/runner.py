@@ -93,7 +93,7 @@ class _JournalingObserver:
         before, at_s = self.last_step
         if text != before and ("%" not in text or time.monotonic() - at_s >= _NOW_INTERVAL_S):
             self.last_step = (text, time.monotonic())
-            self.journal.now(text)
+            self.journal.set_step(text)
 
     def begin(self, number: int, total: int, title: str, left_s: float | None) -> None:
         self.watcher.begin(number, total, title, left_s)

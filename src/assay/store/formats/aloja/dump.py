@@ -267,7 +267,7 @@ def _run_of(number: str, dump: _Dump, skipped_rows: _SkippedRows, name: str) -> 
     tasks = _tasks(dump.tasks[number], times, skipped_rows, name)
     status_phases = _status_phases(dump.status[number], times, skipped_rows, name)
     phases = status_phases or phases_of_tasks(tasks, times.duration_s)
-    observed = _samples(dump.samples[number], times, cores, skipped_rows, name).observed()
+    observed = _samples(dump.samples[number], times, cores, skipped_rows, name).sampled_run()
     sources = {"duration_s": "execs.exe_time", "started_at": times.source, "status": "execs.valid"}
     if tasks:
         sources["tasks"] = "JOB_tasks, which records no node, CPU or GC time"

@@ -174,7 +174,7 @@ class ColumnReader:
         new_clusters = self._clusters_of_rows.values[len(self._clusters) :]
         self._clusters += [cluster.joined.name for cluster in new_clusters]
         self._environments += [cluster.environment for cluster in new_clusters]
-        starts, start_sources = self._started(part)
+        starts, start_sources = self._start_codes(part)
         warnings, sources = self._warnings_and_sources(part, start_sources)
         rows = ImportedRows(
             self._table.name,
@@ -220,7 +220,7 @@ class ColumnReader:
             return folder_names
         label, table = part.label, self._table
         bench, disk, suite = (
-            self._key_parts(label, self._labels, table.labels, _KEY_FIELDS[field]) for field in (0, 1, 4)
+            self._key_parts(label, self._labels, table.labels, _KEY_FIELDS[index]) for index in (0, 1, 4)
         )
         engine = self._key_parts(part.engine, self._engines, table.engine, _KEY_FIELDS[2])
         cluster = self._key_parts(part.cluster_code, self._clusters_of_rows, table.cluster, _KEY_FIELDS[3])
@@ -243,7 +243,7 @@ class ColumnReader:
             texts.append("".join(f" {plain(cells[name])}" for name in names if name in cells))
         return map(texts.__getitem__, rows.tolist())
 
-    def _started(self, part: _Part) -> tuple[Codes, Codes]:
+    def _start_codes(self, part: _Part) -> tuple[Codes, Codes]:
         """Return the codes of the runs' start times, and of the sources of these times."""
         column_numbers, count = self._table.header.column_numbers, len(part.numbers)
         if "start" not in column_numbers and "end" not in column_numbers:

@@ -198,14 +198,14 @@ def _run(
         jobs, skipped = jobs_within(sources, execution.start_unix_s, execution.duration_s)
         yield from skipped
     if sources:
-        yield from _monitored(sources, execution.start_unix_s, samples)
+        yield from _add_monitor_rows(sources, execution.start_unix_s, samples)
         if any(_SAR.fullmatch(path) for path in sources):
             unread.append("its sar files are sar's own binary form and were not read: sadf -j turns them into JSON")
     elif any(path.startswith(f"{execution.bench}.") and path.endswith(_ARCHIVE) for path in folder.files):
         unread.append("its tasks and samples are in an archive and were not read: unpack it first")
     cause = f"the benchmark's exit status was {execution.exit_statuses.strip()}" if execution.failed else None
     time_source = f"wall time in {where.rpartition(':')[0]}"
-    parts = _RunParts(execution, where, time_source, cause, jobs, samples.observed(), unread)
+    parts = _RunParts(execution, where, time_source, cause, jobs, samples.sampled_run(), unread)
     yield _imported_run(folder, columns, parts)
 
 
@@ -223,11 +223,13 @@ def _run_of_jobs(folder: _Folder, columns: _FolderColumns, bench: str) -> Iterat
         return
     execution = Execution(bench, 0, round(end_s - begin_s, 3), begin_s)
     time_source = "first job's submission to last job's end, in the job histories: no log has the wall time"
-    no_samples = Samples(execution.duration_s).observed()
+    no_samples = Samples(execution.duration_s).sampled_run()
     yield _imported_run(folder, columns, _RunParts(execution, where, time_source, jobs.failure, jobs, no_samples))
 
 
-def _monitored(sources: Mapping[str, Source], start_unix_s: float | None, samples: Samples) -> Iterator[SkippedItem]:
+def _add_monitor_rows(
+    sources: Mapping[str, Source], start_unix_s: float | None, samples: Samples
+) -> Iterator[SkippedItem]:
     """Add the rows of the monitors' logs to ``samples``, and yield skipped rows by file and reason."""
     for path, source in sources.items():
         monitor = _MONITOR.fullmatch(path)

@@ -113,7 +113,7 @@ class Samples:
             selection[key] = table, _ordered(_without_partitions(tables[table]))
         return selection
 
-    def observed(self) -> SampledRun:
+    def sampled_run(self) -> SampledRun:
         """Return the trace, its source tables, and the least coverage of any node and family."""
         selected = self.selected_tables()
         trace = Trace()

@@ -128,10 +128,10 @@ class BinaryScanner:
                 pattern.task_kind, _text(task), _text(attempt), _number(started), self._repeated_text(node)
             )
         elif pattern.role == "end":
-            self.event = self._ended(pattern.task_kind, head.group(*pattern.order), counters)
+            self.event = self._attempt_ended(pattern.task_kind, head.group(*pattern.order), counters)
         return end
 
-    def _ended(self, kind: str, values: tuple[bytes, ...], counters: Counts | None) -> AttemptEnded:
+    def _attempt_ended(self, kind: str, values: tuple[bytes, ...], counters: Counts | None) -> AttemptEnded:
         shuffle_ms, merge_ms = (_time_ms(values[4]), _time_ms(values[5])) if len(values) > 4 else (None, None)
         return AttemptEnded(
             kind,

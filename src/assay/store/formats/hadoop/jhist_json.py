@@ -106,13 +106,13 @@ def attempt_of(line: bytes, event_type: str) -> AttemptStarted | AttemptEnded | 
     """Return the attempt event of a line; None if it has another structure or is damaged."""
     try:
         if event_type in STARTS:
-            return _started(_STARTS.decode(line), event_type)
-        return _ended(_ENDS.decode(line), event_type) if event_type in ENDS else None
+            return _attempt_started(_STARTS.decode(line), event_type)
+        return _attempt_ended(_ENDS.decode(line), event_type) if event_type in ENDS else None
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
         return None
 
 
-def _started(line: _StartLine, event_type: str) -> AttemptStarted | None:
+def _attempt_started(line: _StartLine, event_type: str) -> AttemptStarted | None:
     if line.type != event_type or len(line.event) != 1:
         return None
     (start,) = line.event.values()
@@ -120,7 +120,7 @@ def _started(line: _StartLine, event_type: str) -> AttemptStarted | None:
     return AttemptStarted(kind, start.taskid, start.attempt_id, start.start_ms, start.node)
 
 
-def _ended(line: _EndLine, event_type: str) -> AttemptEnded | None:
+def _attempt_ended(line: _EndLine, event_type: str) -> AttemptEnded | None:
     if line.type != event_type or len(line.event) != 1:
         return None
     (end,) = line.event.values()
