@@ -332,6 +332,31 @@ def _runs_on_two_networks() -> list[Run]:
     ]
 
 
+@pytest.mark.parametrize(("flash_usd", "is_dearer"), [(30_000, True), (20_000, False)])
+def test_costs_over_years_say_when_a_cluster_with_a_higher_price_lowers_the_bill(
+    tmp_path: Path, flash_usd: int, is_dearer: bool
+) -> None:
+    """A job on SSDs takes a third of the time, so it costs less at both prices."""
+    prices = tmp_path / "prices.yaml"
+    prices.write_text(
+        "prices: p\ncurrency: USD\ndate: 2026-01-01\nsource: made up\namortisation: {years: 3}\nitems:\n"
+        "  - {name: disks, price: $26000, per: cluster, layouts: [HD2]}\n"
+        f"  - {{name: flash, price: ${flash_usd}, per: cluster, layouts: [SS2]}}\n"
+    )
+    runs = [
+        make_run(number, layout=layout, levels={"layout": layout}, duration_s=time_s + number)
+        for number, (layout, time_s) in enumerate([("HD2", 90.0), ("SS2", 30.0)] * 4)
+    ]
+    build_repository(tmp_path / "repository", runs)
+    repository = Repository.open(tmp_path / "repository")
+    request = DecisionRequest("cheapest", prices=load_prices(prices), years=3)
+    over_years = view_of(answer_questions(repository, flags_in(repository).table, request)[-1]).over_years
+    assert over_years is not None
+    assert "2 SSDs per worker (SS2) cost least" in over_years.answer
+    condition = "The cluster with 2 SSDs per worker (SS2) has a higher price: you pay less only if it does more work"
+    assert (condition in over_years.assumptions) is is_dearer
+
+
 def test_costs_over_years_are_the_same_in_the_terminal_the_api_and_the_page(tmp_path: Path) -> None:
     """Tables are limited to the network of most runs, as a layout has one price; the decision counts every run."""
     root, prices = tmp_path / "repository", tmp_path / "prices.yaml"

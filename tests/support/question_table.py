@@ -115,6 +115,7 @@ QUESTIONS: dict[str, Question] = {
     "anomalies": Question(lambda r: r.anomalies(), ("anomalies",), "learned"),
     "findings": Question(lambda r: r.findings(prices=PRICES), ("findings", "--prices", PRICES)),
     "limits": Question(lambda r: r.limits("0"), ("show", "0", "--limits"), "watched"),
+    "workload_limits": Question(lambda r: r.workload_limits(), ("decide", "limits"), "watched"),
     "profile": Question(lambda r: r.profile(PROFILED_RUN), ("profile", PROFILED_RUN), "profiled"),
     "profile, a second of a phase": Question(
         lambda r: r.profile(PROFILED_RUN, phase="reduce", at_s=3.5),

@@ -165,7 +165,7 @@ def test_conclusions_allow_for_how_many_are_drawn() -> None:
     assert all(result.verdict is Verdict.NOT_DISTINGUISHABLE for result in results)
     text = sentence(by_interval[0])
     assert text.startswith("L")
-    assert "not confirmed: among 40 comparisons, chance alone can show it" in text
+    assert "not confirmed: among the 40 comparisons of this answer, one can differ this much by chance" in text
     assert "not distinguishable" not in text
     assert all((result.holm_p or 0) >= (result.p or 0) for result in results)
 
@@ -179,7 +179,7 @@ def test_the_verdict_of_one_group_uses_the_corrected_p_value_of_its_interval() -
     assert by_interval
     assert all((result.p or 1) < 0.05 for result in by_interval)
     assert not {result.verdict for result in results} & {Verdict.FASTER, Verdict.SLOWER}
-    assert "not confirmed: among 41 comparisons, chance alone can show it" in sentence(by_interval[0])
+    assert "not confirmed: among the 41 comparisons of this answer, one can differ this much by chance" in sentence(by_interval[0])
 
 
 @pytest.mark.slow

@@ -104,7 +104,9 @@ def test_the_described_cluster_can_be_changed(plan: Plan) -> None:
         ("workers.count=many", "whole number"),
         ("workers=0", "workers.count: '0' is not a whole number"),
         ("worker=12", "workers.count"),
-        ("nodes=12", "workers.count"),
+        ("maps=9GB", "whole number"),
+        ("files=12", "TeraSort has no setting 'files'"),
+        ("machines=12", "its settings are layout, network, engine, containers"),
         ("nic=fast", "nic"),
         ("layout", "NAME=VALUE"),
         ("dfs.replication=7", "copies"),
@@ -121,6 +123,12 @@ def test_a_name_is_set_once() -> None:
         parse_changes(["data=1GB", "data=2GB"])
     with pytest.raises(SpecificationError, match="twice"):
         parse_question(["workers=4", "workers.count=5"])
+
+
+@pytest.mark.parametrize("word", ["workers", "nodes"])
+def test_a_question_can_have_another_number_of_workers(plan: Plan, word: str) -> None:
+    assert parse_question([f" {word} =5"]) == parse_question(["workers.count=5"])
+    assert len(altered(plan, LEVELS, "terasort", parse_question([f"{word}=5"])).cluster.workers) == 5
 
 
 def test_parameters_of_a_tuning_run_are_kept_though_no_factor_sets_them(plan: Plan) -> None:

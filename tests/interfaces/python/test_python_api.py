@@ -46,6 +46,7 @@ SIGNATURES = {
     "cost": "prices where by take on currency seed exclude_flagged",
     "cost_over_years": "prices years where baseline rounding exclude_flagged",
     "limits": "run",
+    "workload_limits": "where",
     "tasks": "run node job",
     "profile": "run phase stage node attempt at_s process",
     "scatter": "x y where by shape",

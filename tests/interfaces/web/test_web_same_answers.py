@@ -40,6 +40,7 @@ ADDRESSES = {
     "anomalies": "anomalies?limit=1000",
     "findings": "findings",
     "limits": "runs/0/limits",
+    "workload_limits": "limits",
     "profile": f"runs/{PROFILED_RUN}/code-profile",
     "profile, a second of a phase": f"runs/{PROFILED_RUN}/code-profile?phase=reduce&at_s=3.5",
     "tasks": "runs/0/task-durations",

@@ -7,10 +7,19 @@ from pathlib import Path
 
 import pytest
 
+from assay.analysis.statistics.runs.run_table import table_of
 from assay.foundation.errors import RepositoryError, SpecificationError
 from assay.model.runs.run_status import RunStatus
 from assay.questions.clusters.directories import DirectoryRequest, directory_plan, newest_baseline
-from assay.questions.runs.run_quality import NO_PLAN, anomalous_runs, coverage, still_needed, traced_rows, why_not_valid
+from assay.questions.runs.run_quality import (
+    NO_PLAN,
+    anomalous_runs,
+    causes_sentence,
+    coverage,
+    still_needed,
+    traced_rows,
+    why_not_valid,
+)
 from assay.questions.runs.runs import RunPageRequest, comparable, levels_in, run_page, selected
 from assay.questions.trust.flags import flags
 from assay.specs import load_cluster
@@ -34,6 +43,55 @@ def test_a_workload_may_be_chosen_by_its_title(repository: Repository) -> None:
     assert 0 < len(by_title) == len(by_name) < len(table)
     assert levels_in(by_name, "workload") == ["terasort"]
     assert run_page(repository, table, RunPageRequest(("workload=TeraSort",))).total == len(by_name)
+
+
+@pytest.mark.parametrize(
+    ("words", "condition"),
+    [
+        ("storage=SSDs", "device_class=SSD"),
+        ("storage=hdd", "device_class=hard disks"),
+        ("storage=SS2", "layout=SS2"),
+        ("Storage class=Hard disks", "device_class=hard disks"),
+        ("Storage layout=ss2", "layout=SS2"),
+        ("benchmark=TeraSort", "workload=terasort"),
+        ("net=InfiniBand", "network=IB"),
+        ("network=ethernet", "network=ETH"),
+        ("nodes=3", "workers=3"),
+    ],
+)
+def test_conditions_may_have_the_words_of_questions_and_pages(words: str, condition: str) -> None:
+    settings = [("HD2", "ETH", "3"), ("SS2", "IB", "3"), ("SS2", "ETH", "6")]
+    table = table_of(
+        [
+            make_run(n, layout=layout, parameters={"network": network, "workers": workers})
+            for n, (layout, network, workers) in enumerate(settings)
+        ]
+    )
+    by_words, by_names = selected(table, [words]), selected(table, [condition])
+    assert len(by_words) > 0
+    assert by_words.rows.tolist() == by_names.rows.tolist()
+
+
+def test_a_message_lists_columns_and_levels_in_the_words_of_questions(repository: Repository) -> None:
+    with pytest.raises(SpecificationError, match="no run has a column 'colour'") as column:
+        selected(repository.table(), ["colour=red"])
+    assert "columns: workload, storage, layout, " in (column.value.hint or "")
+    table = table_of([make_run(0, parameters={"network": "IB"})])
+    with pytest.raises(SpecificationError, match="no run has network 'ETH'") as level:
+        selected(table, ["network=ETH"])
+    assert (level.value.hint or "").endswith("its levels: IB (InfiniBand)")
+
+
+def test_causes_of_excluded_runs_are_stated_with_their_numbers(tmp_path: Path) -> None:
+    made = Repository.create(tmp_path / "r")
+    causes = ["out of memory", "out of memory", "timed out after 60 s", "timed out after 90 s", "a", "b", None]
+    for number, cause in enumerate(causes):
+        made.publish(make_run(number, status=RunStatus.INVALID, cause=cause))
+    sentence = causes_sentence(why_not_valid(made, made.table()))
+    assert sentence.startswith('Recorded causes: "')
+    assert '"out of memory" (2 runs)' in sentence
+    assert '"timed out after 90 s" (2 runs)' in sentence
+    assert sentence.endswith(" and 2 more.")
 
 
 def test_an_unknown_name_is_an_error_with_the_choices(repository: Repository, tmp_path: Path) -> None:

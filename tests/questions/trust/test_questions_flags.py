@@ -48,6 +48,7 @@ items:
     "prices",
 )
 BY = ("layout", "network", "cluster")
+TIMES_OF_EQUAL_COST = ((0, "HDD", [200.0, 204.0, 196.0, 202.0]), (10, "SSD", [100.0, 103.0, 97.0, 99.0]))
 ODD = 30
 """The run of hard disks that ended after a fifth of their time."""
 
@@ -307,6 +308,14 @@ def test_runs_with_few_tasks_are_uneven_and_no_outliers() -> None:
     assert not len(flags(table_of(runs)).anomalies)
 
 
+def test_the_conclusion_states_how_many_rows_may_be_the_cheapest() -> None:
+    """Flash costs twice as much per hour as disks and takes half the time: the costs are equal."""
+    disks, flash = (times_of(n, layout, seconds) for n, layout, seconds in TIMES_OF_EQUAL_COST)
+    request = CostEffectivenessRequest(by=("layout",))
+    (view,) = cost_effectiveness_of_table(table_of([*disks, *flash]), {}, BOOK, request)
+    assert conclusion(view) == "Open: any of 2 compared rows may be the cheapest"
+
+
 def test_rows_of_clusters_without_matched_runs_are_ranked_in_groups_the_lowest_cost_first() -> None:
     """The large cluster has more matched runs, and the small one costs less: the small one comes first."""
     times = {("large", "HDD"): 900.0, ("large", "SSD"): 1200.0, ("small", "HDD"): 400.0, ("small", "SSD"): 100.0}
@@ -328,7 +337,7 @@ def test_rows_of_clusters_without_matched_runs_are_ranked_in_groups_the_lowest_c
     assert large.startswith("The 2 rows on cluster large: 1 hard disk per worker (HDD) is the cheapest per job")
     assert "on cluster" not in small.partition(": ")[2]
     assert "The two groups can't be compared: no two of their runs have the same settings." in view.headline
-    assert conclusion(view) == "Cheapest of the 2 rows on cluster small; 2 not compared with these"
+    assert conclusion(view) == "Cheapest of the 2 rows on cluster small (2 other rows not compared)"
     assert [row.label for row in view.rows if row.on_pareto_front] == ["SSD small", "HDD large"]
     assert [row.pareto_front_probability for row in view.rows] == pytest.approx([1.0, 0.0, 1.0, 0.0], abs=0.01)
     assert [(group.name, [row.label for row in group.rows]) for group in view.groups] == [

@@ -57,7 +57,7 @@ def text_of_difference(compared: ComparedNames, ratio: float) -> str:
 
 def chance_text(comparisons: int) -> str:
     """Return why a significant difference gets no verdict; ``comparisons``: the number of comparisons."""
-    return f"among {plural(comparisons, 'comparison')}, chance alone can show it"
+    return f"among the {plural(comparisons, 'comparison')} of this answer, one can differ this much by chance"
 
 
 def verdict_text(

@@ -78,7 +78,7 @@ def where_option(command: F) -> F:
         "--where",
         multiple=True,
         metavar="COLUMN=LEVEL",
-        help="Only runs with this level; repeatable. Levels of one column are alternatives.",
+        help="Only runs with this level, such as storage=SSD; repeatable. Levels of one column are alternatives.",
     )(command)
 
 

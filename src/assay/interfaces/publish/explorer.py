@@ -15,7 +15,8 @@ from assay.foundation.units import finite
 from assay.interfaces.charts.drawing.identity import SHAPE_PATHS, shapes_of
 from assay.interfaces.web.state.answering import palette
 from assay.model import LAYOUT_FACTOR
-from assay.questions.runs.runs import COLUMNS_SHOWN, RunPageRequest, run_page, with_columns
+from assay.questions.runs.conditions import with_columns
+from assay.questions.runs.runs import COLUMNS_SHOWN, RunPageRequest, run_page
 from assay.store import Repository
 from assay.text import column_title, layout_text, level_text
 

@@ -52,6 +52,7 @@ if TYPE_CHECKING:
     from assay.questions.runs.code_profiles.code_profile import CodeProfile
     from assay.questions.runs.run_quality import AnomalousRuns
     from assay.questions.runs.scatter import ScatterView
+    from assay.questions.runs.workload_limits import WorkloadLimits
     from assay.questions.trust.changes import ChangesView
     from assay.questions.trust.gate import GateView
 
@@ -344,6 +345,14 @@ class OpenedRepository(Forecasts):
         return Answer(
             limits, limit_answer(limits), limits.rests_on, json_values=lambda: json_value(limits), rows=rows.of("times")
         )
+
+    def workload_limits(self, where: Where = ()) -> Answer[WorkloadLimits]:
+        """Find what limits each workload on each kind of storage, from the traces of its newest runs."""
+        from assay.questions.runs.workload_limits import workload_limits
+
+        limits = workload_limits(self._store, self._selected(where)[1])
+        notes = tuple(filter(None, (*(row.line for row in limits.workloads), limits.basis, limits.next_step)))
+        return Answer(limits, limits.answer, notes, json_values=lambda: json_value(limits), rows=rows.of("workloads"))
 
     def tasks(self, run: str, *, node: str | None = None, job: str | None = None) -> Answer[TaskDurations]:
         """Show how long the tasks of a run took by phase, and which are outliers. ``node``, ``job``: only these."""

@@ -80,8 +80,9 @@ class ClaimScope:
 
 
 def no_evidence(measure: RatioKind, what: str) -> ClaimEvidence:
-    """Return the evidence of a comparison without matched groups."""
-    return ClaimEvidence(f"{capitalised(what)}: no matched group with an interval.", measure, None, None, None, 0, ())
+    """Return the evidence of a comparison without a matched group that has an interval."""
+    text = f"{capitalised(what)}: not measured by runs that are otherwise equal."
+    return ClaimEvidence(text, measure, None, None, None, 0, ())
 
 
 def evidence_of(gain: ClaimEstimate, subject: ClaimScope) -> ClaimEvidence:

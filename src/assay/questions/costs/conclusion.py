@@ -6,7 +6,7 @@ from assay.questions.costs.cost_rows import JobCostEffectiveness, RowVerdict
 
 
 def conclusion(job_cost: JobCostEffectiveness) -> str:
-    """Return the headline of a job's costs in a few words."""
+    """Return the headline of a job's costs: ``Open: 2 of 4 rows may be the cheapest (6 other rows not compared)``."""
     few = sum(row.verdict is RowVerdict.NOT_ENOUGH_RUNS for row in job_cost.rows)
     first = [row for row in job_cost.rows if row.group == 1]
     counts = Counter(row.verdict for row in first)
@@ -14,8 +14,11 @@ def conclusion(job_cost: JobCostEffectiveness) -> str:
         if few > 1:
             return f"Not enough runs for a verdict on {few} rows"
         return "Not compared" if len(job_cost.rows) > 1 else "Only row with a price"
-    ties = counts[RowVerdict.TIE]
-    result = "Cheapest" if counts[RowVerdict.CHEAPEST] else f"No difference shown between {ties}"
     apart = len(job_cost.rows) - len(first)
     of_rows = job_cost.group_name(1) if job_cost.further_decisions else f"{len(first)} compared rows"
-    return f"{result} of {of_rows}{f'; {apart} not compared with these' if apart else ''}"
+    others = f" ({apart} other {'row' if apart == 1 else 'rows'} not compared)" if apart else ""
+    if counts[RowVerdict.CHEAPEST]:
+        return f"Cheapest of {of_rows}{others}"
+    ties = counts[RowVerdict.TIE]
+    which = f"any of {of_rows}" if ties == len(first) else f"{ties} of {of_rows}"
+    return f"Open: {which} may be the cheapest{others}"

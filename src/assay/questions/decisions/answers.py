@@ -26,6 +26,7 @@ from assay.questions.decisions.buyer import (
 )
 from assay.questions.decisions.decision import Decision, DecisionRequest
 from assay.questions.decisions.planned_runs import PlannedRuns, QuestionPlan, has_base_plan, planned_runs, runnable_runs
+from assay.questions.runs.conditions import with_conditions
 from assay.questions.runs.plans import newest_plan
 from assay.questions.runs.runs import selected
 from assay.store import Repository
@@ -145,7 +146,7 @@ def _hiding(table: RunTable, question: BuyerQuestion, where: Sequence[str]) -> t
     """Return the conditions on the question's own factors without which the valid runs vary it; else none."""
     of_storage = {LAYOUT_FACTOR, DISKS} & set(question.factors)
     columns = {*question.factors, *((DEVICE_CLASS, LAYOUT_FACTOR) if of_storage else ())}
-    hiding = tuple(condition for condition in where if condition.partition("=")[0] in columns)
+    hiding = tuple(text for text in where if columns.intersection(with_conditions(table, [text])[1]))
     if not hiding or question.name == CHEAPEST:
         return ()
     shown = selected(table, [condition for condition in where if condition not in hiding])

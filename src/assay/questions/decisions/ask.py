@@ -25,6 +25,7 @@ from assay.questions.decisions.decision import Caveat, CaveatKind, Decision, Dec
 from assay.questions.decisions.effects.storage_effects import storage_effects_of
 from assay.questions.decisions.sentences.decision_sentences import headline, row_verdict
 from assay.questions.decisions.sentences.option_words import compared_option, option_verb
+from assay.questions.runs.run_quality import causes_sentence, why_not_valid
 from assay.questions.runs.runs import selected
 from assay.store import Repository
 from assay.text import joined, meanings, plural
@@ -66,12 +67,25 @@ def decisions_of(repository: Repository, table: RunTable, request: DecisionReque
             factor_decisions = tuple(with_corrections(item, unfiltered, WITH_FILTER) for item in factor_decisions)
         if factor == NETWORK_FACTOR:
             factor_decisions = tuple(_with_link_rates(repository, chosen, decision) for decision in factor_decisions)
+        factor_decisions = tuple(_with_causes(repository, chosen, decision) for decision in factor_decisions)
         if factor == LAYOUT_FACTOR:
             factor_decisions = tuple(with_corrections(item, decisions, OF_LAYOUTS) for item in factor_decisions)
         decisions += factor_decisions
     if request.factor == CHEAPEST:
         decisions = [decision for decision in decisions if any(option.cost for option in decision.options)]
     return tuple(decisions)
+
+
+def _with_causes(repository: Repository, table: RunTable, decision: Decision) -> Decision:
+    """Return the decision with the recorded causes of excluded runs, where a caveat states that they are many."""
+    if not any(caveat.kind is CaveatKind.EXCLUDED_UNEVENLY for caveat in decision.caveats):
+        return decision
+    causes = causes_sentence(why_not_valid(repository, table))
+    caveats = [
+        replace(caveat, text=f"{caveat.text} {causes}") if caveat.kind is CaveatKind.EXCLUDED_UNEVENLY else caveat
+        for caveat in decision.caveats
+    ]
+    return replace(decision, caveats=tuple(caveats))
 
 
 def _with_link_rates(repository: Repository, table: RunTable, decision: Decision) -> Decision:

@@ -152,7 +152,8 @@ def _caches(table: RunTable) -> Iterator[Caveat]:
             "memory.",
         )
     if cold.get(""):
-        yield Caveat(CaveatKind.CACHES, f"The cache state of {cold['']:,} of {plural(len(table), 'run')} is unknown.")
+        of_runs = f"all {cold['']:,}" if cold[""] == len(table) > 1 else f"{cold['']:,} of {len(table):,}"
+        yield Caveat(CaveatKind.CACHES, f"The cache state of {of_runs} runs is unknown.")
 
 
 def _excluded(decision: Decision, table: RunTable) -> Iterator[Caveat]:

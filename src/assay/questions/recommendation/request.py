@@ -47,6 +47,8 @@ class Constraints:
 
     budget: float | None = None
     """Maximum price over ``years``, in the currency of the price book."""
+    budget_per_h: float | None = None
+    """The same per hour, if the request states it per hour; else None."""
     deadline_s: float | None = None
     """Maximum duration of every run."""
     capacity_bytes: float = 0.0
@@ -119,7 +121,14 @@ class RecommendRequest:
             raise SpecificationError(str(error), where="constraints", hint="such as 2h, 200TB") from error
         if deadline_s is not None and not deadline_s > 0:
             raise SpecificationError("a deadline must be more than 0", where="deadline")
-        return Constraints(_budget(self.budget, book, self.years), deadline_s, capacity_bytes, self.years)
+        budget, per_h = _budget(self.budget, book), PER_HOUR.fullmatch(self.budget.strip()) is not None
+        return Constraints(
+            budget=budget * YEAR_H * self.years if budget is not None and per_h else budget,
+            budget_per_h=budget if per_h else None,
+            deadline_s=deadline_s,
+            capacity_bytes=capacity_bytes,
+            years=self.years,
+        )
 
     def objective(self, constraints: Constraints, book: PriceBook) -> Objective:
         """Return the objective. Default: the price with a deadline, and where ``book`` prices a purchase, because
@@ -129,12 +138,11 @@ class RecommendRequest:
         return self.minimize or (Objective.PRICE if by_price else Objective.DAY_COST)
 
 
-def _budget(text: str, book: PriceBook, years: float) -> float | None:
-    """Return a budget over ``years``, or one per hour times their hours, in the currency of ``book``."""
+def _budget(text: str, book: PriceBook) -> float | None:
+    """Return the amount of a budget, over the years or per hour, in the currency of ``book``; None for no budget."""
     if not text:
         return None
     match = PER_HOUR.fullmatch(text.strip())
-    hours = YEAR_H * years if match else 1.0
     try:
         money = parse_money(match[1] if match else text, book.currency)
     except ValueError as error:
@@ -143,7 +151,7 @@ def _budget(text: str, book: PriceBook, years: float) -> float | None:
     if money.amount <= 0:
         raise SpecificationError("a budget must be more than 0", where="budget")
     if money.currency == book.currency:
-        return float(money.amount) * hours
+        return float(money.amount)
     if money.currency not in book.exchange:
         raise SpecificationError(
             f"the budget is in {money.currency}, the price book {book.name} is in {book.currency} and has no exchange "
@@ -151,4 +159,4 @@ def _budget(text: str, book: PriceBook, years: float) -> float | None:
             where="budget",
             hint=f"give it in {book.currency}, or add the rate to the book",
         )
-    return float(money.amount) * hours * float(book.exchange[money.currency].rate)
+    return float(money.amount) * float(book.exchange[money.currency].rate)

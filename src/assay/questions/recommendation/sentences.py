@@ -67,7 +67,9 @@ def _constraint_texts(constraints: Constraints, currency: str) -> list[str]:
     parts = []
     if constraints.deadline_s is not None:
         parts.append(f"every run within {format_duration(constraints.deadline_s)}")
-    if constraints.budget is not None:
+    if constraints.budget_per_h is not None:
+        parts.append(f"at most {money(constraints.budget_per_h, currency)} per hour")
+    elif constraints.budget is not None:
         parts.append(f"at most {money(constraints.budget, currency)} over {constraints.years:g} years")
     if constraints.capacity_bytes:
         parts.append(f"{format_bytes(constraints.capacity_bytes)} of stored data")

@@ -13,7 +13,7 @@ from assay.analysis.comparison.details.threats import threats
 from assay.analysis.comparison.factors.device_classes import DEVICE_CLASS, layout_classes
 from assay.analysis.comparison.matched import session_spread
 from assay.analysis.statistics import RunTable, counts_by, first_rows, groups_by, usable
-from assay.execution.planning.plan_files.changed_plan import parse_changes
+from assay.execution.planning.plan_files.changed_plan import parse_question
 from assay.foundation.errors import SpecificationError
 from assay.foundation.version import __version__
 from assay.model import CodedWarning, Origin, PriceBook
@@ -213,6 +213,6 @@ def _what_if(repository: Repository, request: ReportRequest, book: PriceBook | N
         return None
     return what_if(
         repository,
-        WhatIfQuestion(parse_changes(request.changes), request.where),
+        WhatIfQuestion(parse_question(request.changes), request.where),
         None if book is None else stated_prices(book, {}),
     )

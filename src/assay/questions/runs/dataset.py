@@ -10,10 +10,10 @@ from pathlib import Path
 
 import numpy as np
 
-from assay.analysis.statistics import BASE_VALUES, Column, RunTable, conditions_of, matching
+from assay.analysis.statistics import BASE_VALUES, Column, RunTable, matching
 from assay.execution.engines.spark.datasets import hadoop_store, select_runs
 from assay.foundation.errors import RepositoryError
-from assay.questions.runs.runs import as_recorded
+from assay.questions.runs.conditions import with_conditions
 from assay.store import Repository
 from assay.store.index.dataset import (
     DESCRIPTION,
@@ -43,8 +43,8 @@ def dataset_table(address: str, on: str, where: Sequence[str], progress: Callabl
     no_codes = np.empty(0, dtype=np.int32)
     columns = {name: Column(no_codes, tuple(known)) for name, known in levels.items()}
     empty = RunTable(np.empty(0, dtype=np.int64), columns, {})
-    conditions = conditions_of(as_recorded(where, empty), "--where")
-    matching(empty, conditions)
+    wide, conditions = with_conditions(empty, where)
+    matching(wide, conditions)
     with select_runs(address, on, conditions, BASE_VALUES, METADATA_FOLDER, progress) as folder:
         return read_selected_runs(folder, levels, BASE_VALUES)
 

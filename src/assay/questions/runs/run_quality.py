@@ -15,10 +15,13 @@ from assay.model import RunStatus
 from assay.questions.runs.runs import level_at
 from assay.questions.trust.flags import Flagged
 from assay.store import Repository
-from assay.text import plural
+from assay.text import joined, plural
 
 NOT_VALID_MAX = 2_000
 """Maximum number of runs whose causes are read (the newest)."""
+_CAUSES_NAMED = 3
+_CAUSE_MAX = 100
+"""Maximum length of a cause in a sentence, in characters."""
 NO_PLAN = "no plan named"
 PRECISION = 0.05
 """Default half-width of the 95 % interval of a mean time, as a share of the mean."""
@@ -75,6 +78,22 @@ def why_not_valid(repository: Repository, table: RunTable) -> NotValid:
     rows = np.flatnonzero(~has_level(table, "status", RunStatus.VALID.value))
     runs = repository.runs_at(table, rows[-NOT_VALID_MAX:].tolist()) if len(rows) else []
     return NotValid(len(rows), len(runs), tuple(causes_of(runs)))
+
+
+def causes_sentence(excluded: NotValid) -> str:
+    """Return the recorded causes with their numbers of runs: ``Recorded causes: "out of memory" (8 runs), ...``.
+
+    Causes after the third are counted.
+    """
+    texts = []
+    for cause in excluded.causes[:_CAUSES_NAMED]:
+        text = cause.text or ", ".join(cause.checks) or cause.failure_class or "none"
+        shortened = text if len(text) <= _CAUSE_MAX else f"{text[: _CAUSE_MAX - 1]}…"
+        texts.append(f'"{shortened}" ({plural(cause.runs, "run")})')
+    more = len(excluded.causes) - _CAUSES_NAMED
+    names = joined([*texts, *([f"{more} more"] if more > 0 else [])])
+    newest = f" of the newest {excluded.examined:,}" if excluded.examined < excluded.not_valid else ""
+    return f"Recorded {'cause' if len(excluded.causes) == 1 else 'causes'}{newest}: {names}."
 
 
 def traced_rows(repository: Repository, table: RunTable) -> Ints:

@@ -5,7 +5,7 @@ runs that each further condition leaves.
 """
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any
 
@@ -13,15 +13,14 @@ import msgspec
 import numpy as np
 
 from assay.analysis.comparison.baselines import baseline_of
-from assay.analysis.comparison.factors.derived_factors import with_factors
 from assay.analysis.statistics import ABSENT, ANOMALY, DESCRIPTIVE, LAYOUT_DEVICES, NO_ANOMALY, Ints, RunTable
-from assay.analysis.statistics.runs.facets import Facet, conditions_of, facets, level_counts, matching, page_of
+from assay.analysis.statistics.runs.facets import Facet, facets, level_counts, matching, page_of
 from assay.foundation.errors import RepositoryError
 from assay.foundation.units import finite
 from assay.model import SIMULATED_HIGH_S, SIMULATED_LOW_S, Run
 from assay.questions.json_values import json_value
+from assay.questions.runs.conditions import with_conditions
 from assay.store import Repository
-from assay.text import workload_named
 
 NEWEST_FIRST = "-started_unix_s"
 FASTEST_FIRST = "duration_s"
@@ -81,16 +80,6 @@ class RunPage:
     """All columns to filter and sort by."""
 
 
-def as_recorded(conditions: Iterable[str], table: RunTable) -> list[str]:
-    """Return the conditions, with titles of workloads replaced by names."""
-    column = table.columns.get("workload")
-    parts = [(text, *text.partition("=")) for text in conditions]
-    return [
-        f"{name}={workload_named(level, column.levels)}" if column and name == "workload" and equals else text
-        for text, name, equals, level in parts
-    ]
-
-
 def selected(table: RunTable, where: Sequence[str], option: str = "where") -> RunTable:
     """Return the runs that match. ``option``: the option that gave the conditions, for messages.
 
@@ -102,14 +91,8 @@ def selected(table: RunTable, where: Sequence[str], option: str = "where") -> Ru
         )
     if not where:
         return table
-    conditions = conditions_of(as_recorded(where, table), option)
-    return table.subset(matching(with_columns(conditions, table), conditions, option))
-
-
-def with_columns(names: Iterable[str], table: RunTable) -> RunTable:
-    """Return the table with the derived factors among ``names`` as columns, for example the device class."""
-    derived = {name: with_factors(table, [name]).columns.get(name) for name in names if name not in table.columns}
-    return replace(table, columns={**table.columns, **{name: column for name, column in derived.items() if column}})
+    wide, conditions = with_conditions(table, where, option)
+    return table.subset(matching(wide, conditions, option))
 
 
 def in_order_of_start(repository: Repository, table: RunTable) -> list[int]:
@@ -127,8 +110,7 @@ def usual_order(table: RunTable) -> str:
 
 def run_page(repository: Repository, table: RunTable, request: RunPageRequest) -> RunPage:
     """Return one page of the runs that match."""
-    conditions = conditions_of(as_recorded(request.where, table), "where")
-    wide = with_columns(conditions, table)
+    wide, conditions = with_conditions(table, request.where, "where")
     page = page_of(
         table, matching(wide, conditions, "where"), sort=request.sort, offset=request.offset, limit=request.limit
     )

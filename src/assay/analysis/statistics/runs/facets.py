@@ -14,6 +14,7 @@ from assay.analysis.statistics.arrays import Floats, Ints, Mask
 from assay.analysis.statistics.runs.factors_of_runs import FACTOR_SYNONYMS
 from assay.analysis.statistics.runs.run_table import ABSENT, Column, RunTable
 from assay.foundation.errors import SpecificationError, did_you_mean
+from assay.text import level_text
 
 Conditions = Mapping[str, Sequence[str]]
 _LEVELS_MAX = 40
@@ -88,13 +89,20 @@ def _has_any_level(table: RunTable, name: str, levels: Sequence[str], option: st
     for level in levels:
         if level not in column.levels:
             hint = f"{_hint_for_several_levels(name, level, column)}{did_you_mean(level, column.levels)}"
+            names = ", ".join(_named_level(name, shown) for shown in column.levels[:_LEVELS_MAX])
             raise SpecificationError(
                 f"no run has {name} {level[:_TEXT_LENGTH_MAX]!r}",
                 where=f"{option} {name}={level[:_TEXT_LENGTH_MAX]}",
-                hint=f"{hint}its levels: {', '.join(column.levels[:_LEVELS_MAX])}",
+                hint=f"{hint}its levels: {names}",
             )
         matching_rows |= column.codes == column.code(level)
     return matching_rows
+
+
+def _named_level(name: str, level: str) -> str:
+    """Return a level with its title, if it has another: ``IB (InfiniBand)``."""
+    title = level_text(name, level)
+    return level if title == level or level in title else f"{level} ({title})"
 
 
 def _hint_for_several_levels(name: str, text: str, column: Column) -> str:

@@ -5,9 +5,9 @@ that configuration with the changes. You can set:
 
 - of the plan: ``layout``, ``network``, ``containers``, ``compression``, engine parameters, ``data``, and the
   workload's own options (``reduces``, ``terasort.reduces``);
-- of the described cluster: ``workers.count`` (or ``workers``), ``nic``, ``racks.nodes``, ``racks.uplink``, and of a
-  node type ``TYPE.cores``, ``TYPE.memory``, ``TYPE.nic``, ``TYPE.cpu.speed`` and ``TYPE.devices.GROUP.KEY`` (``count``,
-  ``read``, ``write``, ``iops``, ``read_iops``, ``write_iops``, ``capacity``);
+- of the described cluster: ``workers.count`` (or ``workers``, ``nodes``), ``nic``, ``racks.nodes``, ``racks.uplink``,
+  and of a node type ``TYPE.cores``, ``TYPE.memory``, ``TYPE.nic``, ``TYPE.cpu.speed`` and ``TYPE.devices.GROUP.KEY``
+  (``count``, ``read``, ``write``, ``iops``, ``read_iops``, ``write_iops``, ``capacity``);
 - the workers' instance type: ``worker.type``, ``worker.volumes`` and ``worker.cpu.credits`` (:mod:`.rented_workers`).
   All data is then on all their disks, unless ``layout`` is set.
 """
@@ -30,7 +30,7 @@ from assay.execution.planning.plan_files.rented_workers import (
     with_rented_workers,
 )
 from assay.execution.planning.plan_files.workload_section import varied_options
-from assay.foundation.errors import SpecificationError
+from assay.foundation.errors import SpecificationError, did_you_mean
 from assay.foundation.units import parse_bit_rate, parse_byte_rate, parse_bytes
 from assay.model import (
     ENGINE_FACTOR,
@@ -48,6 +48,7 @@ from assay.model import (
 )
 from assay.specs.document import Value
 from assay.specs.fields import unknown
+from assay.text import workload_title
 
 Change = tuple[str, str]
 """A name and its value from ``--set NAME=VALUE``."""
@@ -78,9 +79,10 @@ def parse_changes(texts: Sequence[str], where: str = "--set") -> tuple[Change, .
 def parse_question(texts: Sequence[str], where: str = "--set") -> tuple[Change, ...]:
     """Return the changes of a what-if question, like :func:`parse_changes`.
 
-    ``workers`` becomes ``workers.count``: a plan chooses among the cluster's workers, a question can have more.
+    ``workers`` and ``nodes`` become ``workers.count``: a plan chooses among the cluster's workers, a question can have
+    more.
     """
-    changes = (re.sub(rf"^\s*{WORKERS_FACTOR}\s*=", f"{WORKERS_COUNT}=", text) for text in texts)
+    changes = (re.sub(rf"^\s*(?:{WORKERS_FACTOR}|nodes)\s*=", f"{WORKERS_COUNT}=", text) for text in texts)
     return parse_changes(list(changes), where)
 
 
@@ -113,10 +115,17 @@ def altered(plan: Plan, levels: Mapping[str, str], workload: str, changes: Seque
     try:
         return made_plan(content, cluster, plan.cluster_source, {plan.engine: plan.rules, **plan.varied_engines})
     except SpecificationError as error:
-        named = [*plan.rules.shorthands, LAYOUT_FACTOR, NETWORK_FACTOR, ENGINE_FACTOR, *varied_options(spec.name)]
-        is_unknown = any("." not in name and name not in (*named, *CLUSTER_WORDS) for name, _ in changes)
-        hint = f"of the cluster you can set: {_OF_CLUSTER}" if is_unknown else error.hint
-        raise SpecificationError(error.message, where="--set", hint=hint) from error
+        settings = (LAYOUT_FACTOR, NETWORK_FACTOR, ENGINE_FACTOR, *plan.rules.shorthands, *varied_options(spec.name))
+        names = (*settings, *CLUSTER_WORDS)
+        unknown_name = next((name for name, _ in changes if "." not in name and name not in names), None)
+        if unknown_name is None:
+            raise SpecificationError(error.message, where="--set", hint=error.hint) from error
+        raise SpecificationError(
+            f"{workload_title(spec.name)} has no setting {unknown_name[:80]!r}",
+            where="--set",
+            hint=f"{did_you_mean(unknown_name, names)}its settings are {', '.join(settings)}, and engine parameters "
+            f"such as mapreduce.task.io.sort.mb; of the cluster you can set {_OF_CLUSTER}",
+        ) from error
 
 
 def only_run(plan: Plan) -> PlannedRun:

@@ -85,7 +85,8 @@ def amount_sentences(decision: Decision, option: OptionResult | None = None) -> 
     on_option = amount(of_job.ratio, of_job.low, of_job.high, job.cost)
     per_job = (
         f"A job of {workload_title(job.workload)}{most} costs {money(job.cost, currency)} "
-        f"({known}mean of {plural(job.runs, 'matched run')}{where}) on {baseline}, and {on_option} on {name}."
+        f"({known}mean of {plural(job.runs, 'matched run')}{where}) on {baseline}, and {on_option} on {name}. "
+        "Answers that match other runs have other means."
     )
     prices = compared_prices(costs.cluster_prices, decision.baseline, chosen.option)
     price = prices.baseline.price

@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 
 from assay.analysis.comparison.factors.device_classes import DEVICE_CLASS
-from assay.analysis.statistics import RUNS_MIN, Verdict
+from assay.analysis.statistics import RUNS_MIN
 from assay.model import Origin
 from assay.questions.decisions.costs.cluster_prices import compared_prices
 from assay.questions.decisions.decision import CostRatio, CostVerdict, Decision
@@ -172,11 +172,8 @@ def _cheaper_on(decision: Decision, option: str) -> str:
     cheaper = [title for title, cost in costs if cost.verdict is CostVerdict.CHEAPER]
     if len(cheaper) == len(of_mean):
         return ""
-    faster = sum(result.verdict is Verdict.FASTER for result in of_mean)
     names = f" ({joined(cheaper)})" if cheaper else ""
-    text = (
-        f"; a lower cost is shown on {len(cheaper)} of the {len(of_mean)} workloads{names}, a shorter time on {faster}"
-    )
+    text = f"; a lower cost is shown on {len(cheaper)} of the {len(of_mean)} workloads{names}"
     open_costs = [
         f"{title}: {cost_text(cost)}"
         for title, cost in costs

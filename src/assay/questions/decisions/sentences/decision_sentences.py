@@ -365,8 +365,9 @@ def _spread(decision: Decision, option: str) -> str:
         if faster
         else f"Slower on {slower} of {len(results)} workloads"
     )
+    corrected = f", after the correction for {plural(decision.family, 'comparison')}" if decision.family > 1 else ""
     more = "" if _extremes(decision, option) else f": {speeds}"
-    return f"{on}{f', slower on {slower}' if faster and slower else ''}{more}."
+    return f"{on}{f', slower on {slower}' if faster and slower else ''}{corrected}{more}."
 
 
 def _left_out(decision: Decision, option: str | None) -> str:

@@ -27,6 +27,8 @@ _USUAL = (("nic", "network"), ("workers.count", "number of workers"))
 _QUESTIONS = {NETWORK_FACTOR: NETWORK, WORKERS_FACTOR: NODES}
 """The question of ``assay decide`` that compares the levels of a factor."""
 _EXAMPLE_FILES = ("catalogue", "prices")
+_FIT = "it has the scale, disks and network of these runs"
+"""Why a cluster file fits runs."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,10 +60,7 @@ class SimulationObstacle:
         if len(self.missing) > 1:
             return "Runs that assay measures have both. The size of the data can't be added to stored runs."
         if self.clusters:
-            return (
-                f"The file {self.clusters[0]} has the scale, disks and network of these runs. Copy it to "
-                f"{self.folder}, and the page What if lists it."
-            )
+            return f"The file {self.clusters[0]} fits: {_FIT}. Copy it to {self.folder}, and the page What if lists it."
         return (
             f"Describe the cluster of these runs in a cluster file. Copy it to {self.folder}, and the page What if "
             "lists it if it fits the runs."
@@ -131,7 +130,7 @@ def near_answers(repository: Repository, why: SimulationObstacle) -> tuple[NearA
     answers = [NearAnswer(f"assay decide {name}{where}", "compares the measured levels") for name in why.compared]
     if why.clusters:
         command = f"assay whatif{where} --cluster {shlex.quote(why.clusters[0])}"
-        answers.insert(0, NearAnswer(command, "simulates these runs: the file has their scale, disks and network"))
+        answers.insert(0, NearAnswer(command, f"simulates these runs with a shipped cluster file: {_FIT}"))
     elif len(why.missing) == 1:
         answers.append(
             NearAnswer(
@@ -155,6 +154,6 @@ def near_answers(repository: Repository, why: SimulationObstacle) -> tuple[NearA
 def hint_of(repository: Repository, why: SimulationObstacle) -> str:
     """Return what was measured of the changes, and the commands that answer as far as possible."""
     if why.clusters:
-        return f"add --cluster {shlex.quote(why.clusters[0])}: it has the scale, disks and network of these runs"
+        return f"add --cluster {shlex.quote(why.clusters[0])}: {_FIT}"
     lines = [f"{near.command}\n        {near.effect}" for near in near_answers(repository, why)]
     return "\n    ".join([*why.measured, "These commands answer as far as possible:", *lines])
