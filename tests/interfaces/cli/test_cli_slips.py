@@ -134,7 +134,8 @@ def test_a_full_disk_in_the_table_writer_is_reported_with_path_and_remedy(tmp_pa
         (("decide", "disk", "--details", "groups"), "did you mean 'layout'?"),
         (("decide", "layuot", "--details", "options"), "did you mean 'layout'?"),
         (("decide", "layout", "--where", "layout=HDD2"), "did you mean 'HD2'?"),
-        (("decide", "layout", "--where", "storage=HD2"), "did you mean 'layout'?"),
+        (("decide", "layout", "--where", "layuot=HD2"), "did you mean 'layout'?"),
+        (("decide", "layout", "--where", "storage=HDD2"), "did you mean 'HD2'?"),
         (("decide", "layout", "--details", "groups", "--baseline", "HDD2"), "did you mean 'HD2'?"),
     ],
 )

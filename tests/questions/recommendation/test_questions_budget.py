@@ -29,7 +29,7 @@ def test_a_budget_without_currency_is_in_the_price_books(tmp_path: Path) -> None
     assert plain.budget == dollars.budget == 100_000
     hourly = RecommendRequest(MIX, budget="$20/h", years=2).constraints(prices)
     assert hourly.budget == 20 * 2 * 8760
-    assert constraints_text(hourly, "USD") == "at most $20 per hour"
+    assert constraints_text(hourly, "USD") == "at most $20.00 per hour"
     assert constraints_text(plain, "USD") == "at most $100,000 over 3 years"
     with pytest.raises(SpecificationError, match="'x' is not a price"):
         RecommendRequest(MIX, budget="x/h").constraints(prices)

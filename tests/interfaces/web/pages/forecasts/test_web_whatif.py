@@ -125,7 +125,7 @@ def test_a_rate_with_and_without_its_unit_has_the_same_answer(client: TestClient
     ("query", "words"),
     [
         ("layout=SS9", "asks for 9 SSDs"),
-        ("nothing=1", "not an engine parameter"),
+        ("nothing=1", "has no setting"),
         ("data=900000", "are needed with all copies"),
         ("nic=0", "more than 0"),
         ("price.Nothing=3", "has no price"),
@@ -250,7 +250,7 @@ def test_the_first_page_and_what_if_say_which_cluster_file_to_copy_where(tmp_pat
         first, whatif = client.get("/").text, client.get("/whatif").text
     for page in (first, whatif):
         assert "hese runs can&#39;t be simulated: they lack a cluster file with their nodes and disks" in page
-        assert "bsc-2015/lab-cluster.yaml has the scale, disks and network of these runs." in page
+        assert "bsc-2015/lab-cluster.yaml fits: it has the scale, disks and network of these runs." in page
         [folder] = re.findall(r"Copy it to (\S+), and the page What if lists it", page)
     assert "no example fits" not in whatif
     assert re.search(r"assay whatif \S* ?--repository \S+ --cluster \S+bsc-2015/lab-cluster.yaml", whatif)
