@@ -26,11 +26,11 @@ SAMPLES = st.dictionaries(FRAMES, st.lists(st.integers(0, 5000 * NS), min_size=1
 
 @given(SAMPLES, st.integers(0, 5_000_000))
 def test_every_sample_is_in_one_part_and_one_interval(samples: dict[tuple[str, ...], list[int]], bound_ms: int) -> None:
-    timed = [StackSamples(stack, tuple(times), (2,) * len(times)) for stack, times in samples.items()]
-    parts = timed_parts(timed, [("shuffle", 1.0), ("reduce", float(bound_ms))])
-    total = Counter[tuple[str, ...]]()
+    stack_samples = [StackSamples(stack, tuple(times), (2,) * len(times)) for stack, times in samples.items()]
+    parts = timed_parts(stack_samples, [("shuffle", 1.0), ("reduce", float(bound_ms))])
+    counts = Counter[tuple[str, ...]]()
     for part, times in parts.items():
-        total.update(times.total())
+        counts.update(times.total())
         stacks, _ = parse_collapsed(collapsed_text(times.total()))
         assert parse_times(times_text(times), list(stacks)) == times
         assert len(times.stacks) <= INTERVALS_MAX + 2
@@ -38,7 +38,7 @@ def test_every_sample_is_in_one_part_and_one_interval(samples: dict[tuple[str, .
         for second in times.stacks:
             assert second % times.interval_s == 0
             assert (second < bound_ms / 1000) if part == "shuffle" else second > bound_ms / 1000 - times.interval_s
-    assert total == {stack: 2 * len(times) for stack, times in samples.items()}
+    assert counts == {stack: 2 * len(times) for stack, times in samples.items()}
 
 
 def test_a_long_recording_has_longer_intervals() -> None:

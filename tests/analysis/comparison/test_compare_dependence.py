@@ -31,91 +31,97 @@ from builders import interleaved, make_run
 SLOW, FAST = (60.0, 61.0, 59.5, 60.5), (50.0, 51.0, 49.6, 50.4)
 
 
-def sides(started: Sequence[str], **changes: object) -> list[Run]:
-    """Return eight runs, of HDD and then of SSD, that start at these times."""
+def runs_of_sides(starts: Sequence[str], **changes: object) -> list[Run]:
+    """Return four runs on HDD and four on SSD. ``starts`` has their times of start."""
     layouts = ["HDD"] * len(SLOW) + ["SSD"] * len(FAST)
     return [
-        make_run(n, layout=layout, levels={"layout": layout}, duration_s=s, block=n, started_at=at, **changes)
-        for n, (layout, s, at) in enumerate(zip(layouts, (*SLOW, *FAST), started, strict=True))
+        make_run(n, layout=layout, levels={"layout": layout}, duration_s=s, block=n, started_at=start, **changes)
+        for n, (layout, s, start) in enumerate(zip(layouts, (*SLOW, *FAST), starts, strict=True))
     ]
 
 
-def at(day: int, minute: int) -> str:
+def start_time(day: int, minute: int) -> str:
     return f"2026-01-{day:02d}T10:{minute:02d}:00Z"
 
 
-ONE_AFTER_THE_OTHER = [at(5, minute) for minute in range(8)]
-TWO_DAYS = [at(day, minute) for day in (5, 9) for minute in range(4)]
-IN_TURNS = [at(5, 2 * minute) for minute in range(4)] + [at(5, 2 * minute + 1) for minute in range(4)]
+SIDE_AFTER_SIDE = [start_time(5, minute) for minute in range(8)]
+TWO_DAYS = [start_time(day, minute) for day in (5, 9) for minute in range(4)]
+ALTERNATING = [start_time(5, 2 * minute) for minute in range(4)] + [
+    start_time(5, 2 * minute + 1) for minute in range(4)
+]
 UNKNOWN = [""] * 8
 
 
-def compared(runs: list[Run]) -> SpeedupResult:
+def comparison_of(runs: list[Run]) -> SpeedupResult:
     (comparison,) = compare(runs, factor="layout", baseline="HDD")
     return comparison
 
 
-@pytest.mark.parametrize("started", [ONE_AFTER_THE_OTHER, TWO_DAYS, UNKNOWN], ids=["in turn", "two days", "unknown"])
+@pytest.mark.parametrize(
+    "started", [SIDE_AFTER_SIDE, TWO_DAYS, UNKNOWN], ids=["one after the other", "two days", "unknown"]
+)
 def test_a_difference_that_a_change_between_sessions_could_make_is_not_stated(started: list[str]) -> None:
-    wide, sharp = compared(sides(started)), compared(sides(IN_TURNS))
+    wide, sharp = comparison_of(runs_of_sides(started)), comparison_of(runs_of_sides(ALTERNATING))
     assert sharp.verdict is Verdict.FASTER
     assert WarningCode.SESSIONS not in {warning.code for warning in sharp.warnings}
     assert wide.verdict is Verdict.NOT_DISTINGUISHABLE
     assert wide.ratio == pytest.approx(sharp.ratio)
     assert (wide.low or 0) < (sharp.low or 0) < (sharp.high or 0) < (wide.high or 0)
-    (stated,) = [warning.words for warning in wide.warnings if warning.code is WarningCode.SESSIONS]
-    assert stated.startswith("the order of runs is unknown") is (started is UNKNOWN)
-    assert "a difference of 11.0 % (assumed" in stated
+    (text,) = [warning.words for warning in wide.warnings if warning.code is WarningCode.SESSIONS]
+    assert text.startswith("the order of runs is unknown") is (started is UNKNOWN)
+    assert "a difference of 11.0 % (assumed" in text
 
 
 def test_a_single_run_without_a_start_does_not_make_the_order_unknown() -> None:
-    groups = [
+    runs = [
         replace(run, run_id=f"{run.run_id[:-4]}{n}{run.run_id[-3:]}", cluster=f"cluster-{n}")
         for n in range(1, 4)
-        for run in sides(TWO_DAYS)
+        for run in runs_of_sides(TWO_DAYS)
     ]
-    groups[0] = replace(groups[0], started_at="")
-    (decision,) = decide(table_of(groups), DecisionRequest("layout"))
-    (stated,) = [caveat.text for caveat in decision.caveats if caveat.kind is CaveatKind.SESSIONS]
-    assert stated.startswith("The options ran in different sessions")
+    runs[0] = replace(runs[0], started_at="")
+    (decision,) = decide(table_of(runs), DecisionRequest("layout"))
+    (text,) = [caveat.text for caveat in decision.caveats if caveat.kind is CaveatKind.SESSIONS]
+    assert text.startswith("The options ran in different sessions")
 
 
-def test_a_difference_beyond_what_sessions_make_is_stated_and_simulated_runs_have_no_sessions() -> None:
-    four = [replace(run, duration_s=run.duration_s / (4 if run.layout == "SSD" else 1)) for run in sides(TWO_DAYS)]
-    assert compared(four).verdict is Verdict.FASTER
-    simulated = compared(sides(TWO_DAYS, origin=Origin.SIMULATED))
+def test_a_large_difference_is_stated_despite_sessions_and_simulated_runs_have_no_sessions() -> None:
+    faster_runs = [
+        replace(run, duration_s=run.duration_s / (4 if run.layout == "SSD" else 1)) for run in runs_of_sides(TWO_DAYS)
+    ]
+    assert comparison_of(faster_runs).verdict is Verdict.FASTER
+    simulated = comparison_of(runs_of_sides(TWO_DAYS, origin=Origin.SIMULATED))
     assert WarningCode.SESSIONS not in {warning.code for warning in simulated.warnings}
 
 
 def test_a_decision_names_sessions_and_withholds_its_verdict() -> None:
-    (decision,) = decide(table_of(sides(TWO_DAYS)), DecisionRequest("layout"))
+    (decision,) = decide(table_of(runs_of_sides(TWO_DAYS)), DecisionRequest("layout"))
     assert decision.results[0].verdict is Verdict.NOT_DISTINGUISHABLE
     assert CaveatKind.SESSIONS in {caveat.kind for caveat in decision.caveats}
-    (sharp,) = decide(table_of(sides(IN_TURNS)), DecisionRequest("layout"))
+    (sharp,) = decide(table_of(runs_of_sides(ALTERNATING)), DecisionRequest("layout"))
     assert sharp.results[0].verdict is Verdict.FASTER
     assert CaveatKind.SESSIONS not in {caveat.kind for caveat in sharp.caveats}
 
 
 def test_the_spread_of_sessions_is_learned_from_configurations_with_several_sessions() -> None:
     rng = np.random.default_rng(4)
-    drawn = benchmark("processes").one_after_the_other(rng, sessions=12, runs=4)
-    spread = match(drawn.table, "layout").spread
+    sample = benchmark("processes").one_after_the_other(rng, sessions=12, runs=4)
+    spread = match(sample.table, "layout").spread
     assert spread.learned
     assert 0.04 < np.sqrt(spread.variance) < 0.14
-    assert spread.degrees == 22  # twelve sessions a side, less a mean each
+    assert spread.degrees == 22  # twelve sessions on each side, minus one for the mean of the side
 
 
-def test_workloads_that_rest_on_the_same_sessions_do_not_average_them_out() -> None:
+def test_the_error_of_sessions_is_not_averaged_over_workloads_of_the_same_sessions() -> None:
     part = SessionPart(0.01, 20.0, DEFAULT_SPREAD, unordered=False)
-    shared = LogMean(0.2, float(np.hypot(0.01, 0.14)), 4.0, "", InferenceScope.SIMILAR, 0.0, part)
-    many = combine([shared] * 8)
-    assert many.error == pytest.approx(float(np.hypot(0.01 / np.sqrt(8), 0.14)))
-    assert combine([replace(shared, error=0.01, sessions=None)] * 8).error == pytest.approx(0.01 / np.sqrt(8))
+    mean = LogMean(0.2, float(np.hypot(0.01, 0.14)), 4.0, "", InferenceScope.SIMILAR, 0.0, part)
+    combined_mean = combine([mean] * 8)
+    assert combined_mean.error == pytest.approx(float(np.hypot(0.01 / np.sqrt(8), 0.14)))
+    assert combine([replace(mean, error=0.01, sessions=None)] * 8).error == pytest.approx(0.01 / np.sqrt(8))
 
 
-def test_the_factor_that_a_gain_depends_on_makes_the_units() -> None:
-    drawn = benchmark("processes").depends_on_factor(np.random.default_rng(3))
-    matched = match(drawn.table, "layout")
+def test_the_levels_of_the_factor_that_a_gain_depends_on_are_the_units() -> None:
+    sample = benchmark("processes").depends_on_factor(np.random.default_rng(3))
+    matched = match(sample.table, "layout")
     dependence = dependence_of(matched, group_ratios(side(matched, 0), side(matched, 1), matched))
     assert dependence is not None
     assert (dependence[0].factor, dependence[0].levels) == ("dfs.blocksize", 3)
@@ -126,7 +132,7 @@ def test_the_factor_that_a_gain_depends_on_makes_the_units() -> None:
 
 
 def test_an_error_between_few_levels_counts_with_its_few_degrees_of_freedom() -> None:
-    """The error between three levels is smaller than that over twelve groups, and its interval is wider."""
+    """The error between three levels is smaller than the error over twelve groups, but its interval is wider."""
     values = np.repeat([0.17, 0.20, 0.23], 4)
     ratios = GroupRatios(
         log_ratio=values,
@@ -139,33 +145,33 @@ def test_an_error_between_few_levels_counts_with_its_few_degrees_of_freedom() ->
         rounding=np.zeros(12),
     )
     mean = LogMean(0.2, 0.02, 11.0, "over groups", InferenceScope.SIMILAR)
-    wider = over_levels(mean, ratios, Dependence("dfs.blocksize", 3, 0.01), np.repeat([0, 1, 2], 4))
-    assert wider.error < mean.error
-    assert wider.degrees == 2.0
-    assert wider.ratio.width > mean.ratio.width
+    mean_over_levels = over_levels(mean, ratios, Dependence("dfs.blocksize", 3, 0.01), np.repeat([0, 1, 2], 4))
+    assert mean_over_levels.error < mean.error
+    assert mean_over_levels.degrees == 2.0
+    assert mean_over_levels.ratio.width > mean.ratio.width
 
 
 @pytest.mark.parametrize("levels", [3, 6])
-def test_scopes_and_fastest_candidates_allow_for_that_factor_as_the_verdict_does(levels: int) -> None:
-    """One answer had 1.26 (0.50 to 3.17) in its row, and 1.26 (1.11 to 1.43) and a fastest level below it."""
-    kept = 0
+def test_scopes_and_fastest_candidates_allow_for_the_factor_that_a_gain_depends_on(levels: int) -> None:
+    """The interval of a row, the intervals of its scopes and its fastest candidates agree."""
+    tie_count = 0
     for seed in range(30):
-        drawn = benchmark("processes").depends_on_factor(np.random.default_rng(seed), levels=levels)
-        matched = match(drawn.table, "layout")
+        sample = benchmark("processes").depends_on_factor(np.random.default_rng(seed), levels=levels)
+        matched = match(sample.table, "layout")
         (row,), (fastest,) = speedups_of(matched, "L0"), fastest_levels(matched)
         scopes = {estimate.scope: estimate for estimate in row.by_scope}
         similar = scopes[InferenceScope.SIMILAR]
         assert (similar.low, similar.high) == (row.low, row.high)
         assert similar.single_low is not None
         assert (similar.single_high or 0) / similar.single_low >= (row.high or 0) / (row.low or 1)
-        both = {"L0", "L1"} == set(fastest.fastest_candidates)
-        assert both is ((row.p or 0) >= 2 * ALPHA)
-        kept += both
-    assert kept > 20
+        is_tie = {"L0", "L1"} == set(fastest.fastest_candidates)
+        assert is_tie is ((row.p or 0) >= 2 * ALPHA)
+        tie_count += is_tie
+    assert tie_count > 20
 
 
 def test_a_wider_interval_for_the_tested_settings_is_omitted() -> None:
-    """Repetitions that scatter by more than the groups do: the narrower scope had the wider interval."""
+    """Repetitions differ by more than groups do, so the interval of the narrower scope would be wider."""
     runs = [
         make_run(
             layout=layout,
@@ -184,15 +190,17 @@ def test_a_wider_interval_for_the_tested_settings_is_omitted() -> None:
 
 
 def test_ignoring_a_factor_that_differs_between_the_sides_gives_no_verdict() -> None:
-    drawn = benchmark("processes").confounded(np.random.default_rng(3), 2.0)
-    view = speedups_over(drawn.table, SpeedupRequest(("layout",), "L0", ignore=("cluster",)))
+    sample = benchmark("processes").confounded(np.random.default_rng(3), 2.0)
+    view = speedups_over(sample.table, SpeedupRequest(("layout",), "L0", ignore=("cluster",)))
     (row,) = view.results
     assert (row.verdict, row.low, row.confounded) == (Verdict.CONFOUNDED, None, ("cluster",))
     assert "is confounded by cluster" in sentence(row)
     assert str(view.warnings[0]).startswith("confounded by cluster")
-    over = speedups_over(drawn.table, SpeedupRequest(("layout",), "L0", group=None, ignore=("cluster",))).results
-    assert [item.verdict for item in over] == [Verdict.CONFOUNDED]
-    (decision,) = decide(drawn.table, DecisionRequest("layout", baseline="L0", ignore=("cluster",)))
+    all_workloads = speedups_over(
+        sample.table, SpeedupRequest(("layout",), "L0", group=None, ignore=("cluster",))
+    ).results
+    assert [item.verdict for item in all_workloads] == [Verdict.CONFOUNDED]
+    (decision,) = decide(sample.table, DecisionRequest("layout", baseline="L0", ignore=("cluster",)))
     assert decision.results[0].verdict is Verdict.CONFOUNDED
     assert "Confounded by cluster" in decision.caveats[0].text
 
@@ -219,8 +227,8 @@ def test_a_wider_scope_never_has_a_narrower_interval() -> None:
 def test_a_claim_names_the_only_workload_and_cluster_that_it_rests_on() -> None:
     rng = np.random.default_rng(2)
     for clusters in (1, 3):
-        drawn = benchmark("processes").clusters_apart(rng, 1.3, clusters=clusters)
-        (claims,) = findings(drawn.table).values()
+        sample = benchmark("processes").clusters_apart(rng, 1.3, clusters=clusters)
+        (claims,) = findings(sample.table).values()
         text = next(claim.sentence for claim in claims if claim.name == "ssd-not-for-cpu")
         assert ("on workload WordCount and cluster c0 only" in text) is (clusters == 1)
         assert ("3 clusters" in text) is (clusters == 3)
@@ -231,17 +239,17 @@ def test_claims_allow_for_sessions_as_decisions_do() -> None:
         return [
             replace(run, workload="terasort", block=run.block + 8 * size, parameters={"dfs.blocksize": str(size)})
             for size in range(5)
-            for run in sides(started, **changes)
+            for run in runs_of_sides(started, **changes)
         ]
 
     def claim(runs: list[Run]) -> Finding:
         (claims,) = findings(table_of(runs)).values()
         return next(finding for finding in claims if finding.name == "ssd-helps-shuffle")
 
-    sharp = claim(runs_of(IN_TURNS))
+    sharp = claim(runs_of(ALTERNATING))
     assert sharp.answer is ClaimAnswer.SUPPORTED
     assert sharp.evidence[0].sessions is None
-    for started in (ONE_AFTER_THE_OTHER, TWO_DAYS):
+    for started in (SIDE_AFTER_SIDE, TWO_DAYS):
         runs = runs_of(started)
         wide = claim(runs)
         assert wide.answer is ClaimAnswer.UNDECIDED
@@ -253,8 +261,8 @@ def test_claims_allow_for_sessions_as_decisions_do() -> None:
 
 
 def test_a_busy_cpu_is_a_warning_and_no_claim_about_devices() -> None:
-    """No run shows what the devices would do with a faster CPU, so the difference *may* be larger."""
-    runs = [replace(run, metrics={**run.metrics, "cpu_busy_share": 0.95}) for run in sides(IN_TURNS)]
+    """No run has a faster CPU, so the warning says only that the difference of the devices may be larger."""
+    runs = [replace(run, metrics={**run.metrics, "cpu_busy_share": 0.95}) for run in runs_of_sides(ALTERNATING)]
     (warning,) = cpu_warnings(runs)
     assert warning.words.startswith(f"CPU was the limit in {len(runs)} of {len(runs)} runs: ")
     assert "the devices' difference may be larger than the ratio shows" in warning.words
@@ -280,7 +288,7 @@ RATES = {
 @pytest.mark.slow
 @pytest.mark.parametrize("question", RATES)
 def test_statements_under_dependence_are_wrong_in_few_repositories(question: str) -> None:
-    """The bound is 7 %, known to 1.8 % from 200 repositories; without these rules the rates are 20 to 90 %."""
+    """The bound is 7 %, and 200 repositories give an error of 1.8 %. Without these rules the rates are 20 to 90 %."""
     wrong = benchmark("dependence_errors").rates(question, RATES[question], repositories=200, seed=5).wrong
     assert wrong <= 0.12
 

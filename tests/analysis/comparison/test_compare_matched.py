@@ -45,11 +45,11 @@ RUNS = st.lists(
 
 
 def result_of(speedups: list[SpeedupResult], candidate: str, group: str = "terasort") -> SpeedupResult:
-    return next(s for s in speedups if s.candidate == candidate and s.group == group)
+    return next(speedup for speedup in speedups if speedup.candidate == candidate and speedup.group == group)
 
 
-def test_a_mixture_of_configurations_gains_nothing() -> None:
-    """SSD ran mostly with the slow block size: by averages it is slower, by matched groups it is twice as fast."""
+def test_matched_groups_are_not_misled_by_a_mixture_of_configurations() -> None:
+    """SSD ran mostly with the slow block size: by averages it is slower, in matched groups it is twice as fast."""
     times = {("HDD", "64"): [100.0] * 5, ("HDD", "128"): [1000.0], ("SSD", "64"): [50.0], ("SSD", "128"): [500.0] * 5}
     runs = [run_of(0, layout, block, s) for (layout, block), seconds in times.items() for s in seconds]
     table = table_of(runs)
@@ -63,7 +63,7 @@ def test_a_mixture_of_configurations_gains_nothing() -> None:
 
 @settings(max_examples=examples(60), deadline=None)
 @given(RUNS)
-def test_the_ratio_is_the_geometric_mean_over_sets_of_ratios_of_geometric_means(runs: list[Run]) -> None:
+def test_the_ratio_is_the_geometric_mean_over_groups_of_ratios_of_geometric_means(runs: list[Run]) -> None:
     results = matched_speedups(table_of(runs), "layout", "HDD") if any(r.layout == "HDD" for r in runs) else []
     for speedup in results:
         logs = []
@@ -93,10 +93,12 @@ def test_reversed_roles_give_the_reciprocal(runs: list[Run]) -> None:
         return
     table = table_of(runs)
     for by in ("workload", None):
-        forth = {s.group: s for s in matched_speedups(table, "layout", "HDD", by=by) if s.candidate == "SSD"}
-        back = {s.group: s for s in matched_speedups(table, "layout", "SSD", by=by) if s.candidate == "HDD"}
-        for group in forth.keys() & back.keys():
-            a, b = forth[group], back[group]
+        speedups = {s.group: s for s in matched_speedups(table, "layout", "HDD", by=by) if s.candidate == "SSD"}
+        reversed_speedups = {
+            s.group: s for s in matched_speedups(table, "layout", "SSD", by=by) if s.candidate == "HDD"
+        }
+        for group in speedups.keys() & reversed_speedups.keys():
+            a, b = speedups[group], reversed_speedups[group]
             assert (a.groups, a.method) == (b.groups, b.method)
             if a.ratio is not None and b.ratio is not None:
                 assert a.ratio == pytest.approx(1 / b.ratio)
@@ -106,11 +108,11 @@ def test_reversed_roles_give_the_reciprocal(runs: list[Run]) -> None:
 
 @settings(max_examples=examples(40), deadline=None)
 @given(RUNS, st.randoms(use_true_random=False))
-def test_the_order_of_rows_does_not_matter(runs: list[Run], chance: random.Random) -> None:
+def test_the_order_of_rows_does_not_matter(runs: list[Run], rng: random.Random) -> None:
     if not any(run.layout == "HDD" for run in runs):
         return
-    mixed = runs[:]
-    chance.shuffle(mixed)
+    shuffled_runs = runs[:]
+    rng.shuffle(shuffled_runs)
 
     def ratios(runs: list[Run]) -> dict[tuple[str, str], tuple[object, ...]]:
         results = matched_speedups(table_of(runs), "layout", "HDD")
@@ -124,15 +126,15 @@ def test_the_order_of_rows_does_not_matter(runs: list[Run], chance: random.Rando
             for s in results
         }
 
-    assert ratios(runs) == ratios(mixed)
+    assert ratios(runs) == ratios(shuffled_runs)
 
 
 def test_excluded_runs_are_counted_by_reason() -> None:
-    bad = {"status": RunStatus.INVALID, "cause": "x"}
+    invalid = {"status": RunStatus.INVALID, "cause": "x"}
     runs = [
         run_of(0, "HDD", "64", 100),
         run_of(1, "SSD", "64", 50),
-        run_of(2, "SSD", "64", 5, **bad),
+        run_of(2, "SSD", "64", 5, **invalid),
         run_of(3, "SSD", "64", 5, status=RunStatus.FAILED, cause="x"),
         run_of(4, "SSD", "64", 1.0, cold=False),
         run_of(5, "HDD", "128", 100),
@@ -173,7 +175,7 @@ def test_an_ignored_factor_may_differ_and_is_named() -> None:
     assert (speedup.groups, speedup.ignored) == (1, {"dfs.blocksize": 1})
 
 
-def test_few_sets_with_repetitions_use_the_scatter_within_them() -> None:
+def test_few_groups_with_repetitions_use_the_variance_within_groups() -> None:
     runs = [
         run_of(i, layout, "64", s)
         for i, (layout, s) in enumerate(
@@ -183,12 +185,12 @@ def test_few_sets_with_repetitions_use_the_scatter_within_them() -> None:
     speedup = result_of(matched_speedups(table_of(runs), "layout", "HDD"), "SSD")
     assert speedup.method == WITHIN_MATCHED_GROUPS
     assert speedup.verdict is Verdict.FASTER
-    spread = [
+    many_groups = [
         run_of(i, layout, str(block), (100 if layout == "HDD" else 50) * (1 + block / 50))
         for block in range(6)
         for i, layout in enumerate(("HDD", "SSD"))
     ]
-    assert result_of(matched_speedups(table_of(spread), "layout", "HDD"), "SSD").method == OVER_MATCHED_GROUPS
+    assert result_of(matched_speedups(table_of(many_groups), "layout", "HDD"), "SSD").method == OVER_MATCHED_GROUPS
 
 
 def test_deployments_count_once_for_any_number_of_runs() -> None:
@@ -215,7 +217,7 @@ def test_over_all_workloads_every_workload_counts_the_same() -> None:
     assert (speedup.groups, speedup.combined) == (33, CombinedParts("workload", 2, 2))
 
 
-def test_factors_can_be_joined() -> None:
+def test_factors_can_be_combined() -> None:
     rows = [("HDD", "ETH", 100), ("SSD", "IB", 20), ("SSD", "ETH", 40)]
     runs = [replace(run_of(0, layout, "64", s), levels={"network": network}) for layout, network, s in rows]
     table = table_of(runs)
@@ -228,7 +230,7 @@ def test_factors_can_be_joined() -> None:
     ("factor", "baseline", "message"),
     [("nonsense", None, "no run has a factor"), ("layout", "NVE", "no run has layout")],
 )
-def test_unknown_names_are_answered_with_those_that_there_are(factor: str, baseline: str | None, message: str) -> None:
+def test_an_unknown_name_is_refused_with_the_known_names(factor: str, baseline: str | None, message: str) -> None:
     table = table_of([run_of(0, "HDD", "64", 1.0), run_of(1, "SSD", "64", 1.0)])
     with pytest.raises(SpecificationError, match=message) as raised:
         matched_speedups(table, factor, baseline)

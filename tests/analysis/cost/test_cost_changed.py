@@ -26,38 +26,40 @@ from assay.model import (
 )
 
 
-def _device(name: str, kind: DeviceKind = DeviceKind.HDD, **more: object) -> Device:
-    return replace(Device(name, kind, 1e8, 1e8, None, None, 10**12), **more)  # type: ignore[arg-type]
+def _device(name: str, kind: DeviceKind = DeviceKind.HDD, **fields: object) -> Device:
+    return replace(Device(name, kind, 1e8, 1e8, None, None, 10**12), **fields)  # type: ignore[arg-type]
 
 
 SERVER = NodeType("server", 8, 64 * 10**9, (_device("hdd1"), _device("hdd2")), Nic(1e10))
 
 
-def _priced(kind: NodeType = SERVER, workers: int = 3, network: str | None = None, **cluster: object) -> PricedCluster:
+def _priced(
+    kind: NodeType = SERVER, workers: int = 3, network: str | None = None, **cluster_fields: object
+) -> PricedCluster:
     nodes = [Node("m", kind, frozenset({Role.MASTER}))]
     nodes += [Node(f"w{number}", kind, frozenset({Role.WORKER})) for number in range(workers)]
     layout = Layout(
         "all disks", tuple(Directories(device.name) for device in kind.devices), (Directories(kind.devices[0].name),)
     )
-    kinds: dict[str, int] = {}
+    device_counts: dict[str, int] = {}
     for device in kind.devices:
-        kinds[str(device.kind)] = kinds.get(str(device.kind), 0) + 1
+        device_counts[str(device.kind)] = device_counts.get(str(device.kind), 0) + 1
     counts = Counts(
         nodes=workers + 1,
         masters=1,
         workers=workers,
-        layout_devices=kinds,
+        layout_devices=device_counts,
         device_names={device.name: str(device.kind) for device in kind.devices},
         node_types={"server": workers + 1},
         capacity_bytes=sum(device.capacity_bytes for device in kind.devices),
         levels={"network": network} if network else {},
     )
-    described = replace(Cluster("c", Placement.SSH, tuple(nodes)), **cluster)  # type: ignore[arg-type]
-    return PricedCluster(described, layout, network, counts)
+    cluster = replace(Cluster("c", Placement.SSH, tuple(nodes)), **cluster_fields)  # type: ignore[arg-type]
+    return PricedCluster(cluster, layout, network, counts)
 
 
-def _item(per: str, device: str | None = None, **more: object) -> LineItem:
-    return LineItem(per, Decimal(100), per, device, **more)  # type: ignore[arg-type]
+def _item(per: str, device: str | None = None, **fields: object) -> LineItem:
+    return LineItem(per, Decimal(100), per, device, **fields)  # type: ignore[arg-type]
 
 
 WHOLE = (_item("cluster-hour"),)

@@ -14,7 +14,7 @@ from assay.analysis.devices.rates import (
     hdd_random_iops,
     hdd_sequential_bytes_per_s,
     hdd_streams_bytes_per_s,
-    modelled,
+    model_rates,
     seek_s,
 )
 from assay.model.clusters.cluster import Device, DeviceKind, Disks
@@ -107,7 +107,7 @@ def test_the_baselines_expectation_scales_bandwidth_and_not_positioning() -> Non
     how = BaselineSettings(
         span_bytes=10**7, streams=8, stream_request_bytes=12288, random_request_bytes=4096, random_depth=1
     )
-    small, large = modelled(device, 1 / 20, how), modelled(device, 1 / 10, how)
+    small, large = model_rates(device, 1 / 20, how), model_rates(device, 1 / 10, how)
     assert small.read_bytes_per_s == pytest.approx(6e6, rel=0.01)
     assert small.write_bytes_per_s == pytest.approx(3e6, rel=0.01)
     assert small.random_read_iops == pytest.approx(large.random_read_iops, rel=0.1)

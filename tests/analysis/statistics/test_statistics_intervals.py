@@ -18,8 +18,8 @@ from benchmark_support import benchmark
 from effort import examples
 
 TIMES = st.lists(st.floats(0.5, 5000), min_size=2, max_size=8)
-ODD = 1.0000123456789
-"""Times of many decimals, which are not rounded to anything."""
+MANY_DECIMALS = 1.0000123456789
+"""A factor that gives times many decimals, so that they do not look rounded."""
 
 
 @pytest.mark.slow
@@ -34,8 +34,8 @@ def test_student_t_covers_95_percent_and_the_bootstrap_far_less(n: int) -> None:
 
 @given(TIMES, TIMES)
 def test_welch_agrees_with_scipy_on_logarithms(baseline: list[float], candidate: list[float]) -> None:
-    n = min(len(baseline), len(candidate))  # with far fewer on a side, that side has at least the other's variance
-    baseline, candidate = ([t * ODD for t in side[:n]] for side in (baseline, candidate))
+    n = min(len(baseline), len(candidate))  # a side with far fewer runs gets at least the variance of the other side
+    baseline, candidate = ([t * MANY_DECIMALS for t in side[:n]] for side in (baseline, candidate))
     logs = [[math.log(t) for t in side] for side in (baseline, candidate)]
     if max(max(side) - min(side) for side in logs) < 1e-6:
         return
@@ -47,23 +47,23 @@ def test_welch_agrees_with_scipy_on_logarithms(baseline: list[float], candidate:
 
 @given(st.lists(st.tuples(st.floats(1, 1000), st.floats(1, 1000)), min_size=2, max_size=8))
 def test_paired_agrees_with_scipy_on_log_ratios(pairs: list[tuple[float, float]]) -> None:
-    logs = [math.log(b / c * ODD) for b, c in pairs]
+    logs = [math.log(b / c * MANY_DECIMALS) for b, c in pairs]
     if max(logs) - min(logs) < 1e-6:
         return
     expected = stats.ttest_1samp(logs, 0).confidence_interval(0.95)
-    interval = geometric_mean([b / c * ODD for b, c in pairs])
+    interval = geometric_mean([b / c * MANY_DECIMALS for b, c in pairs])
     assert interval.low == pytest.approx(math.exp(expected.low), rel=1e-6, abs=1e-300)
     assert interval.high == pytest.approx(math.exp(expected.high), rel=1e-6)
 
 
 @given(TIMES, TIMES)
 def test_swapping_the_sides_gives_the_reciprocal_interval(a: list[float], b: list[float]) -> None:
-    forth, back = welch_ratio(a, b), welch_ratio(b, a)
-    assert forth.value == pytest.approx(1 / back.value)
-    assert forth.low is not None
-    assert back.high is not None
-    assert forth.low == pytest.approx(1 / back.high, rel=1e-6)
-    assert forth.low <= forth.value <= (forth.high or 0)
+    interval, swapped = welch_ratio(a, b), welch_ratio(b, a)
+    assert interval.value == pytest.approx(1 / swapped.value)
+    assert interval.low is not None
+    assert swapped.high is not None
+    assert interval.low == pytest.approx(1 / swapped.high, rel=1e-6)
+    assert interval.low <= interval.value <= (interval.high or 0)
 
 
 @given(TIMES, TIMES, st.floats(0.01, 100))
@@ -79,7 +79,7 @@ def test_one_run_on_a_side_has_a_ratio_but_no_interval() -> None:
 
 
 def test_an_interval_is_never_narrower_than_what_rounding_allows() -> None:
-    """100 s can be 99.5 to 100.5 s. Equal times of many decimals have no such excuse, and give no width."""
+    """100 s can be 99.5 to 100.5 s. Equal times with many decimals are not rounded: their interval has no width."""
     interval = welch_ratio([100.0] * 2, [90.0] * 2)
     assert (interval.low, interval.high) == pytest.approx(
         (1.1111 * np.exp(-0.01056), 1.1111 * np.exp(0.01056)), abs=1e-4
@@ -87,26 +87,26 @@ def test_an_interval_is_never_narrower_than_what_rounding_allows() -> None:
     tenths, exact = welch_ratio([10.1] * 3, [5.05] * 3), welch_ratio([10.1234567] * 3, [10.1234567 / 2] * 3)
     assert (tenths.low, tenths.high) == pytest.approx((2 * np.exp(-0.00594), 2 * np.exp(0.00594)), abs=1e-4)
     assert (exact.low, exact.high) == pytest.approx((2.0, 2.0))
-    wide = welch_ratio([100.0, 120.0], [90.0, 70.0])
-    bare = welch_ratio([100.0000001, 120.0000001], [90.0000001, 70.0000001])
-    assert (wide.low, wide.high) == pytest.approx((bare.low, bare.high))
+    rounded_times = welch_ratio([100.0, 120.0], [90.0, 70.0])
+    exact_times = welch_ratio([100.0000001, 120.0000001], [90.0000001, 70.0000001])
+    assert (rounded_times.low, rounded_times.high) == pytest.approx((exact_times.low, exact_times.high))
 
 
-def test_intervals_of_whole_seconds_hold_the_truth() -> None:
-    """With scatter below a second, times tie: the plain t interval then holds the truth in a tenth of the cases."""
+def test_intervals_of_times_in_whole_seconds_contain_the_true_ratio() -> None:
+    """With noise below a second, rounded times tie. A plain t interval then contains the truth in a tenth of cases."""
     rng = np.random.default_rng(2)
-    held = 0
+    contained = 0
     for _ in range(400):
-        middle = 30 + rng.random()
-        sides = (np.rint(rng.normal(at, 0.1, 2)).tolist() for at in (middle, middle / 1.1))
+        mean_s = 30 + rng.random()
+        sides = (np.rint(rng.normal(side_mean_s, 0.1, 2)).tolist() for side_mean_s in (mean_s, mean_s / 1.1))
         interval = welch_ratio(*sides)
-        held += (interval.low or 0) <= 1.1 <= (interval.high or 0)
-    assert held / 400 >= 0.95
+        contained += (interval.low or 0) <= 1.1 <= (interval.high or 0)
+    assert contained / 400 >= 0.95
 
 
 @settings(max_examples=examples(25), deadline=None)
 @given(st.lists(st.integers(1, 4), min_size=1, max_size=9), st.lists(st.integers(1, 4), min_size=1, max_size=9))
-def test_no_p_value_is_below_the_smallest_that_these_times_can_reach(a: list[int], b: list[int]) -> None:
+def test_no_p_value_is_below_the_smallest_reachable_one(a: list[int], b: list[int]) -> None:
     test = rank_test([float(x) for x in a], [float(x) for x in b])
     assert test.p >= test.smallest_reachable_p - 1e-12
 
@@ -126,26 +126,26 @@ def test_three_runs_per_side_cannot_reach_five_percent() -> None:
 @settings(max_examples=examples(30), deadline=None)
 @given(st.lists(st.integers(1, 6), min_size=3, max_size=4), st.lists(st.integers(1, 6), min_size=3, max_size=4))
 def test_the_rank_test_counts_arrangements_also_with_ties(a: list[int], b: list[int]) -> None:
-    """Checked against counting U over every way to split the pooled times."""
+    """Compare with a count of U over all ways to split the pooled times."""
 
     def u(left: tuple[int, ...], right: tuple[int, ...]) -> float:
         return sum((x > y) + (x == y) / 2 for x in left for y in right)
 
     pooled = (*a, *b)
-    splits = []
-    for chosen in itertools.combinations(range(len(pooled)), len(a)):
-        left = tuple(pooled[i] for i in chosen)
-        right = tuple(pooled[i] for i in range(len(pooled)) if i not in chosen)
-        splits.append(u(left, right))
+    u_values = []
+    for left_indices in itertools.combinations(range(len(pooled)), len(a)):
+        left = tuple(pooled[i] for i in left_indices)
+        right = tuple(pooled[i] for i in range(len(pooled)) if i not in left_indices)
+        u_values.append(u(left, right))
     observed = u(tuple(a), tuple(b))
-    above = sum(value >= observed - 1e-9 for value in splits) / len(splits)
-    below = sum(value <= observed + 1e-9 for value in splits) / len(splits)
+    above = sum(value >= observed - 1e-9 for value in u_values) / len(u_values)
+    below = sum(value <= observed + 1e-9 for value in u_values) / len(u_values)
     assert rank_test_p([float(x) for x in a], [float(x) for x in b]) == pytest.approx(min(1.0, 2 * min(above, below)))
 
 
 @pytest.mark.parametrize(("sizes", "decimals"), [((120, 160), 9), ((3, 4000), 9), ((300, 400), 9), ((120, 160), 1)])
 def test_many_runs_are_ranked_as_by_scipy(sizes: tuple[int, int], decimals: int) -> None:
-    """Exact without ties up to a size, else the normal approximation with corrections for ties and continuity."""
+    """Small samples without ties are exact. Others use the normal approximation, corrected for ties and continuity."""
     rng = np.random.default_rng(1)
     a, b = (np.round(rng.normal(mean, 1, n), decimals).tolist() for mean, n in zip((0, 0.2), sizes, strict=True))
     exact = is_exact(a, b)
@@ -172,8 +172,8 @@ def test_equal_levels_rarely_get_a_verdict_and_never_one_of_the_wrong_sign(noise
     rng = np.random.default_rng(3)
     equal, _ = errors.verdicts(noise, 5, 1.0, 400, rng)
     assert (equal["faster"] + equal["slower"]) / 400 <= 0.09
-    apart, _ = errors.verdicts(noise, 5, 1.3, 200, rng)
-    assert apart["slower"] == 0
-    assert apart["faster"] >= 100
-    few, _ = errors.verdicts(noise, 2, 1.3, 50, rng)
-    assert few == {"not enough runs": 50}
+    different, _ = errors.verdicts(noise, 5, 1.3, 200, rng)
+    assert different["slower"] == 0
+    assert different["faster"] >= 100
+    few_runs, _ = errors.verdicts(noise, 2, 1.3, 50, rng)
+    assert few_runs == {"not enough runs": 50}

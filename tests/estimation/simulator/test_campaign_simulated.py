@@ -50,12 +50,12 @@ def test_a_simulated_cluster_needs_neither_addresses_nor_directories(plan: Path)
 def test_a_written_plan_is_executed_and_a_second_call_has_no_remaining_runs(plan: Path) -> None:
     root = plan.parent / "r"
     for _ in range(2):
-        done = CliRunner().invoke(assay, ["run", str(plan), "--repository", str(root)])
-        assert done.exit_code == 0, (done.output, done.exception)
+        result = CliRunner().invoke(assay, ["run", str(plan), "--repository", str(root)])
+        assert result.exit_code == 0, (result.output, result.exception)
     runs = Repository.open(root).runs()
     assert [(run.origin, run.status, run.cold) for run in runs] == [(Origin.SIMULATED, RunStatus.VALID, None)] * 4
-    by_layout = {(run.layout, run.repetition): run.duration_s for run in runs}
-    assert by_layout["HD2", 1] > by_layout["SSD", 1]
+    times = {(run.layout, run.repetition): run.duration_s for run in runs}
+    assert times["HD2", 1] > times["SSD", 1]
     for run in runs:
         assert run.metrics["duration_low_s"] < run.duration_s < run.metrics["duration_high_s"]
         assert {phase.name for phase in run.phases} >= {"setup", "map", "shuffle", "reduce"}
@@ -70,38 +70,38 @@ def test_a_written_plan_is_executed_and_a_second_call_has_no_remaining_runs(plan
 def test_a_campaign_stops_after_the_requested_runs_and_continues_later(plan: Path) -> None:
     root = ["--repository", str(plan.parent / "r")]
 
-    def called(*arguments: str) -> str:
-        done = CliRunner().invoke(assay, [*arguments, *root])
-        assert done.exit_code == 0, (done.output, done.exception)
-        return done.stdout
+    def output_of(*arguments: str) -> str:
+        result = CliRunner().invoke(assay, [*arguments, *root])
+        assert result.exit_code == 0, (result.output, result.exception)
+        return result.stdout
 
-    called("run", str(plan), "--until", "1 run")
-    [status] = json.loads(called("campaign", "status", "--json"))
+    output_of("run", str(plan), "--until", "1 run")
+    [status] = json.loads(output_of("campaign", "status", "--json"))
     assert (status["running"], status["done"], status["planned"]) == (False, 1, 4)
     assert status["stopped"] == "--until 1 run"
-    called("run", str(plan))
+    output_of("run", str(plan))
     assert len(Repository.open(plan.parent / "r").runs()) == 4
 
 
 @needs_simulator
-def test_a_simulated_run_is_not_called_cold_and_its_time_left_is_that_of_computing(plan: Path) -> None:
+def test_a_simulated_run_is_not_called_cold_and_its_remaining_time_is_that_of_the_simulator(plan: Path) -> None:
     arguments = [str(plan), "--repository", str(plan.parent / "r")]
     preview = CliRunner().invoke(assay, ["run", *arguments, "--dry-run"])
     assert preview.output.startswith("4 runs to simulate: seconds each")
-    done = CliRunner().invoke(assay, ["run", *arguments])
-    assert done.exit_code == 0, (done.output, done.exception)
-    started = [line for line in done.stderr.splitlines() if line.startswith("run ")]
-    assert len(started) == 4
-    assert "left" not in started[0]
-    for line in started[1:]:
+    result = CliRunner().invoke(assay, ["run", *arguments])
+    assert result.exit_code == 0, (result.output, result.exception)
+    progress_lines = [line for line in result.stderr.splitlines() if line.startswith("run ")]
+    assert len(progress_lines) == 4
+    assert "left" not in progress_lines[0]
+    for line in progress_lines[1:]:
         seconds = re.search(r"about (\d+(\.\d+)?) s left", line)
         assert seconds is not None, line
         assert float(seconds[1]) < 60
-    assert done.stderr.count("valid, simulated") == 4
-    assert "cold" not in done.stderr
-    listed = CliRunner().invoke(assay, ["runs", "--repository", str(plan.parent / "r")])
-    assert listed.exit_code == 0
-    assert "cold" not in listed.output
+    assert result.stderr.count("valid, simulated") == 4
+    assert "cold" not in result.stderr
+    listing = CliRunner().invoke(assay, ["runs", "--repository", str(plan.parent / "r")])
+    assert listing.exit_code == 0
+    assert "cold" not in listing.output
     run = Repository.open(plan.parent / "r").runs()[0]
     assert run.cold is None
     assert run.cache_state == "simulated"
@@ -115,8 +115,8 @@ def test_runs_that_were_recorded_as_simulated_and_cold_before_are_shown_as_simul
 @needs_simulator
 def test_a_plan_that_cannot_be_simulated_is_refused_before_its_first_run(plan: Path) -> None:
     plan.write_text(SIMULATED_PLAN.replace("10GB, reduces: 10}", "10GB, reduces: 10}\n  - sql-join: {data: 1GB}"))
-    done = CliRunner().invoke(assay, ["run", str(plan), "--repository", str(plan.parent / "r")])
-    assert done.exit_code != 0
+    result = CliRunner().invoke(assay, ["run", str(plan), "--repository", str(plan.parent / "r")])
+    assert result.exit_code != 0
     assert not Repository.open(plan.parent / "r").runs()
 
 
@@ -124,21 +124,21 @@ def test_a_plan_that_cannot_be_simulated_is_refused_before_its_first_run(plan: P
 def test_a_workload_without_a_profile_is_refused(plan: Path) -> None:
     plan.write_text(SIMULATED_PLAN.replace("engine: hadoop", "engine: spark"))
     arguments = ["run", str(plan), "--repository", str(plan.parent / "r")]
-    other = CliRunner().invoke(assay, [*arguments, "--profile", str(SHIPPED)])
-    assert other.exit_code != 0
-    assert "was learned on hadoop, but the run uses spark" in str(other.exception)
+    wrong_engine = CliRunner().invoke(assay, [*arguments, "--profile", str(SHIPPED)])
+    assert wrong_engine.exit_code != 0
+    assert "was learned on hadoop, but the run uses spark" in str(wrong_engine.exception)
     plan.write_text(plan.read_text().replace("terasort", "shuffle"))
-    unknown = CliRunner().invoke(assay, arguments)
-    assert unknown.exit_code != 0
-    assert "the profile lab-spark has no workload 'shuffle'" in str(unknown.exception)
+    unknown_workload = CliRunner().invoke(assay, arguments)
+    assert unknown_workload.exit_code != 0
+    assert "the profile lab-spark has no workload 'shuffle'" in str(unknown_workload.exception)
 
 
 def test_a_prediction_far_from_the_training_data_has_a_note_and_a_wider_interval(plan: Path) -> None:
-    loaded = load_plan(plan)
+    plan_ = load_plan(plan)
     profile = shipped_profile()
-    configuration = Configuration({}, loaded.layouts["HD2"], {})
+    configuration = Configuration({}, plan_.layouts["HD2"], {})
     near, far = (
-        extrapolation_error(SimulationRequest(loaded.cluster, configuration, "terasort", Size(data, 1), profile))
+        extrapolation_error(SimulationRequest(plan_.cluster, configuration, "terasort", Size(data, 1), profile))
         for data in (10**8, 10**12)
     )
     assert near == (0.0, [])
@@ -147,14 +147,14 @@ def test_a_prediction_far_from_the_training_data_has_a_note_and_a_wider_interval
     assert "times the learned range" in far[1][0]
 
 
-def test_a_simulations_results_are_no_difference_between_hosts_but_its_profile_is() -> None:
+def test_hosts_differ_by_the_profile_of_a_simulation_and_not_by_its_results() -> None:
     def facts(cpu: float, profile: str) -> dict[str, set[str]]:
         tree = {"simulation": {"profile": profile, "limits": {"cpu": cpu}}}
         return dict(host_facts([Environment(tree)], ""))
 
     assert environment_warnings(facts(0.1, "a"), facts(0.2, "a")) == []
-    [warned] = environment_warnings(facts(0.1, "a"), facts(0.2, "b"))
-    assert "simulation.profile" in warned.words
+    [warning] = environment_warnings(facts(0.1, "a"), facts(0.2, "b"))
+    assert "simulation.profile" in warning.words
 
 
 @needs_simulator
@@ -164,19 +164,23 @@ def test_spark_is_simulated_with_stages_and_executors_like_hadoop(plan: Path) ->
     text = plan.read_text().replace("  layout: [HD2, SSD]", "  layout: [HD2, SSD]\n  engine: [hadoop, spark]")
     plan.write_text(text.replace("engine: hadoop\n", ""))
     arguments = ["run", str(plan), "--repository", str(root)]
-    refused = CliRunner().invoke(assay, [*arguments, "--profile", str(SHIPPED)])
-    assert "was learned on hadoop, but the run uses spark" in str(refused.exception)
+    refusal = CliRunner().invoke(assay, [*arguments, "--profile", str(SHIPPED)])
+    assert "was learned on hadoop, but the run uses spark" in str(refusal.exception)
     assert not list(root.glob("bundles/*")), "no run started"
-    done = CliRunner().invoke(assay, [*arguments, "--profile", str(profile), "--profile", str(SHIPPED)])
-    assert done.exit_code == 0, (done.output, done.exception)
+    result = CliRunner().invoke(assay, [*arguments, "--profile", str(profile), "--profile", str(SHIPPED)])
+    assert result.exit_code == 0, (result.output, result.exception)
     runs = Repository.open(root).runs()
-    on_spark = [run for run in runs if run.engine == "spark"]
-    assert len(on_spark) == len(runs) / 2
+    spark_runs = [run for run in runs if run.engine == "spark"]
+    assert len(spark_runs) == len(runs) / 2
     assert {(run.origin, run.status) for run in runs} == {(Origin.SIMULATED, RunStatus.VALID)}
-    for run in on_spark:
+    for run in spark_runs:
         assert [stage.parents for stage in run.stages] == [(), (0,)]
-        assert run.stages[0].shuffle_write_bytes == pytest.approx(0.5 * 1.2 * 10e9, rel=0.01), "lz4, as nothing is said"
-        assert (run.stages[1].start_s or 0.0) >= (run.stages[0].end_s or 1e9), "one begins when the other has ended"
+        assert run.stages[0].shuffle_write_bytes == pytest.approx(0.5 * 1.2 * 10e9, rel=0.01), (
+            "lz4 is the default codec"
+        )
+        assert (run.stages[1].start_s or 0.0) >= (run.stages[0].end_s or 1e9), (
+            "a stage begins when its parent has ended"
+        )
         assert len(run.executors) == 5
         assert [phase.name for phase in run.phases] == ["setup", "stage 0", "stage 1", "cleanup"]
     times = {(run.layout, run.engine): run.duration_s for run in runs}

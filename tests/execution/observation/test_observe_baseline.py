@@ -173,7 +173,7 @@ async def test_a_real_hdds_short_seeks_are_not_compared_with_the_whole_disks_req
     hdd = cluster.nodes[0].type.devices[0]
     readahead = 2 * device_baseline.HOST_READAHEAD_BYTES
     how = BaselineSettings(int(150e6 * device_baseline.FILE_S) // 2**22 * 2**22, 8, readahead, 4096, 1)
-    by_model = device_rates.modelled(hdd, 1.0, how)
+    by_model = device_rates.model_rates(hdd, 1.0, how)
     assert expected == {
         "sequential_read_bytes_per_s": (150e6, False),
         "sequential_write_bytes_per_s": (150e6, False),

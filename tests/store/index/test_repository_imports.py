@@ -283,7 +283,7 @@ def test_an_index_and_an_import_of_another_version_are_read_again(
 ) -> None:
     with monkeypatch.context() as patch:
         patch.setattr("assay.store.index.queries.INDEX_VERSION", 999)
-        patch.setattr("assay.store.index.runs_file.described", lambda run: {"old": "x"})
+        patch.setattr("assay.store.index.runs_file.texts_of_run", lambda run: {"old": "x"})
         import_lines(repository, text_file(tmp_path, "results.txt", "10\n20\n"))
         assert list(repository.table().columns) == ["old"]
     repository.publish(make_run(1))

@@ -12,7 +12,7 @@ from collections.abc import Mapping
 Stack = tuple[str, ...]
 """Frames from the root to the executing method."""
 
-_DOTTED = re.compile(r"(?P<package>(?:[a-z_]\w*\.)+)(?P<rest>[A-Z][\w$]*\.[\w$<>]+.*)", re.DOTALL)
+_DOTTED = re.compile(r"(?P<package>(?:[a-z_]\w*\.)+)(?P<method>[A-Z][\w$]*\.[\w$<>]+.*)", re.DOTALL)
 """A Java method with dots in its package."""
 _SEPARATORS = str.maketrans({";": ",", "\n": " "})
 
@@ -22,9 +22,9 @@ def stored_frame(name: str) -> str:
 
     The rules of categories have this form, which async-profiler's converter writes.
     """
-    plain = name.translate(_SEPARATORS).strip() or "[unknown]"
-    match = _DOTTED.fullmatch(plain)
-    return match["package"].replace(".", "/") + match["rest"] if match else plain
+    cleaned_name = name.translate(_SEPARATORS).strip() or "[unknown]"
+    match = _DOTTED.fullmatch(cleaned_name)
+    return match["package"].replace(".", "/") + match["method"] if match else cleaned_name
 
 
 def parse_collapsed(text: str) -> tuple[Counter[Stack], int]:

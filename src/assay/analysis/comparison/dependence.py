@@ -58,26 +58,28 @@ def dependence_among(
     """
     from scipy.special import fdtrc  # imported here because the import takes 0.1 s
 
-    m = len(values)
-    if m < LEVELS_MIN + 1:
+    group_count = len(values)
+    if group_count < LEVELS_MIN + 1:
         return None
     tests: list[tuple[float, str, Ints, int]] = []
     for name in factors:
         codes = table.columns[name].codes[rows]
-        levels, level = np.unique(codes, return_inverse=True)
-        count = len(levels)
+        levels, level_of_group = np.unique(codes, return_inverse=True)
+        level_count = len(levels)
         if (codes == ABSENT).all():
             continue
-        if count < 2 or m < GROUPS_PER_LEVEL_MIN * count:
+        if level_count < 2 or group_count < GROUPS_PER_LEVEL_MIN * level_count:
             continue
-        between, within = _mean_squares(values, level, count)
-        p = float(fdtrc(count - 1, m - count, between / within)) if within > 0 else float(between == 0)
-        tests.append((p, name, level, count))
+        between, within = _mean_squares(values, level_of_group, level_count)
+        p = float(between == 0)
+        if within > 0:
+            p = float(fdtrc(level_count - 1, group_count - level_count, between / within))
+        tests.append((p, name, level_of_group, level_count))
     if not tests:
         return None
-    p, name, level, count = min(tests, key=lambda test: test[0])
+    p, name, level_of_group, level_count = min(tests, key=lambda test: test[0])
     corrected_p = min(1.0, p * len(tests))
-    return (Dependence(name, count, corrected_p), level) if corrected_p < ALPHA else None
+    return (Dependence(name, level_count, corrected_p), level_of_group) if corrected_p < ALPHA else None
 
 
 def _example_rows(matched: MatchedGroups, groups: Ints) -> Ints:
@@ -88,16 +90,16 @@ def _example_rows(matched: MatchedGroups, groups: Ints) -> Ints:
     return rows
 
 
-def _mean_squares(values: Floats, level: Ints, count: int) -> tuple[float, float]:
-    n = np.bincount(level, minlength=count)
-    means = np.bincount(level, weights=values, minlength=count) / n
-    between = float((n * (means - values.mean()) ** 2).sum()) / (count - 1)
-    degrees = len(values) - count
-    within = float(((values - means[level]) ** 2).sum()) / degrees if degrees else 0.0
+def _mean_squares(values: Floats, level_of_group: Ints, level_count: int) -> tuple[float, float]:
+    n = np.bincount(level_of_group, minlength=level_count)
+    means = np.bincount(level_of_group, weights=values, minlength=level_count) / n
+    between = float((n * (means - values.mean()) ** 2).sum()) / (level_count - 1)
+    degrees = len(values) - level_count
+    within = float(((values - means[level_of_group]) ** 2).sum()) / degrees if degrees else 0.0
     return between, within
 
 
-def over_levels(mean: LogMean, ratios: GroupRatios, dependence: Dependence, level: Ints) -> LogMean:
+def over_levels(mean: LogMean, ratios: GroupRatios, dependence: Dependence, level_of_group: Ints) -> LogMean:
     """Return the mean over groups with the error between levels of the factor, if its interval is wider.
 
     The widths are those of 95 % intervals: an error between few levels has few degrees of freedom.
@@ -105,12 +107,14 @@ def over_levels(mean: LogMean, ratios: GroupRatios, dependence: Dependence, leve
     if mean.scope is not InferenceScope.SIMILAR or dependence.levels < LEVELS_MIN:
         return mean
     values = within_strata(ratios.log_ratio, ratios.cluster_strata)
-    m, count = len(values), dependence.levels
-    n = np.bincount(level, minlength=count)
-    means = np.bincount(level, weights=values, minlength=count) / n
-    deviations = n / m * (means - values.mean())
-    error = float(np.sqrt((deviations**2).sum() * count / (count - 1)))
-    mean_over_levels = replace(mean, error=error, degrees=count - 1.0, method=OVER_LEVELS.format(dependence.factor))
+    group_count, level_count = len(values), dependence.levels
+    n = np.bincount(level_of_group, minlength=level_count)
+    means = np.bincount(level_of_group, weights=values, minlength=level_count) / n
+    deviations = n / group_count * (means - values.mean())
+    error = float(np.sqrt((deviations**2).sum() * level_count / (level_count - 1)))
+    mean_over_levels = replace(
+        mean, error=error, degrees=level_count - 1.0, method=OVER_LEVELS.format(dependence.factor)
+    )
     return mean_over_levels if mean_over_levels.ratio.width > mean.ratio.width else mean
 
 

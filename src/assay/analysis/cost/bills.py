@@ -103,9 +103,9 @@ def bills(book: PriceBook, parts: Sequence[Parts], on: str | None = None) -> Bil
             for item in rate.items:
                 factors[number, row, prices[item.price]] += float(item.factor)
     priced = np.array([machine_rates is not None for machine_rates in rates], dtype=np.bool_)
-    first, second, third = factors
+    base, with_worker, with_master = factors
     masters = tuple(machine.counts.masters or 0 for machine in parts)
-    return Bills(tuple(prices), first, second - first, third - first, masters, priced, unpriced)
+    return Bills(tuple(prices), base, with_worker - base, with_master - base, masters, priced, unpriced)
 
 
 def _with_worker(counts: Counts) -> Counts:

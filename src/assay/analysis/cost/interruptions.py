@@ -3,9 +3,9 @@
 In: the time of a job without interruptions, in seconds, the number of instances, and the probability with which one
 instance is taken away within an hour. Out: the mean time in seconds, if every interruption restarts the job at once.
 
-With interruptions at random times, at a rate Λ of all instances together, the mean time until a run of T without an
-interruption is (exp(ΛT) - 1) / Λ (J. T. Daly, Future Generation Computer Systems 22 (2006), for a job without
-checkpoints). It is an upper bound for Hadoop and Spark, which repeat only the lost tasks if enough nodes remain.
+With interruptions at random times, at a rate Λ of all instances together, the mean time until a run of length T ends
+without an interruption is (exp(ΛT) - 1) / Λ (J. T. Daly, Future Generation Computer Systems 22 (2006), for a job
+without checkpoints). It is an upper bound for Hadoop and Spark, which repeat only lost tasks if enough nodes remain.
 """
 
 import math

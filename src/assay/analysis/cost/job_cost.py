@@ -63,8 +63,8 @@ def jobs_per_day(runtime_s: float, rounding: Rounding = "none") -> float:
         raise ValueError(f"a run time must be positive, not {runtime_s}")
     if rounding == "none":
         return DAY_S / runtime_s
-    per_year = (Decimal(DAY_S * YEAR_DAYS) / Decimal(str(runtime_s))).quantize(_WHOLE, ROUND_HALF_UP)
-    return float((per_year / YEAR_DAYS).quantize(_CENT, ROUND_HALF_UP))
+    jobs_per_year = (Decimal(DAY_S * YEAR_DAYS) / Decimal(str(runtime_s))).quantize(_WHOLE, ROUND_HALF_UP)
+    return float((jobs_per_year / YEAR_DAYS).quantize(_CENT, ROUND_HALF_UP))
 
 
 def jobs_over(runtime_s: float, years: float, rounding: Rounding = "none") -> float:
@@ -103,8 +103,8 @@ def job_cost_rows(
     for (workload, layout), runtime in runtimes.items():
         price = prices[layout]
         low, high = (
-            None if end_s is None else cost_per_job(price, end_s, years, rounding)
-            for end_s in (runtime.low_s, runtime.high_s)
+            None if bound_s is None else cost_per_job(price, bound_s, years, rounding)
+            for bound_s in (runtime.low_s, runtime.high_s)
         )
         rows.append(
             JobCostRow(

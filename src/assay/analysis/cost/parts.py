@@ -32,7 +32,7 @@ class Counts:
 
 
 def counts_from_facts(facts: ClusterFacts | None, layout: str, levels: Mapping[str, str]) -> Counts:
-    """Return the counts from the recorded facts, or else from the layout's code; ``levels`` are kept."""
+    """Return the counts from the recorded facts, or else from the layout's code, with ``levels``."""
     if facts is None:
         facts = ClusterFacts()
     return Counts(

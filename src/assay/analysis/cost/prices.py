@@ -1,7 +1,7 @@
 """Select the items of a price book that apply to a cluster in one configuration, and count them.
 
 In: a price book, the parts (:class:`Counts`), a layout, a date. Out: the applicable items with their counts, and the
-bill over some years. Devices are counted for the layout: disks that the layout does not use are not paid. A part
+bill over some years. Devices are counted for the layout: disks that the layout does not use are not paid for. A part
 without a price is an error that names it; parts without cost need an item with price 0.
 """
 
@@ -23,7 +23,7 @@ _GB = 10**9
 
 
 @dataclass(frozen=True, slots=True)
-class Counted:
+class CountedItem:
     """An applicable item with its count; a capacity in GB may be fractional."""
 
     item: LineItem
@@ -220,7 +220,7 @@ def _refuse_unnamed_levels(
         )
 
 
-def bill_of_materials(book: PriceBook, counts: Counts, layout: str, on: str | None = None) -> tuple[Counted, ...]:
+def bill_of_materials(book: PriceBook, counts: Counts, layout: str, on: str | None = None) -> tuple[CountedItem, ...]:
     """Return the items that a cluster in ``layout`` pays on the day ``on`` (default: the book's date), with counts.
 
     Raises SpecificationError if the book is not valid on that day, a part has no price, or a count is unknown.
@@ -239,7 +239,7 @@ def bill_of_materials(book: PriceBook, counts: Counts, layout: str, on: str | No
     ]
     _refuse_unnamed_levels(book, applicable_items, counts, layout, day)
     item_counts = _Count(applicable_items, counts, layout)
-    lines = [Counted(item, item_counts.of(item)) for item in applicable_items]
+    lines = [CountedItem(item, item_counts.of(item)) for item in applicable_items]
     lines = [line for line in lines if line.count]
     if not lines:
         raise SpecificationError(
@@ -252,27 +252,27 @@ def bill_of_materials(book: PriceBook, counts: Counts, layout: str, on: str | No
     return tuple(lines)
 
 
-def _bill(book: PriceBook, counted: Counted, price_name: str, years: Decimal) -> list[PricedItem]:
+def _bill(book: PriceBook, counted_item: CountedItem, price_name: str, years: Decimal) -> list[PricedItem]:
     """Return the lines of one item: price or rent, residual value, maintenance and power."""
-    item, count = counted.item, counted.count
-    number = int(count) if count == count.to_integral_value() else count
+    item, count = counted_item.item, counted_item.count
+    displayed_count = int(count) if count == count.to_integral_value() else count
     hours = years * YEAR_H
     if item.period_h is not None:
         title, rent = f"{item.name} ({years.normalize():f} years)", item.amount / item.period_h * hours
-        lines = [PricedItem(title, price_name, number, rent, item.source)]
+        lines = [PricedItem(title, price_name, displayed_count, rent, item.source)]
     else:
-        lines = [PricedItem(item.name, price_name, number, item.amount, item.source)]
+        lines = [PricedItem(item.name, price_name, displayed_count, item.amount, item.source)]
         amortisation = item.amortisation or book.amortisation
         if amortisation and amortisation.residual:
             residual = -item.amount * amortisation.residual
-            lines.append(PricedItem(f"{item.name}: residual value", price_name, number, residual, None))
+            lines.append(PricedItem(f"{item.name}: residual value", price_name, displayed_count, residual, None))
         share = book.maintenance if item.maintenance is None else item.maintenance
         if share:
             maintenance = item.amount * share * years
-            lines.append(PricedItem(f"{item.name}: maintenance", price_name, number, maintenance, None))
+            lines.append(PricedItem(f"{item.name}: maintenance", price_name, displayed_count, maintenance, None))
     if item.power_w and book.energy:
         amount = item.power_w / 1000 * hours * book.energy.price_per_kwh * book.energy.pue
-        lines.append(PricedItem(f"{item.name}: power", ENERGY, number, amount, None))
+        lines.append(PricedItem(f"{item.name}: power", ENERGY, displayed_count, amount, None))
     return lines
 
 
@@ -285,5 +285,9 @@ def run_price(book: PriceBook, counts: Counts, layout: str, *, years: float = 3,
     period_years = Decimal(str(years))
     names = {id(item): name for item, name in zip(book.items, price_names(book), strict=True)}
     materials = bill_of_materials(book, counts, layout, on)
-    lines = [line for counted in materials for line in _bill(book, counted, names[id(counted.item)], period_years)]
+    lines = [
+        line
+        for counted_item in materials
+        for line in _bill(book, counted_item, names[id(counted_item.item)], period_years)
+    ]
     return LayoutPrice(layout, book.currency, tuple(lines))

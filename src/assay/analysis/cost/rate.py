@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 from decimal import Decimal
 
 from assay.analysis.cost.parts import Counts
-from assay.analysis.cost.prices import Counted, bill_of_materials
+from assay.analysis.cost.prices import CountedItem, bill_of_materials
 from assay.analysis.cost.repricing import ENERGY, price_names
 from assay.foundation.errors import SpecificationError
 from assay.model import YEAR_H, PriceBook
@@ -73,8 +73,8 @@ def _amortised_share(amortisation: Amortisation, maintenance: Decimal) -> Decima
     return ((1 - amortisation.residual) / amortisation.years + maintenance) / YEAR_H
 
 
-def _purchase_factor(book: PriceBook, counted: Counted) -> tuple[Decimal, str]:
-    item = counted.item
+def _purchase_factor(book: PriceBook, counted_item: CountedItem) -> tuple[Decimal, str]:
+    item = counted_item.item
     share = book.maintenance if item.maintenance is None else item.maintenance
     if not item.amount and item.high is None:
         return Decimal(0), "free"

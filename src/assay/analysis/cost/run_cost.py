@@ -56,9 +56,9 @@ def pooled_spread(times: Times) -> tuple[float, float]:
 
     NaN and 0 if no configuration is repeated.
     """
-    repeated = times.n > 1
-    degrees = float((times.n[repeated] - 1).sum())
-    squares = float(((times.n[repeated] - 1) * times.log_deviation[repeated] ** 2).sum())
+    is_repeated = times.n > 1
+    degrees = float((times.n[is_repeated] - 1).sum())
+    squares = float(((times.n[is_repeated] - 1) * times.log_deviation[is_repeated] ** 2).sum())
     return (squares / degrees, degrees) if degrees else (math.nan, 0.0)
 
 
@@ -72,8 +72,8 @@ def spread_by(times: Times, kinds: Ints | Codes, requested_kinds: Ints | Codes) 
         is_kind = kinds == kind
         spread = pooled_spread(replace(times, n=times.n[is_kind], log_deviation=times.log_deviation[is_kind]))
         by_kind[kind] = spread if spread[1] else overall_spread
-    pooled = np.array([by_kind[kind] for kind in requested_kinds.tolist()], dtype=np.float64).reshape(-1, 2)
-    return pooled[:, 0], pooled[:, 1]
+    pooled_spreads = np.array([by_kind[kind] for kind in requested_kinds.tolist()], dtype=np.float64).reshape(-1, 2)
+    return pooled_spreads[:, 0], pooled_spreads[:, 1]
 
 
 def mean_errors(times: Times, variance: float | Floats, degrees: float | Floats) -> MeanErrors:

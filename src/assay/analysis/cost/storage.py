@@ -4,8 +4,8 @@ In: storage setups with price, capacity and sequential bandwidth, and the speedu
 per TB (10^12 bytes) and per MB/s (10^6 bytes), as a table; the number of baseline devices that match a candidate's
 bandwidth, or its price; and the cost per performance, price ratio / mean gain.
 
-Source: K. Kambatla and Y. Chen, "The Truth About MapReduce Performance on SSDs", LISA'14. Their cost per performance
-compares the setups SSD and HDD-11, which have the same bandwidth, not single devices.
+Source: K. Kambatla and Y. Chen, "The Truth About MapReduce Performance on SSDs", LISA'14. The paper's cost per
+performance compares the setups SSD and HDD-11, which have the same bandwidth, not single devices.
 """
 
 import math

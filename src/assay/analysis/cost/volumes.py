@@ -14,7 +14,7 @@ from assay.model import Device, PriceBook
 from assay.model.clusters.volume_type import VOLUME_TYPES
 
 _CAPACITY_TOLERANCE = 0.01
-"""Maximum difference of two capacities that count as equal, as a share: files have three digits."""
+"""Maximum difference of two capacities that count as equal, as a share: cluster files state three digits."""
 
 
 def volume_type_of(device: str) -> str | None:

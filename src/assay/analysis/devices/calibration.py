@@ -107,7 +107,7 @@ class Calibration:
 
 
 def calibrate(
-    figures: Sequence[DeviceMeasurement],
+    measurements: Sequence[DeviceMeasurement],
     *,
     kind: DeviceKind | None = None,
     capacity_bytes: int | None = None,
@@ -117,14 +117,14 @@ def calibrate(
 
     ``rpm`` of an HDD is not measured; None: the typical value.
     """
-    read = _sequential(figures, writes=False)
+    read = _sequential(measurements, writes=False)
     if read is None:
         raise FormatError(
             "no job reads in sequence by one stream from the start of the device",
             hint="assay device fio-job prints a job file with all needed measurements",
         )
-    write = _sequential(figures, writes=True)
-    kind = kind or _kind(figures, read)
+    write = _sequential(measurements, writes=True)
+    kind = kind or _kind(measurements, read)
     numbers = [CalibratedValue("read", read.bytes_per_s, f"job {read.job}", measured=True)]
     if write:
         numbers.append(CalibratedValue("write", write.bytes_per_s, f"job {write.job}", measured=True))
@@ -134,14 +134,14 @@ def calibrate(
         )
     write_bytes_per_s = numbers[1].value
     if kind is DeviceKind.HDD:
-        numbers += _hdd(figures, read, capacity_bytes, rpm)
+        numbers += _hdd(measurements, read, capacity_bytes, rpm)
     elif rpm is not None:
         raise FormatError(
             f"the measurements are those of {kind.value}, which has no rotation",
             hint="omit --rpm, or give --kind hdd if it is a hard disk",
         )
     else:
-        numbers += _flash(figures, kind, read, write_bytes_per_s)
+        numbers += _flash(measurements, kind, read, write_bytes_per_s)
     size = (
         CalibratedValue("capacity", capacity_bytes, "as given", measured=True)
         if capacity_bytes
@@ -150,51 +150,58 @@ def calibrate(
         )
     )
     numbers.insert(2, size)
-    return Calibration(kind, tuple(numbers), _checks(figures, kind, numbers))
+    return Calibration(kind, tuple(numbers), _checks(measurements, kind, numbers))
 
 
-def _sequential(figures: Sequence[DeviceMeasurement], *, writes: bool) -> DeviceMeasurement | None:
+def _sequential(measurements: Sequence[DeviceMeasurement], *, writes: bool) -> DeviceMeasurement | None:
     """Return the fastest single stream near the start of the device."""
     values = [
-        f
-        for f in figures
-        if f.writes == writes and not f.random and f.streams == 1 and f.offset_share <= OUTER_POSITION_MAX
+        measurement
+        for measurement in measurements
+        if measurement.writes == writes
+        and not measurement.random
+        and measurement.streams == 1
+        and measurement.offset_share <= OUTER_POSITION_MAX
     ]
-    return max(values, key=lambda figure: figure.bytes_per_s, default=None)
+    return max(values, key=lambda measurement: measurement.bytes_per_s, default=None)
 
 
 def _random(
-    figures: Sequence[DeviceMeasurement], *, writes: bool, is_wanted_depth: Callable[[int], bool]
+    measurements: Sequence[DeviceMeasurement], *, writes: bool, accepts_depth: Callable[[int], bool]
 ) -> DeviceMeasurement | None:
     """Return the random measurement with the smallest requests, then the largest depth."""
-    candidates = [f for f in figures if f.random and f.writes == writes and is_wanted_depth(f.depth)]
-    return min(candidates, key=lambda figure: (figure.request_bytes, -figure.depth), default=None)
+    candidates = [
+        measurement
+        for measurement in measurements
+        if measurement.random and measurement.writes == writes and accepts_depth(measurement.depth)
+    ]
+    return min(candidates, key=lambda measurement: (measurement.request_bytes, -measurement.depth), default=None)
 
 
-def _random_at_depth_1(figures: Sequence[DeviceMeasurement], *, writes: bool) -> DeviceMeasurement | None:
-    return _random(figures, writes=writes, is_wanted_depth=lambda depth: depth == 1)
+def _random_at_depth_1(measurements: Sequence[DeviceMeasurement], *, writes: bool) -> DeviceMeasurement | None:
+    return _random(measurements, writes=writes, accepts_depth=lambda depth: depth == 1)
 
 
-def _kind(figures: Sequence[DeviceMeasurement], read: DeviceMeasurement) -> DeviceKind:
-    at_depth_1 = _random_at_depth_1(figures, writes=False)
-    if at_depth_1 is None:
+def _kind(measurements: Sequence[DeviceMeasurement], read: DeviceMeasurement) -> DeviceKind:
+    depth_1_read = _random_at_depth_1(measurements, writes=False)
+    if depth_1_read is None:
         raise FormatError(
             "no job reads at random with one request at a time, so HDD and flash can't be distinguished",
             hint="name the kind with --kind hdd, ssd or nvme",
         )
-    if at_depth_1.service_s > SEEK_LATENCY_S:
+    if depth_1_read.service_s > SEEK_LATENCY_S:
         return DeviceKind.HDD
     return DeviceKind.NVME if read.bytes_per_s > SATA_BYTES_PER_S else DeviceKind.SSD
 
 
 def _hdd(
-    figures: Sequence[DeviceMeasurement], read: DeviceMeasurement, capacity_bytes: int | None, rpm: float | None
+    measurements: Sequence[DeviceMeasurement], read: DeviceMeasurement, capacity_bytes: int | None, rpm: float | None
 ) -> list[CalibratedValue]:
     default_model = default_hdd() if rpm is None else replace(default_hdd(), rpm=rpm)
-    at_depth_1 = _random_at_depth_1(figures, writes=False)
-    inner = _inner_share(figures, read, default_model, capacity_bytes)
+    depth_1_read = _random_at_depth_1(measurements, writes=False)
+    inner = _inner_share(measurements, read, default_model, capacity_bytes)
     model = replace(default_model, inner_share=inner.value)
-    seek = _seek_full(at_depth_1, read, model, capacity_bytes)
+    seek = _seek_full(depth_1_read, read, model, capacity_bytes)
     model = replace(model, seek_full_s=seek.value)
     disk = HddAtScale(model, read.bytes_per_s, capacity_bytes or _CAPACITY_BYTES)
     iops = hdd_random_iops(disk, disk.capacity_bytes, RANDOM_REQUEST_BYTES)
@@ -206,12 +213,12 @@ def _hdd(
         CalibratedValue("seek_track", default_model.seek_track_s, USUAL, measured=False),
         seek,
         CalibratedValue("rpm", default_model.rpm, USUAL if rpm is None else "as given", measured=rpm is not None),
-        _write_cache(figures, at_depth_1),
+        _write_cache(measurements, depth_1_read),
     ]
 
 
 def _seek_full(
-    at_depth_1: DeviceMeasurement | None, read: DeviceMeasurement, model: HddModel, capacity_bytes: int | None
+    depth_1_read: DeviceMeasurement | None, read: DeviceMeasurement, model: HddModel, capacity_bytes: int | None
 ) -> CalibratedValue:
     """Return the longest seek.
 
@@ -221,45 +228,54 @@ def _seek_full(
     def usual(reason: str) -> CalibratedValue:
         return CalibratedValue("seek_full", model.seek_full_s, f"usual for the kind: {reason}", measured=False)
 
-    if at_depth_1 is None:
+    if depth_1_read is None:
         return usual("no job reads at random with one request at a time")
-    if at_depth_1.span_bytes is not None and capacity_bytes is None:
-        return usual(f"job {at_depth_1.job} used a part of the disk, whose capacity is not known (--capacity)")
+    if depth_1_read.span_bytes is not None and capacity_bytes is None:
+        return usual(f"job {depth_1_read.job} used a part of the disk, whose capacity is not known (--capacity)")
     size_bytes = capacity_bytes or _CAPACITY_BYTES
-    span_bytes = _used_bytes(at_depth_1, size_bytes)
+    span_bytes = _used_bytes(depth_1_read, size_bytes)
     if span_bytes < SPAN_SHARE_MIN * size_bytes:
         return usual(
-            f"job {at_depth_1.job} used {format_percent(span_bytes / size_bytes, 1)} of the disk, "
+            f"job {depth_1_read.job} used {format_percent(span_bytes / size_bytes, 1)} of the disk, "
             "too little for an estimate"
         )
-    unit = replace(model, seek_track_s=0.0, seek_full_s=1.0)
-    share = hdd_mean_seek_s(HddAtScale(unit, read.bytes_per_s, size_bytes), span_bytes)
-    mean_s = at_depth_1.service_s - model.half_turn_s - at_depth_1.request_bytes / read.bytes_per_s
+    unit_model = replace(model, seek_track_s=0.0, seek_full_s=1.0)
+    share = hdd_mean_seek_s(HddAtScale(unit_model, read.bytes_per_s, size_bytes), span_bytes)
+    mean_s = depth_1_read.service_s - model.half_turn_s - depth_1_read.request_bytes / read.bytes_per_s
     full_s = max(model.seek_track_s, model.seek_track_s + (mean_s - model.seek_track_s) / share)
-    source = (
-        f"job {at_depth_1.job}: {at_depth_1.service_s * 1e3:.2f} ms a request, less half a rotation and the transfer"
-    )
+    service_ms = depth_1_read.service_s * 1e3
+    source = f"job {depth_1_read.job}: {service_ms:.2f} ms a request, less half a rotation and the transfer"
     return CalibratedValue("seek_full", full_s, source, measured=True)
 
 
-def _used_bytes(figure: DeviceMeasurement, size_bytes: float) -> float:
+def _used_bytes(measurement: DeviceMeasurement, size_bytes: float) -> float:
     """Return the bytes that a measurement used, of a device of ``size_bytes``."""
-    return size_bytes * figure.span_share if figure.span_bytes is None else min(figure.span_bytes, size_bytes)
+    if measurement.span_bytes is None:
+        return size_bytes * measurement.span_share
+    return min(measurement.span_bytes, size_bytes)
 
 
 def _inner_share(
-    figures: Sequence[DeviceMeasurement], read: DeviceMeasurement, default_model: HddModel, capacity_bytes: int | None
+    measurements: Sequence[DeviceMeasurement],
+    read: DeviceMeasurement,
+    default_model: HddModel,
+    capacity_bytes: int | None,
 ) -> CalibratedValue:
     """Return the innermost rate as a share of the outermost, from the rate at a measured position.
 
     The square of the rate falls linearly with the position as a share of the capacity (docs/reference/devices.md).
     """
     inner_reads = [
-        f for f in figures if not f.writes and not f.random and f.streams == 1 and f.offset_share >= INNER_POSITION_MIN
+        measurement
+        for measurement in measurements
+        if not measurement.writes
+        and not measurement.random
+        and measurement.streams == 1
+        and measurement.offset_share >= INNER_POSITION_MIN
     ]
     if not inner_reads:
         return CalibratedValue("inner_share", default_model.inner_share, USUAL, measured=False)
-    innermost = max(inner_reads, key=lambda figure: figure.offset_share)
+    innermost = max(inner_reads, key=lambda measurement: measurement.offset_share)
     size_bytes = capacity_bytes or _CAPACITY_BYTES
     swept_bytes = min(innermost.moved_bytes, _used_bytes(innermost, size_bytes))
     offset = min(1.0, innermost.offset_share + swept_bytes / size_bytes / 2)
@@ -269,12 +285,12 @@ def _inner_share(
     return CalibratedValue("inner_share", share, message, measured=True)
 
 
-def _write_cache(figures: Sequence[DeviceMeasurement], at_depth_1: DeviceMeasurement | None) -> CalibratedValue:
-    writes = _random_at_depth_1(figures, writes=True)
-    if writes is None or at_depth_1 is None:
+def _write_cache(measurements: Sequence[DeviceMeasurement], depth_1_read: DeviceMeasurement | None) -> CalibratedValue:
+    writes = _random_at_depth_1(measurements, writes=True)
+    if writes is None or depth_1_read is None:
         message = "none, as no job reads and writes at random with one request at a time"
         return CalibratedValue("write_cache", 0, message, measured=False)
-    if writes.service_s >= CACHED_SHARE * at_depth_1.service_s:
+    if writes.service_s >= CACHED_SHARE * depth_1_read.service_s:
         return CalibratedValue(
             "write_cache", 0, f"job {writes.job}: a random write waits for the platter", measured=True
         )
@@ -283,13 +299,13 @@ def _write_cache(figures: Sequence[DeviceMeasurement], at_depth_1: DeviceMeasure
 
 
 def _flash(
-    figures: Sequence[DeviceMeasurement], kind: DeviceKind, read: DeviceMeasurement, write_bytes_per_s: float
+    measurements: Sequence[DeviceMeasurement], kind: DeviceKind, read: DeviceMeasurement, write_bytes_per_s: float
 ) -> list[CalibratedValue]:
     default_model = default_flash(nvme=kind is DeviceKind.NVME)
     rates = {"read": read.bytes_per_s, "write": write_bytes_per_s}
     numbers = []
     for key, bytes_per_s in rates.items():
-        deep_queue = _random(figures, writes=key == "write", is_wanted_depth=lambda depth: depth >= QUEUE_DEPTH_MIN)
+        deep_queue = _random(measurements, writes=key == "write", accepts_depth=lambda depth: depth >= QUEUE_DEPTH_MIN)
         if deep_queue is not None and deep_queue.bytes_per_s < BANDWIDTH_BOUND_SHARE * bytes_per_s:
             numbers.append(
                 CalibratedValue(f"{key}_iops", round(deep_queue.iops), f"job {deep_queue.job}", measured=True)
@@ -297,27 +313,34 @@ def _flash(
     numbers.append(CalibratedValue("channels", default_model.channels, USUAL, measured=False))
     default_latencies_s = {"read": default_model.read_latency_s, "write": default_model.write_latency_s}
     for key, bytes_per_s in rates.items():
-        at_depth_1 = _random_at_depth_1(figures, writes=key == "write")
-        if at_depth_1 is None:
+        depth_1_measurement = _random_at_depth_1(measurements, writes=key == "write")
+        if depth_1_measurement is None:
             numbers.append(CalibratedValue(f"{key}_latency", default_latencies_s[key], USUAL, measured=False))
             continue
-        transfer_s = flash_transfer_s(default_model, bytes_per_s, read.bytes_per_s, at_depth_1.request_bytes)
-        message = f"job {at_depth_1.job}: {at_depth_1.service_s * 1e6:.0f} us a request, less the transfer"
-        latency_s = max(LATENCY_S_MIN, at_depth_1.service_s - transfer_s)
+        transfer_s = flash_transfer_s(default_model, bytes_per_s, read.bytes_per_s, depth_1_measurement.request_bytes)
+        message = (
+            f"job {depth_1_measurement.job}: {depth_1_measurement.service_s * 1e6:.0f} us a request, less the transfer"
+        )
+        latency_s = max(LATENCY_S_MIN, depth_1_measurement.service_s - transfer_s)
         numbers.append(CalibratedValue(f"{key}_latency", latency_s, message, measured=True))
     return numbers
 
 
 def _checks(
-    figures: Sequence[DeviceMeasurement], kind: DeviceKind, numbers: Sequence[CalibratedValue]
+    measurements: Sequence[DeviceMeasurement], kind: DeviceKind, numbers: Sequence[CalibratedValue]
 ) -> tuple[ModelCheck, ...]:
     """Return the reads by several streams with the rates of the model."""
     values = {number.key: number.value for number in numbers}
     multi_stream_reads = [
-        f for f in figures if not f.writes and not f.random and f.streams > 1 and f.depth == f.streams
+        measurement
+        for measurement in measurements
+        if not measurement.writes
+        and not measurement.random
+        and measurement.streams > 1
+        and measurement.depth == measurement.streams
     ]
     checks = []
-    for figure in multi_stream_reads:
+    for measurement in multi_stream_reads:
         modelled_bytes_per_s = values["read"]
         if kind is DeviceKind.HDD:
             model = replace(
@@ -328,9 +351,13 @@ def _checks(
                 rpm=values["rpm"],
             )
             disk = HddAtScale(model, values["read"], values["capacity"])
-            span_bytes = _used_bytes(figure, disk.capacity_bytes) or disk.capacity_bytes
-            modelled_bytes_per_s = hdd_streams_bytes_per_s(disk, span_bytes, figure.streams, figure.request_bytes)
+            span_bytes = _used_bytes(measurement, disk.capacity_bytes) or disk.capacity_bytes
+            modelled_bytes_per_s = hdd_streams_bytes_per_s(
+                disk, span_bytes, measurement.streams, measurement.request_bytes
+            )
         checks.append(
-            ModelCheck(f"job {figure.job}: {figure.streams} streams", figure.bytes_per_s, modelled_bytes_per_s)
+            ModelCheck(
+                f"job {measurement.job}: {measurement.streams} streams", measurement.bytes_per_s, modelled_bytes_per_s
+            )
         )
     return tuple(checks)

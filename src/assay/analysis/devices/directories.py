@@ -48,7 +48,9 @@ def bandwidths(cluster: Cluster, baseline: DeviceBaseline | None) -> dict[str, B
             for metric in (_READ, _WRITE)
         ]
         if all(rates):
-            per_byte_s = sum(sum(1 / rate for rate in of_workers) / len(of_workers) for of_workers in rates)
+            per_byte_s = sum(
+                sum(1 / rate for rate in rates_of_workers) / len(rates_of_workers) for rates_of_workers in rates
+            )
             rates_by_name[device.name] = Bandwidth(2 / per_byte_s / cluster.scale, True)
         else:
             rates_by_name[device.name] = Bandwidth(
@@ -83,11 +85,15 @@ def split(rates: Mapping[str, float], *, error: float, directories_max: int) -> 
         {rate / count for rate in rates.values() for count in range(1, directories_max + 1)}, reverse=True
     )
     best: DirectorySplit | None = None
-    for lowest in candidates:
-        # The most directories whose bandwidth is at least ``lowest``.
-        most = {name: min(directories_max, max(1, int(rate / lowest * (1 + 1e-9)))) for name, rate in rates.items()}
-        fewest = {name: max(1, _ceil_tolerant(rate / lowest / (1 + error))) for name, rate in rates.items()}
-        for counts in (fewest, most):
+    for bytes_per_s_min in candidates:
+        # The maximum numbers of directories with a bandwidth of at least ``bytes_per_s_min``.
+        counts_max = {
+            name: min(directories_max, max(1, int(rate / bytes_per_s_min * (1 + 1e-9)))) for name, rate in rates.items()
+        }
+        counts_min = {
+            name: max(1, _ceil_tolerant(rate / bytes_per_s_min / (1 + error))) for name, rate in rates.items()
+        }
+        for counts in (counts_min, counts_max):
             if max(counts.values()) > directories_max:
                 continue
             spread = bandwidth_imbalance(rates, counts)
@@ -191,13 +197,15 @@ def available_space(devices: Sequence[Device], directories: Mapping[str, int], s
     free_bytes = {device.name: device.capacity_bytes * scale for device in devices if device.name in directories}
     total = sum(directories.values())
     free_bytes_min = min(free_bytes.values())
-    preferred = {name for name, room in free_bytes.items() if room > free_bytes_min + BALANCED_THRESHOLD_BYTES}
+    preferred = {
+        name
+        for name, device_free_bytes in free_bytes.items()
+        if device_free_bytes > free_bytes_min + BALANCED_THRESHOLD_BYTES
+    }
     if not preferred:
         return AvailableSpace((), {name: count / total for name, count in directories.items()})
-    preferred_count, other_count = (
-        sum(directories[n] for n in preferred),
-        sum(c for n, c in directories.items() if n not in preferred),
-    )
+    preferred_count = sum(directories[name] for name in preferred)
+    other_count = total - preferred_count
     preferred_share = preferred_count * PREFERENCE / (preferred_count * PREFERENCE + other_count * (1 - PREFERENCE))
     shares = {
         name: preferred_share * count / preferred_count

@@ -36,7 +36,7 @@ def model_numbers(device: Device, scale: float) -> dict[str, Any]:
         }
     flash = device.flash_model
     burst_bytes_per_s = (flash.burst_write_bytes_per_s or device.write_bytes_per_s) * scale
-    caps = {"read_iops": device.read_iops, "write_iops": device.write_iops}
+    iops_limits = {"read_iops": device.read_iops, "write_iops": device.write_iops}
     return {
         "kind": "ssd",
         **rates,
@@ -46,5 +46,5 @@ def model_numbers(device: Device, scale: float) -> dict[str, Any]:
         "burst_write_bytes_per_s": burst_bytes_per_s,
         "burst_bytes": round(flash.burst_bytes * scale),
         "queue_depth": flash.queue_depth,
-        **{name: cap for name, cap in caps.items() if cap is not None},
+        **{name: limit for name, limit in iops_limits.items() if limit is not None},
     }

@@ -43,11 +43,11 @@ class HddAtScale:
 
     def sweep_s(self, offset_bytes: float) -> float:
         """Return the time to read the disk from its outer edge to ``offset_bytes``."""
-        fall = 1 - self.model.inner_share**2
-        if fall < 1e-9:
+        squared_rate_decrease = 1 - self.model.inner_share**2
+        if squared_rate_decrease < 1e-9:
             return offset_bytes / self.read_bytes_per_s
-        relative_rate = math.sqrt(max(0.0, 1 - fall * offset_bytes / self.capacity_bytes))
-        return 2 * self.capacity_bytes / (self.read_bytes_per_s * fall) * (1 - relative_rate)
+        relative_rate = math.sqrt(max(0.0, 1 - squared_rate_decrease * offset_bytes / self.capacity_bytes))
+        return 2 * self.capacity_bytes / (self.read_bytes_per_s * squared_rate_decrease) * (1 - relative_rate)
 
     def seek_s(self, from_bytes: float, to_bytes: float) -> float:
         """Return the time of the arm from one position to another; 0 within a track."""
@@ -97,7 +97,7 @@ def hdd_streams_bytes_per_s(
 ) -> float:
     """Return the total rate of ``streams`` readers with ``at_once`` requests of ``request_bytes`` in flight each.
 
-    Each reads a separate part of the first ``span_bytes`` in sequence.
+    Each reader reads a separate part of the first ``span_bytes`` in sequence.
     """
     mean_s = sum(_replay_s(disk, span_bytes, streams, request_bytes, at_once, shift) for shift in REPLAY_SHIFTS)
     return len(REPLAY_SHIFTS) * REPLAYED_REQUESTS * request_bytes / mean_s
@@ -152,8 +152,8 @@ def flash_random_iops(
     model: FlashModel, read_bytes_per_s: float, request_bytes: float, depth: int, iops_max: float | None = None
 ) -> float:
     """Return random reads per second with ``depth`` concurrent requests."""
-    alone_s = model.read_latency_s + flash_transfer_s(model, read_bytes_per_s, read_bytes_per_s, request_bytes)
-    limits = [depth / alone_s, read_bytes_per_s / request_bytes]
+    single_request_s = model.read_latency_s + flash_transfer_s(model, read_bytes_per_s, read_bytes_per_s, request_bytes)
+    limits = [depth / single_request_s, read_bytes_per_s / request_bytes]
     return min(*limits, iops_max) if iops_max else min(limits)
 
 
@@ -192,7 +192,7 @@ def described_rates(device: Device, scale: float) -> ExpectedRates:
     return ExpectedRates(device.read_bytes_per_s * scale, device.write_bytes_per_s * scale, None, device.read_iops)
 
 
-def on_host(device: Device, settings: BaselineSettings) -> ExpectedRates:
+def host_rates(device: Device, settings: BaselineSettings) -> ExpectedRates:
     """Return the rates that a real device should reach: the stated rates, except for seeks of an HDD.
 
     An HDD's stated requests per second are over the whole disk; seeks within a small test file are shorter.
@@ -200,7 +200,7 @@ def on_host(device: Device, settings: BaselineSettings) -> ExpectedRates:
     device_rates = described_rates(device, 1.0)
     if device.kind is not DeviceKind.HDD:
         return device_rates
-    modelled_rates = modelled(device, 1.0, settings)
+    modelled_rates = model_rates(device, 1.0, settings)
     return replace(
         device_rates,
         streams_bytes_per_s=modelled_rates.streams_bytes_per_s,
@@ -209,7 +209,7 @@ def on_host(device: Device, settings: BaselineSettings) -> ExpectedRates:
     )
 
 
-def modelled(device: Device, scale: float, settings: BaselineSettings) -> ExpectedRates:
+def model_rates(device: Device, scale: float, settings: BaselineSettings) -> ExpectedRates:
     """Return the rates that the device's model should reach in a lab at ``scale``, in a file at the outer edge."""
     read, write = device.read_bytes_per_s * scale, device.write_bytes_per_s * scale
     if device.kind is DeviceKind.HDD:

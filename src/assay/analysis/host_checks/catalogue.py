@@ -19,7 +19,7 @@ BETWEEN_CHECKS: tuple[CrossHostCheck, ...] = cross_host.CHECKS
 CRITERIA = (*(check.criterion for check in HOST_CHECKS), *(check.criterion for check in BETWEEN_CHECKS))
 
 
-def described(node: Node, cluster: Cluster) -> DescribedHost:
+def described_host(node: Node, cluster: Cluster) -> DescribedHost:
     """Return the description of a host in the cluster file."""
     directories = {device.name: device.directory for device in node.type.devices if device.directory}
     return DescribedHost(node.type, node.roles, directories, cluster.home, cluster.attached is not None)
@@ -34,7 +34,9 @@ def grade_hosts(
         CheckReading(check.criterion.name, name, finding.grade, finding.message, finding.subject)
         for name, survey in hosts.items()
         for check in HOST_CHECKS
-        for finding in check.findings(survey, described(nodes[name], cluster) if name in nodes else DescribedHost())
+        for finding in check.findings(
+            survey, described_host(nodes[name], cluster) if name in nodes else DescribedHost()
+        )
     ]
     if len(hosts) > 1:
         readings += [

@@ -68,9 +68,9 @@ from assay.analysis.statistics.runs.run_table import (
     Column,
     RunTable,
     coded,
-    described,
     stacked,
     started_unix_s,
     table_of,
+    texts_of_run,
 )
 from assay.analysis.statistics.verdicts import ALPHA, MARGIN, RUNS_MIN, Verdict, too_few_runs, verdict_of

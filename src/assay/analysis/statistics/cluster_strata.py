@@ -1,6 +1,6 @@
 """Compute the error of a mean over matched groups of several clusters, for these clusters.
 
-In: a value for each group and the cluster of each. Out: the strata (a number for each group), and the standard error of
+In: a value for each group, and its cluster. Out: the strata (a number for each group), and the standard error of
 the mean of all values with its degrees of freedom.
 
 A statement about similar settings on these clusters takes the clusters as given, so differences between clusters are
@@ -29,14 +29,14 @@ def strata_of(cluster: Ints, groups: int) -> Ints:
 def error_over_strata(values: Floats, stratum: Ints | None) -> tuple[float, float]:
     """Return the standard error of the mean of ``values`` (NaN for a single value) and its degrees of freedom.
 
-    ``stratum``: of each value; None: one stratum.
+    ``stratum`` has the stratum of each value; None: all values are one stratum.
     """
-    m = len(values)
+    count = len(values)
     if stratum is None or not stratum.any():
-        return float(values.std(ddof=1) / np.sqrt(m)) if m > 1 else float("nan"), m - 1.0
+        return float(values.std(ddof=1) / np.sqrt(count)) if count > 1 else float("nan"), count - 1.0
     means = means_by(values, stratum, int(stratum.max()) + 1)
-    parts = means.n * means.variance / m**2
-    return float(np.sqrt(parts.sum())), satterthwaite(parts, (means.n - 1).astype(np.float64))
+    variance_parts = means.n * means.variance / count**2
+    return float(np.sqrt(variance_parts.sum())), satterthwaite(variance_parts, (means.n - 1).astype(np.float64))
 
 
 def within_strata(values: Floats, stratum: Ints) -> Floats:

@@ -46,7 +46,7 @@ def draws(profile: CostProfile, count: int, seed: int, core_sigma: float = 0.0) 
     the same without it.
 
     The spread of a small sample differs from the intended spread by chance (for example, 25 % less with 8 draws), and
-    every answer uses the same draws. The draws of each input are therefore rescaled to its middle and its spread.
+    every answer uses the same draws. The draws of each input are therefore rescaled to the intended mean and spread.
     """
     rng = random.Random(seed)  # noqa: S311 - draws of a model, no secret
     sigmas = (cpu_sigma(profile), DEVICE_SIGMA, LINK_SIGMA, log_sigma(profile.costs.job_start_s))
@@ -82,10 +82,10 @@ def cpu_sigma(profile: CostProfile) -> float:
 
     The spread of a cost is the spread between single runs; the mean of many runs is more certain.
     """
-    parts = [log_sigma(profile.costs.task_cpu_s)]
-    parts += [
+    sigmas = [log_sigma(profile.costs.task_cpu_s)]
+    sigmas += [
         log_sigma(workload.map_cpu_s_per_byte)
         for workload in profile.workloads.values()
         if workload.map_cpu_s_per_byte.value > 0
     ]
-    return math.sqrt(sum(part * part for part in parts) / len(parts)) / 2
+    return math.sqrt(sum(sigma * sigma for sigma in sigmas) / len(sigmas)) / 2

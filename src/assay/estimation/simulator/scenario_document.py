@@ -65,7 +65,7 @@ class ScenarioNodes(Struct, frozen=True):
 
 
 class ScenarioCluster(Struct, frozen=True, omit_defaults=True):
-    """Workers by type."""
+    """The workers of a cluster by type."""
 
     nodes: list[ScenarioNodes]
     cpu_pool: CpuPool | None = None
@@ -78,7 +78,7 @@ class ScenarioCluster(Struct, frozen=True, omit_defaults=True):
 
 
 class ScenarioStorage(Struct, frozen=True):
-    """HDFS."""
+    """Settings of HDFS."""
 
     block_bytes: float
     replication: int

@@ -12,7 +12,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import replace
 from datetime import UTC, datetime
 
-from assay.analysis.host_checks.catalogue import described, grade_hosts
+from assay.analysis.host_checks.catalogue import described_host, grade_hosts
 from assay.analysis.host_checks.check import data_disks
 from assay.execution.hosts import Transport
 from assay.execution.observation.link_rates import measure_pairs
@@ -95,7 +95,7 @@ async def _survey_of(transport: Transport, node: Node, cluster: Cluster, *, deep
 
 
 async def _bare_reads(transport: Transport, host_survey: Survey, node: Node, cluster: Cluster) -> Mapping[str, float]:
-    disks = data_disks(host_survey, described(node, cluster))
+    disks = data_disks(host_survey, described_host(node, cluster))
     options = {"disks": disks, "seconds": READ_S, "bytes": READ_BYTES_MAX}
     if host_survey.user.sudo == "free":
         argv = ["sudo", "-n", *command("bare_reads", options)]

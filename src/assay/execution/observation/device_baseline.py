@@ -195,9 +195,9 @@ def _device_measurements(
 
 def _expected(device: Device, cluster: Cluster) -> ExpectedRates:
     if cluster.lab is None:
-        return device_rates.on_host(device, _settings_for(device, cluster))
+        return device_rates.host_rates(device, _settings_for(device, cluster))
     if cluster.lab.disks is Disks.MODEL:
-        return device_rates.modelled(device, cluster.scale, _settings_for(device, cluster))
+        return device_rates.model_rates(device, cluster.scale, _settings_for(device, cluster))
     return device_rates.described_rates(device, cluster.scale)
 
 

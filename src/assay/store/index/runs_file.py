@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 import numpy as np
 
-from assay.analysis.statistics import ABSENT, BASE_VALUES, Column, RunTable, described, started_unix_s
+from assay.analysis.statistics import ABSENT, BASE_VALUES, Column, RunTable, started_unix_s, texts_of_run
 from assay.foundation.errors import RepositoryError
 from assay.model import Run
 from assay.store.bundles.bundle import run_of_json
@@ -155,7 +155,7 @@ class _RunGroup:
     def of(run: Run, coding: Coding, environments: dict[int, str]) -> _RunGroup:
         """Return a run's group; ``environments``: cache from the id() of an environment to its JSON."""
         codes = {}
-        for name, level in described(run).items():
+        for name, level in texts_of_run(run).items():
             levels = coding.columns.setdefault(name, {})
             codes[name] = levels.setdefault(level, len(levels))
         environment_id = id(run.environment)

@@ -24,12 +24,13 @@ class Contrast:
     """Possible names of the factor, because data sources use different names. The first name that the runs have is
     used."""
     number_of_level: Callable[[str], float]
+    """Return 1 or 0 for a level of the two kinds, NaN for any other level."""
     column: str | None = None
     """The column that holds the levels; None: the column of the factor."""
-    recorded: str | None = None
+    recorded_column: str | None = None
     """The column in which runs record the kind, which has priority over the name of the level."""
     number_of_kind: Callable[[str], float] = float
-    """The number of a recorded kind, if ``recorded`` names a column."""
+    """The number of a recorded kind, if there is a ``recorded_column``."""
 
     def factor_in(self, table: RunTable) -> str:
         """Return the name that the factor has in ``table``."""
@@ -41,10 +42,10 @@ class Contrast:
         if column is None:
             return np.full(len(table), np.nan)
         values = _numbers(column, self.number_of_level)
-        kinds = table.columns.get(self.recorded) if self.recorded else None
-        return (
-            values if kinds is None else np.where(kinds.codes != ABSENT, _numbers(kinds, self.number_of_kind), values)
-        )
+        kinds = table.columns.get(self.recorded_column) if self.recorded_column else None
+        if kinds is None:
+            return values
+        return np.where(kinds.codes != ABSENT, _numbers(kinds, self.number_of_kind), values)
 
 
 def _numbers(column: Column, number_of: Callable[[str], float]) -> Floats:
@@ -53,12 +54,12 @@ def _numbers(column: Column, number_of: Callable[[str], float]) -> Floats:
     return numbers
 
 
-def _is_ssd(devices: str) -> float:
+def _ssd_number(devices: str) -> float:
     kinds = set(devices_of_text(devices))
     return float(kinds == {SSD}) if len(kinds) == 1 and kinds <= {HDD, SSD} else np.nan
 
 
-def _has_many_disks(devices: str) -> float:
+def _many_disks_number(devices: str) -> float:
     counts = devices_of_text(devices)
     if len(counts) != 1 or not counts.keys() <= {HDD, SSD}:
         return np.nan
@@ -66,18 +67,18 @@ def _has_many_disks(devices: str) -> float:
     return np.nan if count is None else float(count > 1)
 
 
-def _is_fast_network(level: str) -> float:
+def _infiniband_number(level: str) -> float:
     kind = network_kind_of_name(level)
     return np.nan if kind is None else float(kind is NetworkKind.INFINIBAND)
 
 
-SSD_OR_HDD = Contrast("SSD over HDD", (LAYOUT_FACTOR,), _is_ssd, LAYOUT_DEVICES)
-MANY_DISKS = Contrast("several disks over one", (LAYOUT_FACTOR,), _has_many_disks, LAYOUT_DEVICES)
+SSD_OR_HDD = Contrast("SSD over HDD", (LAYOUT_FACTOR,), _ssd_number, LAYOUT_DEVICES)
+MANY_DISKS = Contrast("several disks over one", (LAYOUT_FACTOR,), _many_disks_number, LAYOUT_DEVICES)
 COMPRESSED = Contrast("compressed map output", (COMPRESSION,), lambda level: float(level != UNCOMPRESSED))
 INFINIBAND = Contrast(
     "InfiniBand",
     ("network",),
-    _is_fast_network,
-    recorded=NETWORK_KIND,
+    _infiniband_number,
+    recorded_column=NETWORK_KIND,
     number_of_kind=lambda kind: float(kind == NetworkKind.INFINIBAND),
 )

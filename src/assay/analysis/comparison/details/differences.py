@@ -87,7 +87,7 @@ def was_cpu_limited(run: Run) -> bool:
 
 
 def cpu_warnings(runs: Sequence[Run]) -> list[CodedWarning]:
-    """Return a warning if the CPU was the limit in some of ``runs``, because that compresses every ratio."""
+    """Return a warning if the CPU was the limit in some of ``runs``, because all ratios are then closer to 1."""
     limited_count = sum(was_cpu_limited(run) for run in runs)
     if not limited_count:
         return []

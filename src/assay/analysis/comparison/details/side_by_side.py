@@ -25,12 +25,12 @@ from assay.analysis.statistics import (
     Ints,
     RunTable,
     Verdict,
-    described,
     groups_by,
     holm_where_known,
     level_of,
     matching_factors,
     table_of,
+    texts_of_run,
     too_few_runs,
     usable,
     verdict_of,
@@ -130,7 +130,7 @@ class Sides:
 
 def same_configuration(table: RunTable, run: Run) -> Ints:
     """Return the rows of the runs that have the same configuration as ``run``."""
-    texts = described(run)
+    texts = texts_of_run(run)
     keep = np.ones(len(table), dtype=np.bool_)
     for name in table.factors:
         column = table.columns[name]

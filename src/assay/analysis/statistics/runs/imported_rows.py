@@ -17,7 +17,7 @@ import numpy as np
 
 from assay.analysis.statistics.arrays import Codes, Floats, Ints, Mask
 from assay.analysis.statistics.runs.factors_of_runs import LAYOUT_DEVICES, NETWORK_KIND, determined_parameters
-from assay.analysis.statistics.runs.run_table import ABSENT, BASE_VALUES, Column, RunTable, described, unix_s
+from assay.analysis.statistics.runs.run_table import ABSENT, BASE_VALUES, Column, RunTable, texts_of_run, unix_s
 from assay.model import ImportedRun, Run, SkippedItem
 from assay.model.runs.imported import like
 
@@ -239,7 +239,7 @@ def columns_of(rows: ImportedRows) -> dict[str, Column]:
                 raise DuplicateColumnError(name)
             columns[name] = column
     firsts = {first for first, _ in columns.values()}
-    order = {first: list(described(run_at(rows, first))) for first in firsts}
+    order = {first: list(texts_of_run(run_at(rows, first))) for first in firsts}
     if any(name not in order[first] for name, (first, _) in columns.items()):
         raise DuplicateColumnError
     ordered_names = sorted(columns, key=lambda name: (columns[name][0], order[columns[name][0]].index(name)))
@@ -273,7 +273,7 @@ def _part(
     firsts, group = groups_of(_codes(rows, fields))
     texts_of_groups = []
     for row in firsts.tolist():
-        texts = described(like(blank, **_fields_at(rows, fields, row)))
+        texts = texts_of_run(like(blank, **_fields_at(rows, fields, row)))
         picked_names = texts.keys() & column_names if column_names else texts.keys() - _FIELDS
         texts_of_groups.append({name: text for name, text in texts.items() if name in picked_names})
     return _coded(texts_of_groups, firsts, group)
@@ -294,7 +294,7 @@ def _parameters(rows: ImportedRows, blank: Run) -> dict[str, tuple[int, Column]]
     texts_of_groups = []
     for row in firsts.tolist():
         run = like(blank, **_fields_at(rows, fields, row))
-        texts = described(run)
+        texts = texts_of_run(run)
         texts_of_groups.append({name: texts[name] for name in run.parameters if name in texts})
     return _coded(texts_of_groups, firsts, group)
 

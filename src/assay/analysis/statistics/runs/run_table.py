@@ -113,7 +113,7 @@ def coded(texts: Sequence[str | None]) -> Column:
     return Column(np.asarray(codes, dtype=np.int32), tuple(levels))
 
 
-def described(run: Run) -> dict[str, str]:
+def texts_of_run(run: Run) -> dict[str, str]:
     """Return the texts of ``run`` by column, without columns that do not apply or follow from the layout."""
     texts = matching_factors(run, "") | {"status": str(run.status), "plan": run.plan, "campaign_id": run.campaign_id}
     texts["cold"] = run.cache_state
@@ -140,7 +140,7 @@ def unix_s(started_at: str) -> float:
 
 def table_of(runs: Sequence[Run]) -> RunTable:
     """Return ``runs`` as a table, in their order."""
-    texts = [described(run) for run in runs]
+    texts = [texts_of_run(run) for run in runs]
     names = dict.fromkeys(name for row in texts for name in row)
     metrics = dict.fromkeys(name for run in runs for name in run.metrics)
     values = {name: [run.metrics.get(name, np.nan) for run in runs] for name in metrics if name not in BASE_VALUES}
