@@ -211,6 +211,22 @@ def misfits(page: Page) -> dict[str, Any]:
     return {name: what for name, what in wrong.items() if what}
 
 
+def serious_findings(page: Page) -> list[tuple[str, list[str]]]:
+    """Return the serious and critical findings of axe on a page, with the HTML of three elements each.
+
+    The page's context needs ``bypass_csp``, as axe is a script of another source. Skips the test without axe.
+    """
+    axe = pytest.importorskip(
+        "axe_playwright_python.sync_playwright", reason="SKIPPED LOUDLY: no axe, pages were not checked"
+    )
+    violations = axe.Axe().run(page).response["violations"]
+    return [
+        (item["id"], [node["html"][:160] for node in item["nodes"][:3]])
+        for item in violations
+        if item["impact"] in ("serious", "critical")
+    ]
+
+
 def cut_on_paper(page: Page) -> list[str]:
     """Return what of a page a sheet would cut, or print outside or on top of each other.
 

@@ -1,4 +1,4 @@
-"""Test that pages with simulated or measured answers fit every window and paper."""
+"""Test that pages with simulated or measured answers fit every window and paper without serious axe findings."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import pytest
 
 from assay.interfaces.web.server.app import create_app
 from assay.specs.prices import load_prices
-from browser_support import cut_on_paper, misfits, watched_page
+from browser_support import cut_on_paper, misfits, serious_findings, watched_page
 from simulator_support import EXAMPLE, measured_repository, needs_simulator
 from tuning_support import published_tuning
 from web_support import served
@@ -19,9 +19,6 @@ if TYPE_CHECKING:
     from playwright.sync_api import Browser
 
 pytestmark = pytest.mark.browser
-axe = pytest.importorskip(
-    "axe_playwright_python.sync_playwright", reason="SKIPPED LOUDLY: no axe, pages were not checked"
-)
 WIDEST_PX = 1440
 """Width of the window in which pages are also printed."""
 TIMES = ((2, 60.0), (4, 40.0), (6, None), (4, 41.0), (2, 61.0), (4, 45.0), (4, 44.0), (2, 60.0))
@@ -63,31 +60,23 @@ def _searched(browser: Browser, url: str) -> str:
 
 
 @needs_simulator
-@pytest.mark.parametrize("width_px", [390, 768, 1024, WIDEST_PX])
-def test_answers_fit_every_window(browser: Browser, pages: tuple[str, list[str]], width_px: int) -> None:
-    server, addresses = pages
-    with watched_page(browser, server, width_px) as watched:
-        misfits_ = {}
-        for address in addresses:
-            page = watched.open(address)
-            misfits_[address] = [misfits(page), cut_on_paper(page) if width_px == WIDEST_PX else []]
-        watched.check()
-    assert {address: wrong for address, wrong in misfits_.items() if any(wrong)} == {}
-
-
-@needs_simulator
-@pytest.mark.parametrize(("width_px", "scheme"), [(1280, "light"), (768, "dark"), (390, "light")])
-def test_answers_have_no_serious_finding(
-    browser: Browser, pages: tuple[str, list[str]], width_px: int, scheme: str
+@pytest.mark.parametrize(
+    ("width_px", "scheme", "with_axe"),
+    [(390, "light", True), (768, "dark", True), (1024, "light", False), (WIDEST_PX, "light", True)],
+)
+def test_answers_fit_every_window_and_have_no_serious_finding(
+    browser: Browser, pages: tuple[str, list[str]], width_px: int, scheme: str, with_axe: bool
 ) -> None:
     server, addresses = pages
-    violations_by_page = {}
-    with watched_page(browser, server, width_px, color_scheme=scheme, bypass_csp=True) as watched:
+    wrong_by_page: dict[str, object] = {}
+    with watched_page(browser, server, width_px, color_scheme=scheme, bypass_csp=with_axe) as watched:
         for address in addresses:
-            watched.open(address)
-            violations = axe.Axe().run(watched.page).response["violations"]
-            if serious := [
-                violation["id"] for violation in violations if violation["impact"] in ("serious", "critical")
-            ]:
-                violations_by_page[address] = serious
-    assert violations_by_page == {}
+            page = watched.open(address)
+            if with_axe and (findings := serious_findings(page)):
+                wrong_by_page[f"{address} by axe"] = findings
+            if wrong := misfits(page):
+                wrong_by_page[address] = wrong
+            if width_px == WIDEST_PX and (cuts := cut_on_paper(page)):
+                wrong_by_page[f"{address} on paper"] = cuts
+        watched.check()
+    assert wrong_by_page == {}

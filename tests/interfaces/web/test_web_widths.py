@@ -1,4 +1,4 @@
-"""Test that every page fits every window and paper, and that cut tables say so."""
+"""Test that every page fits every window and paper without serious axe findings, and that cut tables say so."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ import pytest
 from assay.interfaces.web.server.app import create_app
 from assay.specs.prices import prices_of
 from assay.store import Repository
-from browser_support import DRAWN_MS, cut_on_paper, misfits, watched_page
+from browser_support import DRAWN_MS, cut_on_paper, misfits, serious_findings, watched_page
 from builders import PRICES_YAML, make_run, study_runs
 from detail_support import hybrid_run, hybrid_tasks, hybrid_trace
 from paths import EXAMPLES
@@ -70,19 +70,31 @@ def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
         yield url
 
 
-@pytest.mark.parametrize("width_px", [390, 768, 1024, WIDEST_PX])
-def test_every_page_fits_and_hides_nothing(browser: Browser, server: str, width_px: int) -> None:
+WITH_AXE = [(390, "dark"), (WIDEST_PX, "light")]
+"""Colours depend on the scheme and positions on the width, so two pairs have each scheme and both extreme widths."""
+LONG_PAIRS = [pytest.param(*pair, True, marks=pytest.mark.long) for pair in ((390, "light"), (WIDEST_PX, "dark"))]
+
+
+@pytest.mark.parametrize(
+    ("width_px", "scheme", "with_axe"),
+    [*((*pair, True) for pair in WITH_AXE), (768, "light", False), (1024, "light", False), *LONG_PAIRS],
+)
+def test_every_page_fits_hides_nothing_and_has_no_serious_finding(
+    browser: Browser, server: str, width_px: int, scheme: str, with_axe: bool
+) -> None:
     """768 px is also what is left of a laptop's 1,536 at a zoom of 200 %. The widest window also prints each page."""
-    misfits_by_page = {}
-    with watched_page(browser, server, width_px) as watched:
+    wrong_by_page: dict[str, object] = {}
+    with watched_page(browser, server, width_px, color_scheme=scheme, bypass_csp=with_axe) as watched:
         for address in PAGES:
             page = watched.open(address)
+            if with_axe and (findings := serious_findings(page)):
+                wrong_by_page[f"{address} by axe"] = findings
             if wrong := misfits(page):
-                misfits_by_page[address] = wrong
+                wrong_by_page[address] = wrong
             if width_px == WIDEST_PX and (cuts := cut_on_paper(page)):
-                misfits_by_page[f"{address} on paper"] = {"cut": cuts}
+                wrong_by_page[f"{address} on paper"] = {"cut": cuts}
         watched.check()
-    assert misfits_by_page == {}
+    assert wrong_by_page == {}
 
 
 def test_a_table_that_scrolls_shows_it_until_its_end_is_visible(browser: Browser, server: str) -> None:
