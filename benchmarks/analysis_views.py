@@ -48,16 +48,18 @@ LEVELS: dict[str, tuple[str, ...]] = {
 def synthetic(count: int, seed: int = 20_141_105) -> RunTable:
     """Return a table of ``count`` runs."""
     rng = np.random.default_rng(seed)
-    pick = rng.integers(0, max(count // 8, 1), count)
+    configuration_of_run = rng.integers(0, max(count // 8, 1), count)
     columns = {
-        name: Column(rng.integers(0, len(levels), pick.max() + 1)[pick].astype(np.int32), levels)
+        name: Column(
+            rng.integers(0, len(levels), configuration_of_run.max() + 1)[configuration_of_run].astype(np.int32), levels
+        )
         for name, levels in LEVELS.items()
     }
     columns["status"] = Column((rng.random(count) < 0.1).astype(np.int32), ("valid", "invalid"))
     columns["cold"] = Column(rng.integers(-1, 2, count).astype(np.int32), ("cold", "warm"))
     columns["campaign_id"] = Column(rng.integers(0, 200, count).astype(np.int32), tuple(map(str, range(200))))
-    pace = 0.3 * columns["workload"].codes - 0.1 * columns["layout"].codes + rng.normal(0, 0.1, count)
-    duration_s = np.where(rng.random(count) < 0.02, 10.0, np.exp(6 + pace))
+    log_speed = 0.3 * columns["workload"].codes - 0.1 * columns["layout"].codes + rng.normal(0, 0.1, count)
+    duration_s = np.where(rng.random(count) < 0.02, 10.0, np.exp(6 + log_speed))
     started = np.sort(rng.uniform(1.4e9, 1.5e9, count))
     values = {"duration_s": duration_s, "started_unix_s": started, "disk_read_bytes": rng.lognormal(20, 0.1, count)}
     return RunTable(np.arange(count), columns, values)
@@ -82,7 +84,7 @@ def main() -> None:
     parser.add_argument("--runs", type=int, nargs="+", default=[50_000, 1_000_000])
     parser.add_argument("--calls", type=int, default=5)
     options = parser.parse_args()
-    took: dict[str, list[str]] = {name: [] for name in VIEWS}
+    cells_by_view: dict[str, list[str]] = {name: [] for name in VIEWS}
     for count in options.runs:
         table = synthetic(count)
         for name, view in VIEWS.items():
@@ -91,10 +93,10 @@ def main() -> None:
                 started = time.perf_counter()
                 view(table)
                 times.append(time.perf_counter() - started)
-            took[name].append(f"{median(times[1:]) * 1000:.0f}")
+            cells_by_view[name].append(f"{median(times[1:]) * 1000:.0f}")
     print("| view, ms | " + " | ".join(f"{count:,} runs" for count in options.runs) + " |")
     print("|---|" + "---|" * len(options.runs))
-    for name, cells in took.items():
+    for name, cells in cells_by_view.items():
         print(f"| {name} | " + " | ".join(cells) + " |")
     print(f"\nPeak memory: {resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024:.0f} MiB")
 

@@ -37,17 +37,17 @@ def labelled(path: Path) -> tuple[RunTable, Mask]:
     runs: list[Run] = [
         imported.run for imported in FORMAT.read([Source(path, path.name)]) if isinstance(imported, ImportedRun)
     ]
-    invalid = np.array([run.status is not RunStatus.VALID for run in runs])
-    return table_of([replace(run, status=RunStatus.VALID, cause=None) for run in runs]), invalid
+    is_invalid = np.array([run.status is not RunStatus.VALID for run in runs])
+    return table_of([replace(run, status=RunStatus.VALID, cause=None) for run in runs]), is_invalid
 
 
-def _row(name: str, flagged: Mask, invalid: Mask, long: Mask) -> str:
-    hits = int((flagged & invalid).sum())
-    flagged_long = int((flagged & invalid & long).sum())
-    precision = f"{hits / flagged.sum():.1%}" if flagged.any() else "–"
+def _row(name: str, flagged: Mask, invalid: Mask, is_long: Mask) -> str:
+    correct = int((flagged & invalid).sum())
+    flagged_long = int((flagged & invalid & is_long).sum())
+    precision = f"{correct / flagged.sum():.1%}" if flagged.any() else "–"
     return (
-        f"| {name} | {int(flagged.sum()):,} | {hits:,} | {precision} | {hits / invalid.sum():.1%} | "
-        f"{flagged_long} of {int((invalid & long).sum())} |"
+        f"| {name} | {int(flagged.sum()):,} | {correct:,} | {precision} | {correct / invalid.sum():.1%} | "
+        f"{flagged_long} of {int((invalid & is_long).sum())} |"
     )
 
 
@@ -66,7 +66,7 @@ def main() -> None:
         print("left out: it needs ALOJA's table of runs as its argument")
         return
     table, invalid = labelled(path)
-    long = table.values["duration_s"] >= SHORT_S
+    is_long = table.values["duration_s"] >= SHORT_S
     started = time.perf_counter()
     anomalies = find_anomalies(table)
     took_s = time.perf_counter() - started
@@ -77,12 +77,12 @@ def main() -> None:
     print(f"| kind | {header}")
     for kinds in [*([kind] for kind in Kind), list(Kind)]:
         name = kinds[0].value if len(kinds) == 1 else "any kind"
-        print(_row(name, _flags(anomalies, len(table), kinds), invalid, long))
-    print(_row("a fixed bound of 60 s", ~long, invalid, long))
+        print(_row(name, _flags(anomalies, len(table), kinds), invalid, is_long))
+    print(_row("a fixed bound of 60 s", ~is_long, invalid, is_long))
     print(f"\n| gap at least | {header}")
     for gap in (2.0, 2.5, 3.0, 4.0, 5.0, 6.0, 8.0, 12.0):
         scatter.GAP_MIN = gap
-        print(_row(f"{gap:g} times", _flags(find_anomalies(table), len(table), [Kind.NOT_DONE]), invalid, long))
+        print(_row(f"{gap:g} times", _flags(find_anomalies(table), len(table), [Kind.NOT_DONE]), invalid, is_long))
     print("\nLearned floors: " + ", ".join(f"{name} {floor:.0f} s" for name, floor in anomalies.floors_s.items()))
 
 

@@ -42,22 +42,26 @@ CHANGES: dict[str, Callable[[NDArray[np.float64], np.random.Generator], NDArray[
 
 def flagged(table: RunTable) -> dict[str, Mask]:
     """Return the outliers of each method, and of either."""
-    first, not_done = (np.zeros(len(table), dtype=np.bool_) for _ in range(2))
+    by_repetitions, is_not_done = (np.zeros(len(table), dtype=np.bool_) for _ in range(2))
     anomalies = find_anomalies(table)
-    first[anomalies.positions] = True
-    not_done[anomalies.of_kind(Kind.NOT_DONE)] = True
-    second = second_opinion(table, unsound=not_done).outliers(table)
-    return {"repetitions and floors": first, "prediction": second, "either": first | second}
+    by_repetitions[anomalies.positions] = True
+    is_not_done[anomalies.of_kind(Kind.NOT_DONE)] = True
+    by_prediction = second_opinion(table, unsound=is_not_done).outliers(table)
+    return {
+        "repetitions and floors": by_repetitions,
+        "prediction": by_prediction,
+        "either": by_repetitions | by_prediction,
+    }
 
 
-def _row(name: str, flags: dict[str, Mask], true: Mask) -> None:
+def _row(name: str, flags: dict[str, Mask], is_outlier: Mask) -> None:
     cells = []
     for mask in flags.values():
-        hits = int((mask & true).sum())
-        precision = f"{hits / mask.sum():.1%}" if mask.any() and true.any() else "–"
-        recall = f"{hits / true.sum():.1%}" if true.any() else "–"
-        cells += [recall, precision, f"{(mask & ~true).sum() / (~true).sum():.1%}"]
-    print(f"| {name} | {int(true.sum()):,} | " + " | ".join(cells) + " |", flush=True)
+        hits = int((mask & is_outlier).sum())
+        precision = f"{hits / mask.sum():.1%}" if mask.any() and is_outlier.any() else "–"
+        recall = f"{hits / is_outlier.sum():.1%}" if is_outlier.any() else "–"
+        cells += [recall, precision, f"{(mask & ~is_outlier).sum() / (~is_outlier).sum():.1%}"]
+    print(f"| {name} | {int(is_outlier.sum()):,} | " + " | ".join(cells) + " |", flush=True)
 
 
 def _header(names: list[str]) -> None:
@@ -68,10 +72,10 @@ def _header(names: list[str]) -> None:
 def with_failures(table: RunTable, change: str, seed: int) -> tuple[RunTable, Mask]:
     """Return the table with some runs changed, and which runs these are."""
     random = np.random.default_rng(seed)
-    true = random.random(len(table)) < SHARE
+    is_changed = random.random(len(table)) < SHARE
     seconds = table.values["duration_s"].copy()
-    seconds[true] = CHANGES[change](seconds[true], random)
-    return replace(table, values={**table.values, "duration_s": seconds}), true
+    seconds[is_changed] = CHANGES[change](seconds[is_changed], random)
+    return replace(table, values={**table.values, "duration_s": seconds}), is_changed
 
 
 def main() -> None:
@@ -85,24 +89,28 @@ def main() -> None:
         runs = [item.run for item in items if isinstance(item, ImportedRun)]
         invalid = np.array([run.status is not RunStatus.VALID for run in runs])
         _header(names)
-        every = table_of([replace(run, status=RunStatus.VALID, cause=None) for run in runs])
-        _row("ALOJA's label", flagged(every), invalid)
+        all_runs = table_of([replace(run, status=RunStatus.VALID, cause=None) for run in runs])
+        _row("ALOJA's label", flagged(all_runs), invalid)
         table = table_of(runs)
-        clean = table.subset(usable(table))
-        _row("valid runs, unchanged", flagged(clean), np.zeros(len(clean), dtype=np.bool_))
+        valid_table = table.subset(usable(table))
+        _row("valid runs, unchanged", flagged(valid_table), np.zeros(len(valid_table), dtype=np.bool_))
         for change in CHANGES:
-            changed, true = with_failures(clean, change, seed=1)
-            _row(change, flagged(changed), true)
+            changed_table, is_changed = with_failures(valid_table, change, seed=1)
+            _row(change, flagged(changed_table), is_changed)
     else:
         print("left out: it needs ALOJA's table of runs and its list of clusters as its arguments")
     _header(names)
-    made = world(clusters=8, runs=150, seed=3)
-    noise = np.random.default_rng(5).normal(0.0, 1.0, len(made)) * (0.02 + 0.04 * made.columns["cluster"].codes)
-    noisy = replace(made, values={**made.values, "duration_s": made.values["duration_s"] * np.exp(noise)})
-    _row("8 clusters, noise 2 to 30 %, unchanged", flagged(noisy), np.zeros(len(noisy), dtype=np.bool_))
+    drawn_table = world(clusters=8, runs=150, seed=3)
+    noise = np.random.default_rng(5).normal(0.0, 1.0, len(drawn_table)) * (
+        0.02 + 0.04 * drawn_table.columns["cluster"].codes
+    )
+    noisy_table = replace(
+        drawn_table, values={**drawn_table.values, "duration_s": drawn_table.values["duration_s"] * np.exp(noise)}
+    )
+    _row("8 clusters, noise 2 to 30 %, unchanged", flagged(noisy_table), np.zeros(len(noisy_table), dtype=np.bool_))
     for change in CHANGES:
-        changed, true = with_failures(noisy, change, seed=2)
-        _row(f"the same, {change}", flagged(changed), true)
+        changed_table, is_changed = with_failures(noisy_table, change, seed=2)
+        _row(f"the same, {change}", flagged(changed_table), is_changed)
 
 
 if __name__ == "__main__":

@@ -25,7 +25,7 @@ from assay.store import Repository
 from assay.store.campaigns.status import campaign_folders
 from assay.store.campaigns.timeline import JOB, Attempt, attempts_of, read_events
 
-_HOLDS_JOB = "job and history"
+_JOB_STEP = "job and history"
 """The step of an attempt in which its job runs, and in which assay waits for the job history."""
 _CLUSTER = """
 cluster: campaign-share
@@ -59,28 +59,30 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("repository", nargs="?", type=Path)
     parser.add_argument("--campaign", default="", help="beginning of its id; the newest otherwise")
-    parser.add_argument("--least", default="0", type=parse_duration, help="only runs whose job took so long: 60s")
+    parser.add_argument(
+        "--least", default="0", type=parse_duration, help="only runs whose job took at least this long, such as 60s"
+    )
     parser.add_argument("--local", action="store_true", help="make a short campaign on this machine first")
-    parser.add_argument("--lab", type=Path, metavar="PLAN", help="carry out PLAN first")
-    asked = parser.parse_args()
+    parser.add_argument("--lab", type=Path, metavar="PLAN", help="run PLAN first")
+    options = parser.parse_args()
     with tempfile.TemporaryDirectory(prefix="assay-share-") as folder:
-        root = asked.repository or Path(folder) / "repository"
-        if asked.local or asked.lab or not asked.repository:
-            request = campaign_request(load_plan(asked.lab or _local_plan(Path(folder))))
+        root = options.repository or Path(folder) / "repository"
+        if options.local or options.lab or not options.repository:
+            request = campaign_request(load_plan(options.lab or _local_plan(Path(folder))))
             run_campaign_request(replace(request, again=True, baseline=False), root)
-        attempts = [
+        folders = [
             path
             for path in campaign_folders(Repository.open(root).folders.campaigns)
-            if path.name.startswith(asked.campaign)
+            if path.name.startswith(options.campaign)
         ]
-        if not attempts:
-            parser.error(f"no campaign in {root} begins with {asked.campaign!r}")
-        events = read_events(attempts[-1])
-        show(time_share(attempts_of(events), asked.least))
-        whole_s = calls_s(events)
+        if not folders:
+            parser.error(f"no campaign in {root} begins with {options.campaign!r}")
+        events = read_events(folders[-1])
+        show(time_share(attempts_of(events), options.least))
+        total_s = calls_s(events)
         job_s = time_share(attempts_of(events)).job_s
-        if whole_s > 0:
-            print(f"of whole calls: {job_s / whole_s:.1%} of {format_duration(whole_s)}")
+        if total_s > 0:
+            print(f"of whole calls: {job_s / total_s:.1%} of {format_duration(total_s)}")
 
 
 def _local_plan(folder: Path) -> Path:
@@ -101,20 +103,20 @@ class TimeShare:
 
     @property
     def share(self) -> float:
-        """Return the part of the wall time that was inside jobs."""
+        """The share of the wall time that was inside jobs."""
         return self.job_s / self.wall_s if self.wall_s > 0 else 0.0
 
 
 def time_share(attempts: Sequence[Attempt], job_least_s: float = 0.0) -> TimeShare:
     """Return the time by step of the valid attempts whose jobs took at least ``job_least_s``.
 
-    An attempt's wall time reaches from the end of the attempt before it (of the same call) to its own end, so it
-    includes the time between two runs.
+    An attempt's wall time starts at the end of the previous attempt of the same call, so it includes the time between
+    two runs.
     """
     wall_s = job_s = 0.0
     runs = 0
     steps: dict[str, float] = {}
-    for before, attempt in zip([None, *attempts], attempts, strict=False):
+    for previous, attempt in zip([None, *attempts], attempts, strict=False):
         if (
             attempt.ended_unix_s is None
             or attempt.status != "valid"
@@ -122,37 +124,41 @@ def time_share(attempts: Sequence[Attempt], job_least_s: float = 0.0) -> TimeSha
             or not attempt.steps
         ):
             continue
-        began = attempt.began_unix_s
-        if before is not None and before.ended_unix_s is not None and began - before.ended_unix_s < RESTART_S:
-            began = min(began, before.ended_unix_s)
-        ended = attempt.ended_unix_s
-        if before is not None and before.ended_unix_s is not None and before.ended_unix_s > began:
-            began = before.ended_unix_s  # published while this one was prepared
-        wall_s += max(0.0, ended - began)
+        start_unix_s = attempt.began_unix_s
+        if (
+            previous is not None
+            and previous.ended_unix_s is not None
+            and start_unix_s - previous.ended_unix_s < RESTART_S
+        ):
+            start_unix_s = min(start_unix_s, previous.ended_unix_s)
+        end_unix_s = attempt.ended_unix_s
+        if previous is not None and previous.ended_unix_s is not None and previous.ended_unix_s > start_unix_s:
+            start_unix_s = previous.ended_unix_s  # published while this one was prepared
+        wall_s += max(0.0, end_unix_s - start_unix_s)
         job_s += attempt.step_s(JOB)
         runs += 1
         for step in attempt.steps:
-            took_s = step.took_s - (attempt.step_s(JOB) if step.name == _HOLDS_JOB else 0.0)
+            took_s = step.took_s - (attempt.step_s(JOB) if step.name == _JOB_STEP else 0.0)
             if step.name != JOB:
-                name = "history" if step.name == _HOLDS_JOB else step.name
+                name = "history" if step.name == _JOB_STEP else step.name
                 steps[name] = steps.get(name, 0.0) + took_s
     return TimeShare(wall_s, job_s, runs, dict(sorted(steps.items(), key=lambda item: -item[1])))
 
 
 def calls_s(events: Sequence[dict[str, Any]]) -> float:
-    """Return the time of each call in the journal, from connecting to its last line, in seconds."""
-    total_s = began = last = 0.0
+    """Return the total time of the journal's calls in seconds. A call lasts from connecting to its last line."""
+    total_s = start_unix_s = last_unix_s = 0.0
     for event in events:
         if event["event"] == "connect":
-            total_s, began = total_s + last - began, event["at_unix_s"]
-        last = event["at_unix_s"] if began else 0.0
-    return total_s + last - began
+            total_s, start_unix_s = total_s + last_unix_s - start_unix_s, event["at_unix_s"]
+        last_unix_s = event["at_unix_s"] if start_unix_s else 0.0
+    return total_s + last_unix_s - start_unix_s
 
 
 def show(share: TimeShare) -> None:
     """Print a campaign's share, and the rest of its time by step, per run."""
     if not share.runs:
-        print("no valid run took so long, or the journal has no steps (it is of an older assay)")
+        print("no valid run took that long, or an older assay wrote the journal without steps")
         return
     print(
         f"inside jobs: {share.share:.1%} of {format_duration(share.wall_s)} (n = {share.runs} valid runs, "

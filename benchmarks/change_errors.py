@@ -18,30 +18,32 @@ from assay.analysis.changes import NullStatistic, change_positions, null_distrib
 
 Array = NDArray[np.float64]
 SCATTER = 0.05
-IN_A_TABLE = 20
+TABLE_SIZE = 20
 CHANGES = (1.0, 1.10, 1.20, 1.30)
 
 
 def histories(rng: np.random.Generator, correlation: float, shape: tuple[int, int], change: float) -> Array:
     """Return log times, one history per row, that become ``change`` times as long in the middle."""
     values = rng.standard_normal(shape)
-    for at in range(1, shape[1]):
-        values[:, at] = correlation * values[:, at - 1] + np.sqrt(1 - correlation**2) * values[:, at]
+    for run in range(1, shape[1]):
+        values[:, run] = correlation * values[:, run - 1] + np.sqrt(1 - correlation**2) * values[:, run]
     values *= SCATTER
     values[:, shape[1] // 2 :] += np.log(change)
     return values
 
 
-def share_named(logs: Array, nothings: dict[tuple[float, float, bool], NullStatistic], together: int) -> float:
-    """Return the share of histories with a reported change; ``together`` histories of a table show the
+def share_reported(
+    logs: Array, null_statistics: dict[tuple[float, float, bool], NullStatistic], table_size: int
+) -> float:
+    """Return the share of histories with a reported change; ``table_size`` histories of a table show the
     autocorrelation."""
-    named = 0
-    for start in range(0, len(logs), together):
-        rows = list(logs[start : start + together])
-        nothing = null_distribution_of(rows)
-        nothing = nothings.setdefault((nothing.correlation, nothing.wander, nothing.few), nothing)
-        named += sum(bool(change_positions(row, nothing)) for row in rows)
-    return named / len(logs)
+    reported = 0
+    for start in range(0, len(logs), table_size):
+        rows = list(logs[start : start + table_size])
+        null = null_distribution_of(rows)
+        null = null_statistics.setdefault((null.correlation, null.wander, null.few), null)
+        reported += sum(bool(change_positions(row, null)) for row in rows)
+    return reported / len(logs)
 
 
 def main() -> None:
@@ -49,7 +51,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--histories", type=int, default=1000)
     count = parser.parse_args().histories
-    rng, nothings = np.random.default_rng(20), dict[tuple[float, float, bool], NullStatistic]()
+    rng, null_statistics = np.random.default_rng(20), dict[tuple[float, float, bool], NullStatistic]()
     print(
         "| runs | correlation | " + " | ".join(f"change of {change:g}" for change in CHANGES) + " | alone, no change |"
     )
@@ -57,10 +59,10 @@ def main() -> None:
     for runs in (12, 20, 40, 100):
         for correlation in (0.0, 0.3, 0.6):
             cells = [
-                share_named(histories(rng, correlation, (count, runs), change), nothings, IN_A_TABLE)
+                share_reported(histories(rng, correlation, (count, runs), change), null_statistics, TABLE_SIZE)
                 for change in CHANGES
             ]
-            cells.append(share_named(histories(rng, correlation, (count, runs), 1.0), nothings, 1))
+            cells.append(share_reported(histories(rng, correlation, (count, runs), 1.0), null_statistics, 1))
             print(f"| {runs} | {correlation:g} | " + " | ".join(f"{cell:.1%}" for cell in cells) + " |", flush=True)
 
 

@@ -51,26 +51,26 @@ Method = Callable[[CloudRuns, Ints, Ints], Estimates]
 """Learns from the rows of the second argument, and estimates the rows of the third."""
 
 
-def by_assay(runs: CloudRuns, known: Ints, asked: Ints) -> Estimates:
+def by_assay(runs: CloudRuns, known_rows: Ints, asked_rows: Ints) -> Estimates:
     """Return assay's predictions, which ``assay predict`` prints.
 
     For a job without runs, which has no predicted time, the model for instance types ranks the options.
     """
-    table = runs.table.subset(asked)
+    table = runs.table.subset(asked_rows)
     try:
-        model = learn(runs.table.subset(known))
+        model = learn(runs.table.subset(known_rows))
     except SpecificationError:
-        nothing = np.full(len(asked), np.nan)
-        return Estimates(nothing, nothing, nothing)
+        no_values = np.full(len(asked_rows), np.nan)
+        return Estimates(no_values, no_values, no_values)
     jobs = runs.table.columns["workload"].codes
-    if model.instance_types is not None and not np.isin(jobs[asked], jobs[known]).any():
-        logs, half = model.instance_types.estimates(Shapes.of(model.encoding, table))
-        return Estimates(np.exp(logs), np.exp(logs - half), np.exp(logs + half))
+    if model.instance_types is not None and not np.isin(jobs[asked_rows], jobs[known_rows]).any():
+        logs, half_width = model.instance_types.estimates(Shapes.of(model.encoding, table))
+        return Estimates(np.exp(logs), np.exp(logs - half_width), np.exp(logs + half_width))
     prediction = predict(model, table)
     return Estimates(prediction.expected_s, prediction.low_s, prediction.high_s)
 
 
-def by_ernest(runs: CloudRuns, known: Ints, asked: Ints) -> Estimates:
+def by_ernest(runs: CloudRuns, known_rows: Ints, asked_rows: Ints) -> Estimates:
     """Return the estimates of Ernest's model, one for each job and type."""
     from scipy.optimize import nnls
 
@@ -80,15 +80,15 @@ def by_ernest(runs: CloudRuns, known: Ints, asked: Ints) -> Estimates:
     machines = runs.workers
     terms = np.stack([np.ones(len(data)), data / machines, np.log(machines), machines], axis=1)
     seconds = runs.table.values["duration_s"]
-    expected = np.full(len(asked), np.nan)
-    for at, row in enumerate(asked.tolist()):
-        of_job = known[workload[known] == workload[row]]
+    expected_s = np.full(len(asked_rows), np.nan)
+    for position, row in enumerate(asked_rows.tolist()):
+        of_job = known_rows[workload[known_rows] == workload[row]]
         of_type = of_job[runs.type[of_job] == runs.type[row]]
         rows = of_type if len(of_type) else of_job
         if len(np.unique(machines[rows])) > 1:
-            expected[at] = terms[row] @ nnls(terms[rows] / seconds[rows, None], np.ones(len(rows)))[0]
-    nothing = np.full(len(asked), np.nan)
-    return Estimates(expected, nothing, nothing)
+            expected_s[position] = terms[row] @ nnls(terms[rows] / seconds[rows, None], np.ones(len(rows)))[0]
+    no_values = np.full(len(asked_rows), np.nan)
+    return Estimates(expected_s, no_values, no_values)
 
 
 @dataclass(frozen=True, slots=True)
@@ -124,7 +124,7 @@ class Split:
     """Options that are left out together."""
 
     name: str
-    left: Mask
+    is_left_out: Mask
 
 
 def splits(runs: CloudRuns, options: Options, by: str) -> Iterator[Split]:
@@ -157,76 +157,80 @@ class Outcome:
 
 def regrets(estimate: Floats, truth: Floats, options: Options, split: Split) -> list[float]:
     """Return the regret of each case with a left-out option: one number per case in which a choice can be made."""
-    result = []
-    for case in np.unique(options.case[split.left]):
+    case_regrets = []
+    for case in np.unique(options.case[split.is_left_out]):
         rows = np.flatnonzero(options.case == case)
         rows = rows[np.isfinite(truth[rows])]
-        asked = rows[np.isfinite(estimate[rows])]
-        if len(rows) > 1 and len(asked):
-            result.append(float(truth[asked[np.argmin(estimate[asked])]] / truth[rows].min() - 1.0))
-    return result
+        estimated_rows = rows[np.isfinite(estimate[rows])]
+        if len(rows) > 1 and len(estimated_rows):
+            case_regrets.append(
+                float(truth[estimated_rows[np.argmin(estimate[estimated_rows])]] / truth[rows].min() - 1.0)
+            )
+    return case_regrets
 
 
 def outcome(runs: CloudRuns, options: Options, split: Split, method: Method) -> Outcome:
     """Return the results of a method on a split. Medians of the options that are not left out are known."""
-    left = np.flatnonzero(split.left)
-    known = np.flatnonzero(~split.left[options.of_run])
-    estimates = method(runs, known, options.row[left])
+    left_out = np.flatnonzero(split.is_left_out)
+    known_rows = np.flatnonzero(~split.is_left_out[options.of_run])
+    estimates = method(runs, known_rows, options.row[left_out])
     seconds = options.seconds.copy()
-    seconds[left] = estimates.expected_s
+    seconds[left_out] = estimates.expected_s
     cost = options.seconds * options.price_usd_per_h
-    at = {int(option): position for position, option in enumerate(left)}
-    tested = [(row, at[int(options.of_run[row])]) for row in np.flatnonzero(split.left[options.of_run])]
+    position_of = {int(option): position for position, option in enumerate(left_out)}
+    tested_runs = [
+        (row, position_of[int(options.of_run[row])]) for row in np.flatnonzero(split.is_left_out[options.of_run])
+    ]
     duration_s = runs.table.values["duration_s"]
-    finite = np.isfinite(estimates.expected_s)
+    is_answered = np.isfinite(estimates.expected_s)
     return Outcome(
         regrets(seconds * options.price_usd_per_h, cost, options, split),
         regrets(seconds, options.seconds, options, split),
-        np.abs(estimates.expected_s / options.seconds[left] - 1.0)[finite].tolist(),
+        np.abs(estimates.expected_s / options.seconds[left_out] - 1.0)[is_answered].tolist(),
         [
-            bool(estimates.low_s[to] <= duration_s[row] <= estimates.high_s[to])
-            for row, to in tested
-            if np.isfinite(estimates.high_s[to])
+            bool(estimates.low_s[position] <= duration_s[row] <= estimates.high_s[position])
+            for row, position in tested_runs
+            if np.isfinite(estimates.high_s[position])
         ],
         (estimates.high_s / estimates.expected_s)[np.isfinite(estimates.high_s)].tolist(),
-        len(left),
+        len(left_out),
     )
 
 
 def winner(options: Options, split: Split) -> Outcome:
     """Return the regret of the option that was best in most cases of the known options."""
-    result = []
+    regrets_by_goal = []
     for truth in (options.seconds * options.price_usd_per_h, options.seconds):
         wins = np.zeros(options.shape.max() + 1)
         for case in np.unique(options.case):
-            rows = np.flatnonzero((options.case == case) & ~split.left & np.isfinite(truth))
+            rows = np.flatnonzero((options.case == case) & ~split.is_left_out & np.isfinite(truth))
             if len(rows):
                 wins[options.shape[rows[np.argmin(truth[rows])]]] += 1
-        result.append(regrets(-wins[options.shape], truth, options, split))
-    return Outcome(result[0], result[1], [], [], [], 0)
+        regrets_by_goal.append(regrets(-wins[options.shape], truth, options, split))
+    return Outcome(regrets_by_goal[0], regrets_by_goal[1], [], [], [], 0)
 
 
 def row_of(name: str, outcomes: Sequence[Outcome]) -> str:
     """Return a line of the table."""
-    cost, time, errors, held, widths = (
+    cost, time, errors, in_interval, widths = (
         np.array([value for result in outcomes for value in getattr(result, key)], dtype=np.float64)
         for key in ("cost_regret", "time_regret", "errors", "held", "widths")
     )
-    asked = sum(result.options for result in outcomes)
+    option_count = sum(result.options for result in outcomes)
 
     def regret(values: Floats) -> str:
         if not len(values):
             return "–"
-        good = f"{(values <= REGRET_MAX).mean():.0%} of {len(values)}"
-        return f"{good}, mean {values.mean():.1%}, worst {values.max():.0%}"
+        good_text = f"{(values <= REGRET_MAX).mean():.0%} of {len(values)}"
+        return f"{good_text}, mean {values.mean():.1%}, worst {values.max():.0%}"
 
     cells = [
         regret(cost),
         regret(time),
         f"{errors.mean():.1%}" if len(errors) else "–",
-        f"{held.mean():.1%} of {len(held)}" if len(held) else "–",
+        f"{in_interval.mean():.1%} of {len(in_interval)}" if len(in_interval) else "–",
         f"{np.median(widths):.2f}×" if len(widths) else "–",
-        f"{len(errors) / asked:.0%}" if asked else "–",
+        f"{len(errors) / option_count:.0%}" if option_count else "–",
     ]
     return f"| {name} | " + " | ".join(cells) + " |"
 
@@ -240,17 +244,19 @@ def report(runs: CloudRuns, *, by_split: bool) -> None:
     )
     head = "cheapest: regret ≤ 10 % | fastest: regret ≤ 10 % | MAPE | held | width | answered |"
     for by in ("type", "job", "input"):
-        every = [split for split in splits(runs, options, by) if 0 < split.left.sum() < len(split.left)]
-        if not every:
+        all_splits = [
+            split for split in splits(runs, options, by) if 0 < split.is_left_out.sum() < len(split.is_left_out)
+        ]
+        if not all_splits:
             continue
-        print(f"\n**{by} left out ({len(every)} in turn)**\n\n| method | {head}\n|---|---|---|---|---|---|---|")
+        print(f"\n**{by} left out ({len(all_splits)} in turn)**\n\n| method | {head}\n|---|---|---|---|---|---|---|")
         for name, method in (("assay", by_assay), ("Ernest", by_ernest)):
-            outcomes = [outcome(runs, options, split, method) for split in every]
+            outcomes = [outcome(runs, options, split, method) for split in all_splits]
             print(row_of(name, outcomes), flush=True)
             if by_split and by != "input":
-                for split, result in zip(every, outcomes, strict=True):
+                for split, result in zip(all_splits, outcomes, strict=True):
                     print(row_of(f"{name}: {split.name}", [result]), flush=True)
-        print(row_of("winner", [winner(options, split) for split in every]), flush=True)
+        print(row_of("winner", [winner(options, split) for split in all_splits]), flush=True)
 
 
 def main() -> None:

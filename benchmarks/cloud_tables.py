@@ -142,8 +142,8 @@ def fields_of(header: Sequence[str], mapping: Mapping[str, str]) -> dict[str, st
 def read_rows(path: Path) -> tuple[list[str], list[list[str]]]:
     """Return the header and the complete rows of a file; the separator is the one that splits the header most."""
     text = path.read_text(encoding="utf-8-sig")
-    first = next((line for line in text.splitlines() if line.strip()), "")
-    separator = max(",\t;|", key=first.count)
+    header_line = next((line for line in text.splitlines() if line.strip()), "")
+    separator = max(",\t;|", key=header_line.count)
     rows = [[cell.strip() for cell in row] for row in csv.reader(text.splitlines(), delimiter=separator) if row]
     header = rows[0] if rows else []
     return header, [row for row in rows[1:] if len(row) == len(header)]
@@ -158,14 +158,14 @@ def number(text: str) -> float:
 
 
 def merged(texts: Sequence[str]) -> list[str]:
-    """Return the texts with each number replaced by the smallest of those that are at most 1 % apart."""
+    """Return the texts; numbers that differ by at most 1 % become the smallest of them."""
     levels = sorted({text for text in texts if number(text) > 0}, key=number)
     names: dict[str, str] = {}
-    first = ""
+    smallest = ""
     for text in levels:
-        if not first or number(text) > number(first) * (1 + SAME_WITHIN):
-            first = text
-        names[text] = first
+        if not smallest or number(text) > number(smallest) * (1 + SAME_WITHIN):
+            smallest = text
+        names[text] = smallest
     return [names.get(text, text) for text in texts]
 
 
@@ -187,51 +187,53 @@ class TableReader:
         """Read one file."""
         header, rows = read_rows(path)
         fields = fields_of(header, self.mapping)
-        given = set(fields.values())
-        if "instance_type" not in given or not given & {"duration", "price"}:
+        field_names = set(fields.values())
+        if "instance_type" not in field_names or not field_names & {"duration", "price"}:
             self.notes.append(f"{path.name}: skipped: no column is an instance type, with a run time or a price")
             return
         cells = {field: [row[header.index(column)] for row in rows] for column, field in fields.items()}
         if "workers" not in cells:
-            split = [_COUNTED.fullmatch(text) for text in cells["instance_type"]]
-            cells["workers"] = [match[1] if match else "1" for match in split]
+            matches = [_COUNTED.fullmatch(text) for text in cells["instance_type"]]
+            cells["workers"] = [match[1] if match else "1" for match in matches]
             cells["instance_type"] = [
-                match[2] if match else text for match, text in zip(split, cells["instance_type"], strict=True)
+                match[2] if match else text for match, text in zip(matches, cells["instance_type"], strict=True)
             ]
         for kind, price in zip(cells["instance_type"], cells.get("price", ()), strict=False):
             if number(price) > 0:
                 self.prices.setdefault(kind, []).append(number(price))
-        if "duration" not in given:
+        if "duration" not in field_names:
             self.notes.append(f"{path.name}: prices of {len(set(cells['instance_type']))} instance types")
             return
         units = {field: plain(column)[1] for column, field in fields.items()}
         self._hardware(cells, units)
         options = self._options(header, rows, fields, cells)
-        self._import(path, cells, units, options, self._taken(header, rows))
-        named = ", ".join(f"{column}={field}" for column, field in fields.items())
-        self.notes.append(f"{path.name}: {named}; parameters: {', '.join(options) or 'none'}")
+        self._import(path, cells, units, options, self._succeeded(header, rows))
+        columns_text = ", ".join(f"{column}={field}" for column, field in fields.items())
+        self.notes.append(f"{path.name}: {columns_text}; parameters: {', '.join(options) or 'none'}")
 
-    def _taken(self, header: Sequence[str], rows: Sequence[Sequence[str]]) -> list[bool]:
-        """Return which rows have runs that succeeded."""
-        states = [at for at, column in enumerate(header) if plain(column)[0] in ("status", "completed")]
-        return [all(row[at].lower() in SUCCEEDED for at in states) for row in rows]
+    def _succeeded(self, header: Sequence[str], rows: Sequence[Sequence[str]]) -> list[bool]:
+        """Return for each row whether its run succeeded."""
+        status_columns = [
+            position for position, column in enumerate(header) if plain(column)[0] in ("status", "completed")
+        ]
+        return [all(row[position].lower() in SUCCEEDED for position in status_columns) for row in rows]
 
     def _hardware(self, cells: Mapping[str, list[str]], units: Mapping[str, str]) -> None:
         """Keep the cores and memory of each instance type, where the table has them."""
         count = np.array([number(text) for text in cells["workers"]])
-        for field, kept in (("cores", self.cores), ("memory", self.memory_bytes)):
+        for field, values_by_type in (("cores", self.cores), ("memory", self.memory_bytes)):
             if field not in cells:
                 continue
             values = np.array([number(text) for text in cells[field]])
             kinds = np.array(cells["instance_type"])
-            of_cluster = any(len(np.unique(values[kinds == kind])) > 1 for kind in set(cells["instance_type"]))
+            is_of_cluster = any(len(np.unique(values[kinds == kind])) > 1 for kind in set(cells["instance_type"]))
             for kind in dict.fromkeys(cells["instance_type"]):
-                of_kind = kinds == kind
-                value = float(np.nanmedian(values[of_kind] / count[of_kind] if of_cluster else values[of_kind]))
+                has_kind = kinds == kind
+                value = float(np.nanmedian(values[has_kind] / count[has_kind] if is_of_cluster else values[has_kind]))
                 if field == "memory":
                     unit = BYTES.get(units[field], 1e6 if value >= MEMORY_MIB_FROM else 1e9)
                     value *= unit
-                kept[kind] = value
+                values_by_type[kind] = value
 
     def _options(
         self,
@@ -243,20 +245,22 @@ class TableReader:
         """Return the parameters of the job by name."""
         shape = list(zip(cells["instance_type"], cells["workers"], strict=True))
         options = {}
-        for at, column in enumerate(header):
-            texts = merged([row[at] for row in rows])
-            explicit = fields.get(column) == "option"
-            if not explicit and (
+        for position, column in enumerate(header):
+            texts = merged([row[position] for row in rows])
+            is_explicit = fields.get(column) == "option"
+            if not is_explicit and (
                 column in fields or plain(column)[0] in IGNORED.split() or MEASURED.search(column.lower())
             ):
                 continue
             numbers = np.array([number(text) for text in texts])
-            fractions = bool(np.isfinite(numbers).all()) and bool((numbers != np.round(numbers)).any())
-            names_runs = len(set(texts)) > max(20, len(texts) // 2) and (fractions or not np.isfinite(numbers).any())
-            of_shape = len(set(shape)) > 1 and len(set(zip(shape, texts, strict=True))) == len(set(shape))
-            if not explicit and (len(set(texts)) < 2 or names_runs or of_shape):
+            has_fractions = bool(np.isfinite(numbers).all()) and bool((numbers != np.round(numbers)).any())
+            is_run_name = len(set(texts)) > max(20, len(texts) // 2) and (
+                has_fractions or not np.isfinite(numbers).any()
+            )
+            follows_from_shape = len(set(shape)) > 1 and len(set(zip(shape, texts, strict=True))) == len(set(shape))
+            if not is_explicit and (len(set(texts)) < 2 or is_run_name or follows_from_shape):
                 continue
-            options[re.sub(r"[^A-Za-z0-9_-]", "_", column).lstrip("_0123456789-")[:60] or f"column{at}"] = texts
+            options[re.sub(r"[^A-Za-z0-9_-]", "_", column).lstrip("_0123456789-")[:60] or f"column{position}"] = texts
         data = cells.get("data", [])
         if any(not np.isfinite(number(text)) and not _with_unit(text) for text in data):
             options["data"] = cells.pop("data")
@@ -268,11 +272,11 @@ class TableReader:
         cells: Mapping[str, list[str]],
         units: Mapping[str, str],
         options: Mapping[str, list[str]],
-        taken: Sequence[bool],
+        is_valid: Sequence[bool],
     ) -> None:
         """Write the columns under their fields' names and units, and read them with the importer of tables."""
         columns = {
-            "workload": cells.get("workload", [path.stem] * len(taken)),
+            "workload": cells.get("workload", [path.stem] * len(is_valid)),
             "instance_type": cells["instance_type"],
             "workers": [f"{number(text):g}" for text in cells["workers"]],
             "duration_s": [f"{number(text) * SECONDS.get(units['duration'], 1.0):.12g}" for text in cells["duration"]],
@@ -289,7 +293,7 @@ class TableReader:
                 writer = csv.writer(file)
                 writer.writerow(columns)
                 writer.writerows(
-                    row for row, keep in zip(zip(*columns.values(), strict=True), taken, strict=True) if keep
+                    row for row, valid in zip(zip(*columns.values(), strict=True), is_valid, strict=True) if valid
                 )
             skipped = 0
             mapping = {name: name for name in columns}

@@ -48,23 +48,25 @@ class Scored:
 
 def drawn_shares(rng: np.random.Generator) -> dict[str, Floats]:
     """Return the share of each method in its phase."""
-    made = {}
+    shares_by_phase = {}
     for phase in PHASES:
         weights = np.exp(rng.normal(0, 1.5, METHODS))
-        made[phase] = weights / weights.sum()
-    return made
+        shares_by_phase[phase] = weights / weights.sum()
+    return shares_by_phase
 
 
 def drawn_run(number: int, shares: dict[str, Floats], added: float, rng: np.random.Generator) -> ProfiledRun:
     """Return one run; ``added``: time of the slow method relative to the time of the reduce phase."""
     parts: dict[str, dict[str, Counter[Stack]]] = {}
-    whole = np.exp(rng.normal(0, OF_RUN))
+    run_factor = np.exp(rng.normal(0, OF_RUN))
     for phase, attempts in PHASES.items():
-        of_methods = shares[phase] * SAMPLES[phase] / attempts * whole * np.exp(rng.normal(0, OF_METHOD, METHODS))
+        method_rates = (
+            shares[phase] * SAMPLES[phase] / attempts * run_factor * np.exp(rng.normal(0, OF_METHOD, METHODS))
+        )
         burn = added * SAMPLES[phase] / attempts if phase == "reduce" else 0.0
         parts[phase] = {}
         for attempt in range(attempts):
-            counts = rng.poisson(of_methods * np.exp(rng.normal(0, OF_ATTEMPT, METHODS)))
+            counts = rng.poisson(method_rates * np.exp(rng.normal(0, OF_ATTEMPT, METHODS)))
             stacks: Counter[Stack] = Counter(
                 {
                     ("root", f"{PACKAGES[method % len(PACKAGES)]}.m{method}"): int(count)
@@ -73,27 +75,27 @@ def drawn_run(number: int, shares: dict[str, Floats], added: float, rng: np.rand
                 }
             )
             if burn:
-                stacks[BURN] = int(rng.poisson(burn * whole * np.exp(rng.normal(0, OF_ATTEMPT))))
+                stacks[BURN] = int(rng.poisson(burn * run_factor * np.exp(rng.normal(0, OF_ATTEMPT))))
             parts[phase][f"{phase}_{attempt}"] = stacks
     return ProfiledRun(f"run{number}", DATA_BYTES, parts)
 
 
 def scored(answer: CodeDifference, added: float) -> Scored:
     """Return whether the answer is wrong and whether it finds the method."""
-    tested = (*answer.phases, *answer.categories, *answer.frames)
-    rows = [row for row in tested if row.p is not None and row.p < ALPHA]
-    true = [row for row in rows if added and row.code.phase == "reduce" and row.difference_s_per_gb > 0]
-    names_method = any(row.code.frame == BURN[-1] for row in true)
-    return Scored(len(true) < len(rows), names_method)
+    tested_rows = (*answer.phases, *answer.categories, *answer.frames)
+    rows = [row for row in tested_rows if row.p is not None and row.p < ALPHA]
+    true_rows = [row for row in rows if added and row.code.phase == "reduce" and row.difference_s_per_gb > 0]
+    names_method = any(row.code.frame == BURN[-1] for row in true_rows)
+    return Scored(len(true_rows) < len(rows), names_method)
 
 
-def measured(repetitions: int, added: float, pairs: int) -> list[Scored]:
+def scores_of(repetitions: int, added: float, pairs: int) -> list[Scored]:
     """Return the scores of ``pairs`` comparisons."""
     rng = np.random.default_rng([repetitions, round(100 * added)])
     scores = []
     for _ in range(pairs):
         shares = drawn_shares(rng)
-        sides = [[drawn_run(n, shares, more, rng) for n in range(repetitions)] for more in (0.0, added)]
+        sides = [[drawn_run(n, shares, share, rng) for n in range(repetitions)] for share in (0.0, added)]
         scores.append(scored(code_difference(sides[0], sides[1], INTERVAL_S), added))
     return scores
 
@@ -103,16 +105,16 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else None)
     parser.add_argument("--pairs", type=int, default=500)
     pairs = parser.parse_args().pairs
-    added = " | ".join(f"{more:.0%} added: wrong, found" for more in ADDED[1:])
-    print(f"| runs of each side | intervals over | nothing differs: wrong | {added} |\n|---|---|---|{'---|' * 3}")
+    header = " | ".join(f"{share:.0%} added: wrong, found" for share in ADDED[1:])
+    print(f"| runs of each side | intervals over | nothing differs: wrong | {header} |\n|---|---|---|{'---|' * 3}")
     for repetitions in REPETITIONS:
         cells = []
-        for more in ADDED:
-            scores = measured(repetitions, more, pairs)
+        for share in ADDED:
+            scores = scores_of(repetitions, share, pairs)
             wrong = f"{np.mean([score.wrong for score in scores]):.1%}"
-            cells.append(f"{wrong}, {np.mean([score.names_method for score in scores]):.0%}" if more else wrong)
-        over = "repetitions" if repetitions > 1 else "task attempts"
-        print(f"| {repetitions} | {over} | {' | '.join(cells)} |", flush=True)
+            cells.append(f"{wrong}, {np.mean([score.names_method for score in scores]):.0%}" if share else wrong)
+        basis = "repetitions" if repetitions > 1 else "task attempts"
+        print(f"| {repetitions} | {basis} | {' | '.join(cells)} |", flush=True)
 
 
 if __name__ == "__main__":

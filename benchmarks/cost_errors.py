@@ -67,23 +67,23 @@ KINDS = (
 def repository(kind: Kind, generator: np.random.Generator) -> tuple[RunTable, dict[str, float]]:
     """Return the runs of a repository, and the true mean time of each layout."""
     cells = [(layout, configuration) for layout in range(len(LAYOUTS)) for configuration in range(kind.configurations)]
-    of_layout = np.array([layout for layout, _ in cells])
-    shared = generator.normal(0, kind.differ, kind.configurations)
-    truth = np.log(100.0) + np.log1p(kind.apart) * of_layout + np.tile(shared, len(LAYOUTS))
-    rows = np.repeat(np.arange(len(cells)), np.array(kind.runs)[of_layout])
-    times = np.exp(truth[rows] + generator.normal(0, 1, len(rows)) * np.array(kind.scatter)[of_layout[rows]])
+    layout_of_cell = np.array([layout for layout, _ in cells])
+    configuration_effects = generator.normal(0, kind.differ, kind.configurations)
+    truth = np.log(100.0) + np.log1p(kind.apart) * layout_of_cell + np.tile(configuration_effects, len(LAYOUTS))
+    rows = np.repeat(np.arange(len(cells)), np.array(kind.runs)[layout_of_cell])
+    times = np.exp(truth[rows] + generator.normal(0, 1, len(rows)) * np.array(kind.scatter)[layout_of_cell[rows]])
     times[generator.random(len(rows)) < kind.outliers] *= 1.5
-    means = {name: float(np.exp(truth[of_layout == number].mean())) for number, name in enumerate(LAYOUTS)}
-    return runs_table(of_layout[rows], np.array([cell[1] for cell in cells])[rows], times, generator), means
+    means = {name: float(np.exp(truth[layout_of_cell == number].mean())) for number, name in enumerate(LAYOUTS)}
+    return runs_table(layout_of_cell[rows], np.array([cell[1] for cell in cells])[rows], times, generator), means
 
 
 def runs_table(layouts: Ints, settings: Ints, times_s: Floats, generator: np.random.Generator) -> RunTable:
     """Return runs of one job; layouts and settings are numbers, and runs of layouts interleave in time."""
-    same = np.zeros(len(times_s), np.int32)
+    zeros = np.zeros(len(times_s), np.int32)
     columns = {
-        "workload": Column(same, ("sort",)),
-        "data_bytes": Column(same, ("1",)),
-        "status": Column(same, ("valid",)),
+        "workload": Column(zeros, ("sort",)),
+        "data_bytes": Column(zeros, ("1",)),
+        "status": Column(zeros, ("valid",)),
         "layout": Column(layouts.astype(np.int32), LAYOUTS),
         "setting": Column(settings.astype(np.int32), tuple(map(str, range(int(settings.max()) + 1)))),
     }
@@ -99,10 +99,10 @@ def decision_on_costs(layouts: Ints, times_s: Floats, generator: np.random.Gener
     return view.decision
 
 
-def measured(kind: Kind, repositories: int, seed: int) -> tuple[float, float, float, float]:
+def error_rates(kind: Kind, repositories: int, seed: int) -> tuple[float, float, float, float]:
     """Return the shares of repositories and intervals that the table prints."""
     generator = np.random.default_rng(seed)
-    named = wrong = missing = missed = intervals = 0
+    named_count = wrong_count = missing_count = missed_intervals = interval_count = 0
     for _ in range(repositories):
         table, truth = repository(kind, generator)
         (view,) = cost_effectiveness_of_table(table, {}, BOOK, CostEffectivenessRequest(("layout",)))
@@ -110,16 +110,21 @@ def measured(kind: Kind, repositories: int, seed: int) -> tuple[float, float, fl
             continue
         cheapest = view.decision.cheapest
         if not cheapest.ties:
-            named += 1
+            named_count += 1
             # If all layouts cost the same, naming one is wrong.
-            wrong += kind.apart == 0 or cheapest.option != LAYOUTS[0]
-        missing += LAYOUTS[0] not in (cheapest.option, *cheapest.ties)
+            wrong_count += kind.apart == 0 or cheapest.option != LAYOUTS[0]
+        missing_count += LAYOUTS[0] not in (cheapest.option, *cheapest.ties)
         for option in view.decision.options:
             if option.cost and option.cost.low is not None and option.cost.high is not None:
-                intervals += 1
-                true = truth[option.option] / truth[view.decision.baseline]
-                missed += not option.cost.low <= true <= option.cost.high
-    return named / repositories, wrong / repositories, missing / repositories, missed / max(intervals, 1)
+                interval_count += 1
+                true_ratio = truth[option.option] / truth[view.decision.baseline]
+                missed_intervals += not option.cost.low <= true_ratio <= option.cost.high
+    return (
+        named_count / repositories,
+        wrong_count / repositories,
+        missing_count / repositories,
+        missed_intervals / max(interval_count, 1),
+    )
 
 
 def main() -> None:
@@ -131,7 +136,7 @@ def main() -> None:
     print("| repository | named the cheapest | wrongly | cheapest is missing | intervals that miss |")
     print("|---|---|---|---|---|")
     for kind in KINDS:
-        shares = measured(kind, options.repositories, options.seed)
+        shares = error_rates(kind, options.repositories, options.seed)
         print(f"| {kind.name} | {' | '.join(f'{share:.1%}' for share in shares)} |", flush=True)
 
 

@@ -32,7 +32,7 @@ from assay.store.index.dataset import (
 )
 
 
-def grown(source: Path, target: Path, times: int) -> int:
+def write_grown(source: Path, target: Path, times: int) -> int:
     """Write a dataset's runs ``times`` times with new ids; return the number of runs."""
     (target / "runs").mkdir(parents=True)
     shutil.copytree(source / "_assay", target / "_assay")
@@ -42,21 +42,21 @@ def grown(source: Path, target: Path, times: int) -> int:
         f"FROM {files} CROSS JOIN range({times}) AS copies(copy)"
     )
     options = "FORMAT parquet, COMPRESSION zstd, PARTITION_BY (workload), FILENAME_PATTERN 'grown-{i}'"
-    with duckdb.connect() as opened:
-        written = opened.execute(
+    with duckdb.connect() as connection:
+        result = connection.execute(
             f"COPY (SELECT * EXCLUDE (copy) FROM ({rows})) TO '{target}/runs' ({options}, OVERWRITE)"
         )
-        return int((written.fetchone() or (0,))[0])
+        return int((result.fetchone() or (0,))[0])
 
 
 def by_duckdb(dataset: Path, scratch: Path) -> int:
     """Select the runs in one process as Spark's program does, and read the result in the same way."""
     figures = ", ".join(f"figures['{name}'] AS figure_{n}" for n, name in enumerate(BASE_VALUES))
     files = f"read_parquet('{dataset}/runs/**/*.parquet', hive_partitioning = true)"
-    first = "QUALIFY bundle = min(bundle) OVER (PARTITION BY run_id)"
-    with duckdb.connect(config={"temp_directory": str(scratch)}) as opened:
-        picking = f"SELECT run_id, place, facts, {figures} FROM {files} {first}"
-        opened.execute(f"COPY ({picking}) TO '{scratch}/picked.parquet' (FORMAT parquet)")
+    unique_runs = "QUALIFY bundle = min(bundle) OVER (PARTITION BY run_id)"
+    with duckdb.connect(config={"temp_directory": str(scratch)}) as connection:
+        query = f"SELECT run_id, place, facts, {figures} FROM {files} {unique_runs}"
+        connection.execute(f"COPY ({query}) TO '{scratch}/picked.parquet' (FORMAT parquet)")
     return len(read_selected_runs(scratch, levels_in((dataset / DESCRIPTION).read_bytes()), BASE_VALUES))
 
 
@@ -68,8 +68,8 @@ class Clock:
 
     @staticmethod
     def _cpu() -> float:
-        used = [resource.getrusage(scope) for scope in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN)]
-        return sum(usage.ru_utime + usage.ru_stime for usage in used)
+        usages = [resource.getrusage(scope) for scope in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN)]
+        return sum(usage.ru_utime + usage.ru_stime for usage in usages)
 
     def __str__(self) -> str:
         """Return both as two columns."""
@@ -82,24 +82,24 @@ def main() -> None:
     parser.add_argument("repository", type=Path)
     parser.add_argument("--on", default="local")
     parser.add_argument("--times", type=int, nargs="+", default=[1, 10, 100])
-    chosen = parser.parse_args()
+    options = parser.parse_args()
     with tempfile.TemporaryDirectory(prefix="growth-") as scratch:
         root = Path(scratch)
-        export_dataset(Repository.open(chosen.repository), LocalStore(root / "once"))
+        export_dataset(Repository.open(options.repository), LocalStore(root / "once"))
         print("times      runs  DuckDB (s)  CPU (s)  Spark (s)  CPU (s)  load")
-        for times in chosen.times:
-            dataset, aside = root / f"by-{times}", root / f"aside-{times}"
-            aside.mkdir()
-            runs = grown(root / "once", dataset, times)
+        for times in options.times:
+            dataset, scratch_folder = root / f"by-{times}", root / f"aside-{times}"
+            scratch_folder.mkdir()
+            runs = write_grown(root / "once", dataset, times)
             clock = Clock()
-            assert by_duckdb(dataset, aside) == runs
-            by_one, clock = str(clock), Clock()
-            with select_runs(str(dataset), chosen.on, {}, BASE_VALUES, METADATA_FOLDER, lambda _: None) as folder:
+            assert by_duckdb(dataset, scratch_folder) == runs
+            duckdb_times, clock = str(clock), Clock()
+            with select_runs(str(dataset), options.on, {}, BASE_VALUES, METADATA_FOLDER, lambda _: None) as folder:
                 assert (
                     len(read_selected_runs(folder, levels_in((dataset / DESCRIPTION).read_bytes()), BASE_VALUES))
                     == runs
                 )
-            print(f"{times:>5} {runs:>9}  {by_one} {clock}  {os.getloadavg()[0]:>4.0f}", flush=True)
+            print(f"{times:>5} {runs:>9}  {duckdb_times} {clock}  {os.getloadavg()[0]:>4.0f}", flush=True)
             shutil.rmtree(dataset)
 
 

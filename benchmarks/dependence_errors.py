@@ -53,18 +53,18 @@ def decided(drawn: Drawn, gain: float, *, ignore: tuple[str, ...] = (), baseline
     (decision,) = decide(drawn.table, DecisionRequest("layout", baseline, ignore=ignore))
     gains = [drawn.log_gains_here.get(result.workload, drawn.log_gain) for result in decision.results]
     wrong = any(
-        (result.verdict is Verdict.FASTER and true <= 0) or (result.verdict is Verdict.SLOWER and true >= 0)
-        for result, true in zip(decision.results, gains, strict=True)
+        (result.verdict is Verdict.FASTER and true_gain <= 0) or (result.verdict is Verdict.SLOWER and true_gain >= 0)
+        for result, true_gain in zip(decision.results, gains, strict=True)
     )
-    held = [
-        result.time.low <= np.exp(true) <= result.time.high
-        for result, true in zip(decision.results, gains, strict=True)
+    in_interval = [
+        result.time.low <= np.exp(true_gain) <= result.time.high
+        for result, true_gain in zip(decision.results, gains, strict=True)
         if result.time and result.time.low is not None and result.time.high is not None
     ]
     stated = float(np.mean([result.verdict is Verdict.FASTER for result in decision.results])) if gain > 1 else NO_VALUE
-    given = (Verdict.FASTER, Verdict.SLOWER, Verdict.EQUIVALENT)
-    withheld = float(np.mean([result.verdict not in given for result in decision.results]))
-    return Outcome(wrong, float(np.mean(held)) if held else NO_VALUE, stated, withheld)
+    stated_verdicts = (Verdict.FASTER, Verdict.SLOWER, Verdict.EQUIVALENT)
+    withheld = float(np.mean([result.verdict not in stated_verdicts for result in decision.results]))
+    return Outcome(wrong, float(np.mean(in_interval)) if in_interval else NO_VALUE, stated, withheld)
 
 
 def leading(drawn: Drawn, gain: float) -> Outcome:
@@ -93,11 +93,13 @@ def cheapest(drawn: Drawn) -> Outcome:
     """Return the cheapest of equal options of one price. Wrong: the first option is not among the cheapest."""
     costs = one_price(len(drawn.table))
     (decision,) = decide(drawn.table, DecisionRequest("layout", "L0"), costs)
-    known = [result.cost for result in decision.results if result.cost]
-    held = [cost.low <= 1 <= cost.high for cost in known if cost.low is not None and cost.high is not None]
-    named = decision.cheapest
-    wrong = named is not None and "L0" not in {named.option, *named.ties}
-    return Outcome(wrong, float(np.mean(held)) if held else NO_VALUE)
+    costs_of_options = [result.cost for result in decision.results if result.cost]
+    in_interval = [
+        cost.low <= 1 <= cost.high for cost in costs_of_options if cost.low is not None and cost.high is not None
+    ]
+    answer = decision.cheapest
+    wrong = answer is not None and "L0" not in {answer.option, *answer.ties}
+    return Outcome(wrong, float(np.mean(in_interval)) if in_interval else NO_VALUE)
 
 
 def of_clusters(rng: Rng, gain: float, clusters: int) -> Outcome:
@@ -108,10 +110,10 @@ def of_clusters(rng: Rng, gain: float, clusters: int) -> Outcome:
         match(processes.clusters_apart(rng, gain, clusters=clusters).table, "layout"), "HDD", by=None
     )
     answers = [answer for row in speedups for answer in row.by_scope if answer.scope is InferenceScope.OTHER_CLUSTERS]
-    held = [
+    in_interval = [
         answer.low <= gain <= answer.high for answer in answers if answer.low is not None and answer.high is not None
     ]
-    return Outcome(not all(held), float(np.mean(held)) if held else NO_VALUE)
+    return Outcome(not all(in_interval), float(np.mean(in_interval)) if in_interval else NO_VALUE)
 
 
 def of_findings(drawn: Drawn, gain: float) -> Outcome:
@@ -119,9 +121,11 @@ def of_findings(drawn: Drawn, gain: float) -> Outcome:
     (claims,) = findings(drawn.table).values()
     answers = {claim.name: claim.answer for claim in claims}
     truth = {"ssd-helps-shuffle": gain > 1, "ssd-not-for-cpu": gain <= 1.1}
-    right = {True: ClaimAnswer.SUPPORTED, False: ClaimAnswer.CONTRADICTED}
-    wrong = any(answers[name] is right[not true] for name, true in truth.items())
-    return Outcome(wrong, NO_VALUE, float(np.mean([answers[name] is right[true] for name, true in truth.items()])))
+    right_answer = {True: ClaimAnswer.SUPPORTED, False: ClaimAnswer.CONTRADICTED}
+    wrong = any(answers[name] is right_answer[not true] for name, true in truth.items())
+    return Outcome(
+        wrong, NO_VALUE, float(np.mean([answers[name] is right_answer[true] for name, true in truth.items()]))
+    )
 
 
 def of_fastest(rng: Rng) -> Outcome:
@@ -136,9 +140,9 @@ def of_cost(rng: Rng, spreads: tuple[float, ...], runs: tuple[int, ...]) -> Outc
     times = np.exp(6 + rng.normal(0, 1, len(codes)) * np.array(spreads)[codes])
     decision = decision_on_costs(codes, times, rng)
     costs = [option.cost for option in decision.options if option.cost]
-    held = [cost.low <= 1 <= cost.high for cost in costs if cost.low is not None and cost.high is not None]
+    in_interval = [cost.low <= 1 <= cost.high for cost in costs if cost.low is not None and cost.high is not None]
     wrong = decision.cheapest is not None and not decision.cheapest.ties
-    return Outcome(wrong, float(np.mean(held)) if held else NO_VALUE)
+    return Outcome(wrong, float(np.mean(in_interval)) if in_interval else NO_VALUE)
 
 
 def of_outliers(rng: Rng, noise: float) -> Outcome:
@@ -281,8 +285,8 @@ def rates(name: str, gain: float, *, repositories: int, seed: int) -> Rates:
 
 
 def _mean(values: list[float]) -> float:
-    known = [value for value in values if not np.isnan(value)]
-    return float(np.mean(known)) if known else NO_VALUE
+    present_values = [value for value in values if not np.isnan(value)]
+    return float(np.mean(present_values)) if present_values else NO_VALUE
 
 
 def _cells(*shares: float) -> str:
@@ -316,10 +320,10 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else None)
     parser.add_argument("--repositories", type=int, default=500)
     parser.add_argument("--only", default="", help="Only questions whose name begins with this text.")
-    parser.add_argument("--equal", action="store_true", help="only where nothing differs")
-    asked = parser.parse_args()
-    names = [name for name in QUESTIONS if name.startswith(asked.only)]
-    (print_equal if asked.equal else print_gains)(names, asked.repositories)
+    parser.add_argument("--equal", action="store_true", help="only questions without a true difference")
+    options = parser.parse_args()
+    names = [name for name in QUESTIONS if name.startswith(options.only)]
+    (print_equal if options.equal else print_gains)(names, options.repositories)
 
 
 if __name__ == "__main__":

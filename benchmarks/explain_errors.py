@@ -48,23 +48,23 @@ class World:
 
     def logs(self, codes: Codes) -> Array:
         """Return the log times of configurations without scatter."""
-        effects: Array = np.sum([self.effects[name][codes[:, at]] for at, name in enumerate(NAMES)], axis=0)
-        both = [codes[:, NAMES.index(name)] == 1 for name in PAIR]
-        effects += self.pair * (both[0] & both[1])
+        effects: Array = np.sum([self.effects[name][codes[:, column]] for column, name in enumerate(NAMES)], axis=0)
+        second_levels = [codes[:, NAMES.index(name)] == 1 for name in PAIR]
+        effects += self.pair * (second_levels[0] & second_levels[1])
         return effects
 
     def shares(self, codes: Codes) -> dict[str, float]:
         """Return each factor's share of the variance of times among these configurations."""
-        whole = float(self.logs(codes).var()) + SCATTER**2
-        return {name: self._variance(codes, at) / whole for at, name in enumerate(NAMES)}
+        total_variance = float(self.logs(codes).var()) + SCATTER**2
+        return {name: self._variance(codes, column) / total_variance for column, name in enumerate(NAMES)}
 
-    def _variance(self, codes: Codes, at: int) -> float:
-        weights = np.bincount(codes[:, at], minlength=FACTORS[NAMES[at]]) / len(codes)
+    def _variance(self, codes: Codes, column: int) -> float:
+        weights = np.bincount(codes[:, column], minlength=FACTORS[NAMES[column]]) / len(codes)
         means = []
-        for level in range(FACTORS[NAMES[at]]):
-            there = codes.copy()
-            there[:, at] = level
-            means.append(float(self.logs(there).mean()))
+        for level in range(FACTORS[NAMES[column]]):
+            changed_codes = codes.copy()
+            changed_codes[:, column] = level
+            means.append(float(self.logs(changed_codes).mean()))
         variance = float(weights @ np.square(np.array(means) - weights @ np.array(means)))
         return variance if variance > 1e-12 else 0.0
 
@@ -126,13 +126,13 @@ class ScoredShares:
 
     @property
     def pairs_invented(self) -> list[bool]:
-        """The same for each pair without interaction."""
+        """Whether the interval of each pair without interaction is above 0."""
         idle = [pair for pair in self.estimate.pairs if not (self.paired and set(pair.factors) == set(PAIR))]
         return [low_high(pair.share)[0] > 0 for pair in idle]
 
     @property
     def first_right(self) -> bool | None:
-        """Whether the factor ranked first is the strongest; None where no interval is above 0, or nothing matters."""
+        """Whether the factor ranked first is the strongest; None if no interval is above 0, or no factor matters."""
         first = self.estimate.factors[0]
         if not any(self.shares.values()) or low_high(first.share)[0] <= 0:
             return None
@@ -146,14 +146,14 @@ def low_high(share: object) -> tuple[float, float]:
 
 def score(world: World, configurations: int, rng: Rng) -> ScoredShares:
     """Return the estimate from one run of each of ``configurations`` configurations."""
-    every = rng.choice(math.prod(FACTORS.values()), configurations, replace=False)
-    codes = np.stack(np.unravel_index(every, tuple(FACTORS.values())), axis=1)
+    drawn_configurations = rng.choice(math.prod(FACTORS.values()), configurations, replace=False)
+    codes = np.stack(np.unravel_index(drawn_configurations, tuple(FACTORS.values())), axis=1)
     logs = 6 + world.logs(codes) + rng.normal(0, SCATTER, configurations)
     columns: dict[str, Column] = {
-        name: coded([str(10 * level + 1) for level in codes[:, at].tolist()]) for at, name in enumerate(NAMES)
+        name: coded([str(10 * level + 1) for level in codes[:, column].tolist()]) for column, name in enumerate(NAMES)
     }
-    alike = {"workload": "terasort", "cluster": "one", "status": "valid", "origin": "measured"}
-    columns |= {name: coded([level] * configurations) for name, level in alike.items()}
+    constant_levels = {"workload": "terasort", "cluster": "one", "status": "valid", "origin": "measured"}
+    columns |= {name: coded([level] * configurations) for name, level in constant_levels.items()}
     table = RunTable(np.arange(configurations), columns, {"duration_s": np.exp(logs)})
     return ScoredShares(explain(learn(table), table), world.shares(codes), world.pair != 0)
 
@@ -165,16 +165,16 @@ def repositories(name: str, count: int, configurations: int, seed: int) -> Itera
         yield score(WORLDS[name](rng), configurations, rng)
 
 
-def cells(every: Sequence[ScoredShares]) -> list[str]:
+def cells(scores: Sequence[ScoredShares]) -> list[str]:
     """Return a row of the table."""
-    held = [held for item in every for held in item.held]
-    first = [right for item in every if (right := item.first_right) is not None]
+    in_interval = [in_interval for item in scores for in_interval in item.held]
+    ranked_right = [right for item in scores if (right := item.first_right) is not None]
     return [
-        f"{np.mean([item.invented for item in every]):.1%}",
-        f"{np.mean([invented for item in every for invented in item.pairs_invented]):.1%}",
-        f"{1 - np.mean(first):.1%} of {len(first)}" if first else "–",
-        f"{np.mean(held):.1%}" if held else "–",
-        f"{np.mean([item.estimate.rest for item in every]):.0%}",
+        f"{np.mean([item.invented for item in scores]):.1%}",
+        f"{np.mean([invented for item in scores for invented in item.pairs_invented]):.1%}",
+        f"{1 - np.mean(ranked_right):.1%} of {len(ranked_right)}" if ranked_right else "–",
+        f"{np.mean(in_interval):.1%}" if in_interval else "–",
+        f"{np.mean([item.estimate.rest for item in scores]):.0%}",
     ]
 
 
@@ -184,15 +184,15 @@ def main() -> None:
     parser.add_argument("--repositories", type=int, default=500)
     parser.add_argument("--configurations", type=int, default=60)
     parser.add_argument("--only", default="", help="Only worlds whose name begins with this text.")
-    asked = parser.parse_args()
+    options = parser.parse_args()
     print(
         "| what matters | any factor said to matter that does not | a pair, of each | another is said to matter most "
         "| intervals hold the share | left over, mean |"
     )
     print("|---|---|---|---|---|---|")
-    for name in (name for name in WORLDS if name.startswith(asked.only)):
-        every = list(repositories(name, asked.repositories, asked.configurations, seed=4))
-        print(f"| {name} | " + " | ".join(cells(every)) + " |", flush=True)
+    for name in (name for name in WORLDS if name.startswith(options.only)):
+        scores = list(repositories(name, options.repositories, options.configurations, seed=4))
+        print(f"| {name} | " + " | ".join(cells(scores)) + " |", flush=True)
 
 
 if __name__ == "__main__":

@@ -51,20 +51,26 @@ NOISES = (
 
 def nightly(rng: np.random.Generator, since: int, ratio: float, noise: Noise) -> tuple[RunTable, float]:
     """Return the runs, and the time of the baseline. The first configuration is ``ratio`` times as slow since then."""
-    nights, a_night = BEFORE + since, noise.runs_a_night
-    values = rng.standard_normal((CONFIGURATIONS, nights * a_night))
-    for at in range(1, values.shape[1]):
-        values[:, at] = noise.correlation * values[:, at - 1] + np.sqrt(1 - noise.correlation**2) * values[:, at]
-    logs = SCATTER * values + np.repeat(noise.night * rng.standard_normal((CONFIGURATIONS, nights)), a_night, axis=1)
+    nights, runs_a_night = BEFORE + since, noise.runs_a_night
+    values = rng.standard_normal((CONFIGURATIONS, nights * runs_a_night))
+    for run in range(1, values.shape[1]):
+        values[:, run] = noise.correlation * values[:, run - 1] + np.sqrt(1 - noise.correlation**2) * values[:, run]
+    logs = SCATTER * values + np.repeat(
+        noise.night * rng.standard_normal((CONFIGURATIONS, nights)), runs_a_night, axis=1
+    )
     logs += np.log(rng.uniform(1.5, 3.0, logs.shape)) * (rng.random(logs.shape) < noise.outliers)
-    logs[0, BEFORE * a_night :] += np.log(ratio)
+    logs[0, BEFORE * runs_a_night :] += np.log(ratio)
     rows = [
         {"workload": "terasort", "layout": f"L{configuration}"}
         for configuration in range(CONFIGURATIONS)
-        for _ in range(nights * a_night)
+        for _ in range(nights * runs_a_night)
     ]
-    when = FIRST_UNIX_S + NIGHT_S * np.repeat(np.arange(nights), a_night) + 600.0 * np.tile(np.arange(a_night), nights)
-    return processes.table_of(rows, logs.ravel(), np.tile(when, CONFIGURATIONS)), FIRST_UNIX_S + NIGHT_S * (
+    started_unix_s = (
+        FIRST_UNIX_S
+        + NIGHT_S * np.repeat(np.arange(nights), runs_a_night)
+        + 600.0 * np.tile(np.arange(runs_a_night), nights)
+    )
+    return processes.table_of(rows, logs.ravel(), np.tile(started_unix_s, CONFIGURATIONS)), FIRST_UNIX_S + NIGHT_S * (
         BEFORE - 0.5
     )
 

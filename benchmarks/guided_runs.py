@@ -41,41 +41,44 @@ class Replay:
     def estimates(self, chosen: Sequence[int]) -> Floats:
         """Return the estimates for the whole plan by trees that learned from the chosen runs."""
         rows = list(chosen)
-        learned = np.concatenate([self.known, self.features[rows]]), np.concatenate([self.known_logs, self.logs[rows]])
-        return estimates_by_tree(*learned, self.features, SEED)
+        training_data = (
+            np.concatenate([self.known, self.features[rows]]),
+            np.concatenate([self.known_logs, self.logs[rows]]),
+        )
+        return estimates_by_tree(*training_data, self.features, SEED)
 
     def errors(self, chosen: list[int]) -> tuple[float, float]:
         """Return MAE in seconds and the median relative error of the rest."""
-        left = np.setdiff1d(np.arange(len(self.logs)), chosen)
-        true, predicted = np.exp(self.logs[left]), np.exp(self.estimates(chosen).mean(axis=1)[left])
+        remaining = np.setdiff1d(np.arange(len(self.logs)), chosen)
+        true, predicted = np.exp(self.logs[remaining]), np.exp(self.estimates(chosen).mean(axis=1)[remaining])
         return float(np.abs(predicted - true).mean()), float(np.median(np.abs(predicted - true) / true))
 
-    def guided(self, chosen: list[int], more: int, _random: np.random.Generator) -> list[int]:
+    def guided(self, chosen: list[int], count: int, _random: np.random.Generator) -> list[int]:
         """Return further configurations, by the uncertainty of the trees."""
-        free = np.setdiff1d(np.arange(len(self.logs)), chosen)
-        picked = most_informative(self.estimates(chosen)[free], None, runs=more)
-        return [*chosen, *(int(free[at]) for at in picked.order)]
+        free_rows = np.setdiff1d(np.arange(len(self.logs)), chosen)
+        selection = most_informative(self.estimates(chosen)[free_rows], None, runs=count)
+        return [*chosen, *(int(free_rows[at]) for at in selection.order)]
 
-    def at_random(self, chosen: list[int], more: int, random: np.random.Generator) -> list[int]:
+    def at_random(self, chosen: list[int], count: int, random: np.random.Generator) -> list[int]:
         """Return further configurations at random."""
-        free = np.setdiff1d(np.arange(len(self.logs)), chosen)
-        return [*chosen, *random.choice(free, more, replace=False).tolist()]
+        free_rows = np.setdiff1d(np.arange(len(self.logs)), chosen)
+        return [*chosen, *random.choice(free_rows, count, replace=False).tolist()]
 
-    def factorial(self, chosen: list[int], more: int, random: np.random.Generator) -> list[int]:
+    def factorial(self, chosen: list[int], count: int, random: np.random.Generator) -> list[int]:
         """Return further configurations with the least used levels."""
         chosen = list(chosen)
-        for _ in range(more):
+        for _ in range(count):
             weights = np.zeros(len(self.logs))
             for column in self.codes.T:
                 counts = np.bincount(column[chosen] + 1, minlength=int(column.max()) + 2)
                 weights += counts[column + 1] / np.unique(column).size
             weights[chosen] = np.inf
-            least = np.flatnonzero(weights == weights.min())
-            chosen.append(int(random.choice(least)))
+            least_used = np.flatnonzero(weights == weights.min())
+            chosen.append(int(random.choice(least_used)))
         return chosen
 
 
-def replayed(title: str, replay: Replay, sizes: Sequence[int], first: int, draws: int) -> None:
+def print_replay(title: str, replay: Replay, sizes: Sequence[int], first: int, draws: int) -> None:
     """Print the errors by number of runs."""
     choosers: dict[str, Chooser] = {"guided": replay.guided, "random": replay.at_random, "factorial": replay.factorial}
     print(f"\n**{title}** ({len(replay.logs):,} configurations)\n")
@@ -91,10 +94,10 @@ def replayed(title: str, replay: Replay, sizes: Sequence[int], first: int, draws
                 chosen = chooser(chosen, size - len(chosen), random)
                 errors.append(replay.errors(chosen))
             curves[name].append(errors)
-    for at, size in enumerate(sizes):
+    for column, size in enumerate(sizes):
         cells = []
         for name in choosers:
-            mae_s, median = np.mean([errors[at] for errors in curves[name]], axis=0)
+            mae_s, median = np.mean([errors[column] for errors in curves[name]], axis=0)
             cells += [f"{mae_s:,.0f}", f"{median:.1%}"]
         print(f"| {size} | " + " | ".join(cells) + " |", flush=True)
 
@@ -112,20 +115,20 @@ def main() -> None:
     encoding = learned_encoding(table)
     cluster, workload = table.columns["cluster"], table.columns["workload"]
     for code, name in enumerate(cluster.levels):
-        others, held_out = (
+        other_clusters, held_out = (
             TrainingData.of(table.subset(cluster.codes != code)),
             TrainingData.of(table.subset(cluster.codes == code)),
         )
-        other_configurations, plan = others.configurations(), held_out.configurations()
-        replay = Replay(encoding.of(other_configurations), others.logs, plan, encoding.of(plan), held_out.logs)
-        replayed(f"cluster {name}, nothing known of it", replay, (5, 10, 20, 40, 80), 0, options.draws)
+        other_configurations, plan = other_clusters.configurations(), held_out.configurations()
+        replay = Replay(encoding.of(other_configurations), other_clusters.logs, plan, encoding.of(plan), held_out.logs)
+        print_replay(f"cluster {name}, nothing known of it", replay, (5, 10, 20, 40, 80), 0, options.draws)
     nothing = np.zeros((0, len(encoding.names)), np.float32)
     for where, job in (("m1000-01", "terasort"), ("m1000-01", "dfsioe-read"), ("al-02", "dfsioe-write")):
-        picked = (cluster.codes == cluster.code(where)) & (workload.codes == workload.code(job))
-        held_out = TrainingData.of(table.subset(picked))
+        is_selected = (cluster.codes == cluster.code(where)) & (workload.codes == workload.code(job))
+        held_out = TrainingData.of(table.subset(is_selected))
         plan = held_out.configurations()
         replay = Replay(nothing, np.zeros(0), plan, encoding.of(plan), held_out.logs)
-        replayed(f"{job} on {where}", replay, (10, 20, 30, 40, 60), 10, options.draws)
+        print_replay(f"{job} on {where}", replay, (10, 20, 30, 40, 60), 10, options.draws)
 
 
 if __name__ == "__main__":

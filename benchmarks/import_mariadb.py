@@ -108,8 +108,8 @@ def timed(call: Callable[[], object]) -> float:
 
 def with_cpu(call: Callable[[], object], cpu_s: Callable[[], float]) -> tuple[float, float]:
     """Return the wall time of a call, and the CPU time that a process uses for it, in seconds."""
-    before = cpu_s()
-    return timed(call), cpu_s() - before
+    cpu_before_s = cpu_s()
+    return timed(call), cpu_s() - cpu_before_s
 
 
 def cpu_of(pid: int) -> float:
@@ -124,19 +124,19 @@ def by_assay(table: Path, folder: Path) -> tuple[float, float, float, float]:
     format_ = formats(rows_of_table)["aloja"]
     source = Source(table, table.name)
 
-    def take() -> None:
+    def import_table() -> None:
         files = [(table.name, table)]
         summary = repository.import_runs(
             "aloja", lambda: format_.items([source]), files, ImportRequest(by_rows=format_.by_rows)
         )
-        print(f"    {summary.taken} runs taken, {len(summary.left)} left")
+        print(f"    {summary.taken} runs imported, {len(summary.left)} rejected")
 
     def view() -> None:
         runs = repository.table()
         workload = runs.columns["workload"]
         aloja(runs.subset(workload.codes == workload.code("terasort")), "layout", "HDD")
 
-    return *with_cpu(take, time.process_time), timed(view), timed(view)
+    return *with_cpu(import_table, time.process_time), timed(view), timed(view)
 
 
 @contextmanager
@@ -216,29 +216,29 @@ def main(execs: Path, sizes: Sequence[int]) -> None:
         for rows in sizes:
             tables.append(folder / f"wide-{rows}.csv")
             wide_table(tables[-1], rows)
-        there = shutil.which("mariadbd") and shutil.which("mariadb-install-db")
-        if not there:
+        has_mariadb = shutil.which("mariadbd") and shutil.which("mariadb-install-db")
+        if not has_mariadb:
             print("MariaDB is not installed, so only assay is measured: see the top of this file")
         for table in tables:
             print(table.name)
-            with server(Path(tempfile.mkdtemp(dir=folder))) if there else nullcontext() as ask:
-                mine, theirs = [], []
+            with server(Path(tempfile.mkdtemp(dir=folder))) if has_mariadb else nullcontext() as ask:
+                assay_times, mariadb_times = [], []
                 for _ in range(REPEATS):
-                    mine.append(by_assay(table, Path(tempfile.mkdtemp(dir=folder))))
+                    assay_times.append(by_assay(table, Path(tempfile.mkdtemp(dir=folder))))
                     if ask:
-                        theirs.append(by_mariadb(table, ask, int(next(folder.glob("*/pid")).read_text())))
-            load, cpu, first, view = (median(times) for times in zip(*mine, strict=True))
+                        mariadb_times.append(by_mariadb(table, ask, int(next(folder.glob("*/pid")).read_text())))
+            load, cpu, first, view = (median(times) for times in zip(*assay_times, strict=True))
             print(
                 f"  assay: import {load:.2f} s (CPU {cpu:.2f} s), first view {first * 1000:.0f} ms, again "
                 f"{view * 1000:.0f} ms (medians, n = {REPEATS})"
             )
-            if theirs:
-                their_load, their_cpu, their_view = (median(times) for times in zip(*theirs, strict=True))
+            if mariadb_times:
+                mariadb_load, mariadb_cpu, mariadb_view = (median(times) for times in zip(*mariadb_times, strict=True))
                 print(
-                    f"  MariaDB: load {their_load:.2f} s (CPU {their_cpu:.2f} s), view {their_view * 1000:.0f} ms "
-                    f"(medians, n = {REPEATS})"
+                    f"  MariaDB: load {mariadb_load:.2f} s (CPU {mariadb_cpu:.2f} s), view "
+                    f"{mariadb_view * 1000:.0f} ms (medians, n = {REPEATS})"
                 )
-                ratios = (load / their_load, cpu / their_cpu, view / their_view)
+                ratios = (load / mariadb_load, cpu / mariadb_cpu, view / mariadb_view)
                 print("  ratio: import {:.1f} (CPU {:.1f}), view {:.2f}".format(*ratios))
 
 

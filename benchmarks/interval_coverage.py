@@ -75,14 +75,14 @@ def coverage(n: int, *, noise: str, experiments: int, resamples: int, seed: int,
     rng = np.random.default_rng(seed)
     baseline = _noise(rng, noise, (experiments, n), sigma) + np.log(TRUE_RATIO)
     candidate = _noise(rng, noise, (experiments, n), sigma)
-    held = np.zeros((experiments, 4), dtype=bool)
+    holds_truth = np.zeros((experiments, 4), dtype=bool)
     for index in range(experiments):
         b, c = np.exp(baseline[index]).tolist(), np.exp(candidate[index]).tolist()
         b_over_c = np.exp(baseline[index] - candidate[index]).tolist()
         for column, estimate in enumerate((welch_ratio(b, c), geometric_mean(b_over_c))):
-            held[index, column] = (estimate.low or 0) <= TRUE_RATIO <= (estimate.high or 0)
-        held[index, 2:] = _bootstrap(rng, baseline[index], candidate[index], resamples)
-    return Coverage(n, noise, *(float(share) for share in held.mean(axis=0)))
+            holds_truth[index, column] = (estimate.low or 0) <= TRUE_RATIO <= (estimate.high or 0)
+        holds_truth[index, 2:] = _bootstrap(rng, baseline[index], candidate[index], resamples)
+    return Coverage(n, noise, *(float(share) for share in holds_truth.mean(axis=0)))
 
 
 def main() -> None:
@@ -97,10 +97,10 @@ def main() -> None:
     print("|---|---|---|---|---|---|")
     for noise in ("log-normal", "skewed"):
         for n in (3, 4, 5, 10, 20):
-            covered = coverage(
+            row = coverage(
                 n, noise=noise, experiments=options.experiments, resamples=options.resamples, seed=options.seed
             )
-            shares = (covered.welch_t, covered.paired_t, covered.bootstrap_percentile, covered.bootstrap_bca)
+            shares = (row.welch_t, row.paired_t, row.bootstrap_percentile, row.bootstrap_bca)
             print(f"| {noise} | {n} | " + " | ".join(f"{share:.1%}" for share in shares) + " |")
 
 

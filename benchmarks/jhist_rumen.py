@@ -109,27 +109,27 @@ class Schema:
             for inner in (*(field["type"] for field in kind.get("fields", ())), kind.get("items"), kind.get("type")):
                 self._note(inner)
 
-    def filled(self, kind: Any, given: Any, as_json: bool) -> Any:
+    def filled(self, kind: Any, partial: Any, as_json: bool) -> Any:
         """Return the completed record in the form of the binary writer, or of Avro's JSON."""
         if isinstance(kind, str) and kind.rpartition(".")[2] in self.named:
             kind = self.named[kind.rpartition(".")[2]]
         if isinstance(kind, list):
-            if given is None:
+            if partial is None:
                 return None
             (branch,) = [option for option in kind if option != "null"]
-            value = self.filled(branch, given, as_json)
+            value = self.filled(branch, partial, as_json)
             return {self.name(branch): value} if as_json else value
         name = kind["type"] if isinstance(kind, dict) else kind
         if name == "record":
-            values = given or {}
+            values = partial or {}
             return {
                 field["name"]: self.filled(field["type"], values.get(field["name"]), as_json)
                 for field in kind["fields"]
             }
         if name == "array":
-            return [self.filled(kind["items"], item, as_json) for item in given or ()]
-        empty: dict[str, Any] = {"map": {}, "string": "", "boolean": False}
-        return empty.get(name, 0) if given is None else given
+            return [self.filled(kind["items"], item, as_json) for item in partial or ()]
+        empty_values: dict[str, Any] = {"map": {}, "string": "", "boolean": False}
+        return empty_values.get(name, 0) if partial is None else partial
 
     def name(self, kind: Any) -> str:
         """Return the name of a union's branch in Avro's JSON."""
@@ -140,8 +140,10 @@ class Schema:
 def value(kind: str, name: str, number: int) -> int:
     """Return a counter's value: 0 where a TeraSort without errors counts nothing, else a different value for each
     task."""
-    idle = ("FILE_BYTES_READ", "HDFS_BYTES_WRITTEN") if kind == "MAP" else ("HDFS_BYTES_READ",)
-    if name in idle or any(word in name for word in ("LARGE", "COMBINE", "FAILED", "MERGED", "FILE_READ_OPS")):
+    unused_counters = ("FILE_BYTES_READ", "HDFS_BYTES_WRITTEN") if kind == "MAP" else ("HDFS_BYTES_READ",)
+    if name in unused_counters or any(
+        word in name for word in ("LARGE", "COMBINE", "FAILED", "MERGED", "FILE_READ_OPS")
+    ):
         return 0
     if "BYTES" in name:
         return 134_000_000 + number * 131 + len(name)
@@ -208,8 +210,8 @@ def events(attempts: int) -> Iterator[tuple[str, str, Json]]:
         task = {"taskid": f"task_{JOB}_{letter}_{number:06d}", "taskType": kind}
         attempt = task | {"attemptId": f"attempt_{JOB}_{letter}_{number:06d}_0"}
         node = f"worker{number % 40}"
-        done = {"finishTime": begin_ms + 30_000, "counters": counters(kind, number)}
-        middle = (
+        finish_fields = {"finishTime": begin_ms + 30_000, "counters": counters(kind, number)}
+        phase_fields = (
             {"mapFinishTime": begin_ms + 29_000}
             if kind == "MAP"
             else {"shuffleFinishTime": begin_ms + 9_000, "sortFinishTime": begin_ms + 10_000}
@@ -233,8 +235,8 @@ def events(attempts: int) -> Iterator[tuple[str, str, Json]]:
             f"{kind}_ATTEMPT_FINISHED",
             f"{kind.capitalize()}AttemptFinished",
             attempt
-            | done
-            | middle
+            | finish_fields
+            | phase_fields
             | {
                 "taskStatus": "SUCCEEDED",
                 "hostname": node,
@@ -247,7 +249,7 @@ def events(attempts: int) -> Iterator[tuple[str, str, Json]]:
         yield (
             "TASK_FINISHED",
             "TaskFinished",
-            task | done | {"status": "SUCCEEDED", "successfulAttemptId": attempt["attemptId"]},
+            task | finish_fields | {"status": "SUCCEEDED", "successfulAttemptId": attempt["attemptId"]},
         )
     yield (
         "JOB_FINISHED",
@@ -271,13 +273,16 @@ def write(path: Path, schema: Schema, attempts: int, *, as_json: bool) -> int:
     with path.open("wb") as file:
         file.write((b"Avro-Json\n" if as_json else b"Avro-Binary\n") + schema.text.encode() + b"\n")
         for kind, record, values in events(attempts):
-            full = schema.filled(record, values, as_json)
+            completed_record = schema.filled(record, values, as_json)
             name = f"{schema.event['namespace']}.{record}"
             if as_json:
-                file.write(json.dumps({"type": kind, "event": {name: full}}, separators=(",", ":")).encode() + b"\n\n")
+                file.write(
+                    json.dumps({"type": kind, "event": {name: completed_record}}, separators=(",", ":")).encode()
+                    + b"\n\n"
+                )
             else:
                 stream = io.BytesIO()
-                fastavro.schemaless_writer(stream, parsed, {"type": kind, "event": (name, full)})
+                fastavro.schemaless_writer(stream, parsed, {"type": kind, "event": (name, completed_record)})
                 file.write(stream.getvalue())
             count += 1
     return count
@@ -296,12 +301,12 @@ def classpath(hadoop: Distribution, scratch: Path) -> str | None:
         f"-DoutputDirectory={scratch / 'rumen'}",
         f"-Dartifact=org.apache.hadoop:hadoop-rumen:{hadoop.version}",
     ]
-    done = None
+    result = None
     if shutil.which("mvn"):
-        done = subprocess.run(command, cwd=scratch, capture_output=True, text=True, timeout=300, check=False)
+        result = subprocess.run(command, cwd=scratch, capture_output=True, text=True, timeout=300, check=False)
     jars = [*(scratch / "rumen").glob("*.jar")]
     if not jars:
-        print("Hadoop has no Rumen, and Maven did not fetch it:", done.stdout[-500:] if done else "no mvn here")
+        print("Hadoop has no Rumen, and Maven did not fetch it:", result.stdout[-500:] if result else "no mvn here")
         return None
     return f"{hadoop_jars}:{jars[0]}"
 
@@ -310,19 +315,19 @@ def java(path: str, scratch: Path, *arguments: str) -> tuple[str, float]:
     """Run the harness; return its output and its wall time."""
     began = time.perf_counter()
     command = ["java", "-cp", path, str(scratch / "Harness.java"), *arguments]
-    done = subprocess.run(command, capture_output=True, text=True, timeout=1800, check=False)
-    if done.returncode != 0:
-        raise SystemExit(f"java failed:\n{done.stderr[-2000:]}")
-    return done.stdout, time.perf_counter() - began
+    result = subprocess.run(command, capture_output=True, text=True, timeout=1800, check=False)
+    if result.returncode != 0:
+        raise SystemExit(f"java failed:\n{result.stderr[-2000:]}")
+    return result.stdout, time.perf_counter() - began
 
 
-def both_s(path: str, scratch: Path, history: Path, times: int) -> tuple[list[float], list[float]]:
+def reader_times_s(path: str, scratch: Path, history: Path, times: int) -> tuple[list[float], list[float]]:
     """Return the times of parse_jhist and TraceBuilder, and require that both found every event."""
     trace, parsed = scratch / "trace.json", None
     files = (f"file://{trace}", f"file://{scratch / 'topology.json'}", f"file://{history}")
     command = ["java", "-cp", path, str(scratch / "Harness.java"), *files]
-    ours: list[float] = []
-    theirs: list[float] = []
+    assay_s: list[float] = []
+    rumen_s: list[float] = []
     with subprocess.Popen(
         command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True
     ) as jvm:
@@ -332,19 +337,19 @@ def both_s(path: str, scratch: Path, history: Path, times: int) -> tuple[list[fl
             parsed = None
             began = time.perf_counter()
             parsed = parse_jhist(history.read_bytes(), start_unix_s=None)
-            ours.append(time.perf_counter() - began)
+            assay_s.append(time.perf_counter() - began)
             jvm.stdin.write("\n")
             jvm.stdin.flush()
-            took = next((line for line in jvm.stdout if line.startswith("took_ns")), None)
-            if took is None:
+            answer = next((line for line in jvm.stdout if line.startswith("took_ns")), None)
+            if answer is None:
                 raise SystemExit("java failed: run the harness by hand")
-            theirs.append(int(took.split()[1]) / 1e9)
+            rumen_s.append(int(answer.split()[1]) / 1e9)
         jvm.stdin.close()
     assert parsed is not None
     summary = json.loads(trace.read_text())
     tasks = sum(len(task["attempts"]) for task in summary["mapTasks"] + summary["reduceTasks"])
     print(f"  attempts found: {len(parsed.tasks)} by assay, {tasks} by Rumen")
-    return ours, theirs
+    return assay_s, rumen_s
 
 
 def main(attempts: int, times: int) -> None:
@@ -364,15 +369,18 @@ def main(attempts: int, times: int) -> None:
             history = scratch / f"job_{JOB}-{SUBMIT_MS}-ann-TeraSort-{SUBMIT_MS}-1-1-SUCCEEDED-default-0.jhist"
             count = write(history, Schema(schema.strip()), attempts, as_json=as_json)
             print(f"{encoding}: {count} events, {history.stat().st_size / 1e6:.0f} MB, {times} times each")
-            ours, theirs = both_s(path, scratch, history, times)
-            for name, took in (("assay parse_jhist", ours), ("Rumen TraceBuilder", theirs)):
-                print(f"  {name}: first {took[0]:.2f} s, fastest {min(took):.2f} s = {count / min(took):,.0f} events/s")
+            assay_s, rumen_s = reader_times_s(path, scratch, history, times)
+            for name, times_s in (("assay parse_jhist", assay_s), ("Rumen TraceBuilder", rumen_s)):
+                fastest_s = min(times_s)
+                print(
+                    f"  {name}: first {times_s[0]:.2f} s, fastest {fastest_s:.2f} s = {count / fastest_s:,.0f} events/s"
+                )
             print(
-                f"  ratio: {theirs[0] / ours[0]:.1f} as one runs them (the first time), "
-                f"{min(theirs) / min(ours):.1f} of the fastest times (n = {times})"
+                f"  ratio: {rumen_s[0] / assay_s[0]:.1f} as one runs them (the first time), "
+                f"{min(rumen_s) / min(assay_s):.1f} of the fastest times (n = {times})"
             )
 
 
 if __name__ == "__main__":
-    given = [int(argument) for argument in sys.argv[1:]]
-    main(given[0] if given else 20_000, given[1] if len(given) > 1 else 8)
+    numbers = [int(argument) for argument in sys.argv[1:]]
+    main(numbers[0] if numbers else 20_000, numbers[1] if len(numbers) > 1 else 8)

@@ -59,7 +59,7 @@ def _write(log: TextIO, name: str, values: dict[str, object]) -> None:
     log.write(json.dumps({"Event": f"SparkListener{name}", **values}, separators=(",", ":")) + "\n")
 
 
-def used(*arguments: str) -> tuple[float, float]:
+def cpu_and_memory(*arguments: str) -> tuple[float, float]:
     """Run Python with the arguments; return its CPU seconds and its peak memory in MB."""
     process = subprocess.Popen([sys.executable, *arguments], stdout=subprocess.DEVNULL)
     _, status, usage = os.wait4(process.pid, 0)
@@ -74,13 +74,13 @@ def main(tasks: int) -> None:
         path = Path(folder, "app-1")
         write_log(path, tasks)
         print(f"{tasks:,} tasks, {path.stat().st_size / 1e6:,.0f} MB; load average {os.getloadavg()[0]:.1f}")
-        plain_s, plain_mb = used("-c", PLAIN, str(path))
+        plain_s, plain_mb = cpu_and_memory("-c", PLAIN, str(path))
         print(f"json.loads loop: {plain_s:.1f} s of CPU, {plain_mb:.0f} MB")
         for reader, arguments in (
             ("assay's reader", ("-c", READ, str(path))),
             ("assay size", ("-m", "assay", "size", str(path))),
         ):
-            cpu_s, memory_mb = used(*arguments)
+            cpu_s, memory_mb = cpu_and_memory(*arguments)
             print(
                 f"{reader}: {cpu_s:.1f} s of CPU, {cpu_s / plain_s:.2f} times the loop's; {memory_mb:.0f} MB, "
                 f"{memory_mb / path.stat().st_size * 1e6:.2f} times the log's size"

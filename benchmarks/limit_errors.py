@@ -166,11 +166,11 @@ def runs(count: int, seed: int) -> Iterator[ScoredLimit]:
     """Yield ``count`` drawn runs."""
     profile, pool = shipped_profile(), candidates(catalogue_of(CATALOGUE))
     rng = np.random.default_rng(seed)
-    made = 0
-    while made < count:
+    count_made = 0
+    while count_made < count:
         drawn = score(drawn_request(pool, profile, rng), int(rng.integers(2**31)))
         if drawn is not None:
-            made += 1
+            count_made += 1
             yield drawn
 
 

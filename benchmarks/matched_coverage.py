@@ -40,18 +40,18 @@ def _effects(rng: np.random.Generator, kind: str, shape: tuple[int, int]) -> Arr
         return rng.normal(0.0, 0.2, shape)
     if kind == "skewed":
         return rng.exponential(0.2, shape) - 0.2
-    odd = rng.random(shape) < 0.05
-    return np.where(odd, rng.normal(1.0, 0.5, shape), rng.normal(-0.05 / 0.95, 0.1, shape))
+    is_outlier = rng.random(shape) < 0.05
+    return np.where(is_outlier, rng.normal(1.0, 0.5, shape), rng.normal(-0.05 / 0.95, 0.1, shape))
 
 
 def _bootstrap(rng: np.random.Generator, values: Array, resamples: int) -> tuple[Array, Array]:
     """Return the ends of the percentile and of the BCa interval of a mean."""
     n = len(values)
     draws = values[rng.integers(0, n, (resamples, n))].mean(axis=1)
-    below = np.clip((draws < values.mean()).mean() + (draws == values.mean()).mean() / 2, 1e-6, 1 - 1e-6)
-    bias = ndtri(below)
-    apart = values - values.mean()
-    acceleration = (apart**3).sum() / (6 * max((apart**2).sum(), 1e-300) ** 1.5)
+    share_below = np.clip((draws < values.mean()).mean() + (draws == values.mean()).mean() / 2, 1e-6, 1 - 1e-6)
+    bias = ndtri(share_below)
+    deviations = values - values.mean()
+    acceleration = (deviations**3).sum() / (6 * max((deviations**2).sum(), 1e-300) ** 1.5)
     z = bias + ndtri(ENDS)
     shares = ndtr(bias + z / (1 - acceleration * z))
     return np.quantile(draws, ENDS), np.quantile(draws, shares)
@@ -61,12 +61,12 @@ def over_groups(n: int, *, kind: str, experiments: int, resamples: int, seed: in
     """Return how often intervals over ``n`` matched groups hold the true mean log ratio, which is 0."""
     rng = np.random.default_rng(seed)
     drawn = _effects(rng, kind, (experiments, n))
-    half = student.ppf(0.975, n - 1) * drawn.std(axis=1, ddof=1) / np.sqrt(n)
-    held = {"Student's t": np.abs(drawn.mean(axis=1)) <= half}
+    half_width = student.ppf(0.975, n - 1) * drawn.std(axis=1, ddof=1) / np.sqrt(n)
+    holds_truth = {"Student's t": np.abs(drawn.mean(axis=1)) <= half_width}
     ends = np.array([_bootstrap(rng, values, resamples) for values in drawn])
     for column, name in enumerate(("percentile", "BCa")):
-        held[name] = (ends[:, column, 0] <= 0) & (ends[:, column, 1] >= 0)
-    return Shares({name: float(inside.mean()) for name, inside in held.items()})
+        holds_truth[name] = (ends[:, column, 0] <= 0) & (ends[:, column, 1] >= 0)
+    return Shares({name: float(holds.mean()) for name, holds in holds_truth.items()})
 
 
 def _two_stage(rng: np.random.Generator, logs: Array, resamples: int) -> tuple[float, float]:
@@ -74,8 +74,8 @@ def _two_stage(rng: np.random.Generator, logs: Array, resamples: int) -> tuple[f
     _, deployments, runs = logs.shape
     means = []
     for times in logs:
-        chosen = rng.integers(0, deployments, (resamples, deployments, 1))
-        means.append(times[chosen, rng.integers(0, runs, (resamples, deployments, runs))].mean(axis=(1, 2)))
+        drawn_deployments = rng.integers(0, deployments, (resamples, deployments, 1))
+        means.append(times[drawn_deployments, rng.integers(0, runs, (resamples, deployments, runs))].mean(axis=(1, 2)))
     low, high = np.quantile(means[0] - means[1], ENDS)
     return float(low), float(high)
 
@@ -84,20 +84,20 @@ def repeated_deployments(deployments: int, *, runs: int, experiments: int, resam
     """Return how often intervals over deployments (own effect 10 %, runs 5 %) hold the true ratio, which is 1."""
     rng = np.random.default_rng(seed)
     names = ["t over deployments", "hierarchical bootstrap", "all runs as independent"]
-    held = np.zeros((experiments, 3), dtype=bool)
+    holds_truth = np.zeros((experiments, 3), dtype=bool)
     for index in range(experiments):
         effects = rng.normal(0, 0.1, (2, deployments, 1))
         logs = effects + rng.normal(0, 0.05, (2, deployments, runs))
         ratio = over_deployments(logs[0].mean(axis=1) - logs[1].mean(axis=1), np.arange(deployments)).ratio
         low, high = _two_stage(rng, logs, resamples)
         error = np.sqrt((logs.var(axis=(1, 2), ddof=1) / (deployments * runs)).sum())
-        half = student.ppf(0.975, 2 * deployments * runs - 2) * error
-        held[index] = (
+        half_width = student.ppf(0.975, 2 * deployments * runs - 2) * error
+        holds_truth[index] = (
             (ratio.low or 0) <= 1 <= (ratio.high or 0),
             low <= 0 <= high,
-            abs(logs[0].mean() - logs[1].mean()) <= half,
+            abs(logs[0].mean() - logs[1].mean()) <= half_width,
         )
-    return Shares(dict(zip(names, held.mean(axis=0).tolist(), strict=True)))
+    return Shares(dict(zip(names, holds_truth.mean(axis=0).tolist(), strict=True)))
 
 
 def repeat_until(
@@ -105,16 +105,16 @@ def repeat_until(
 ) -> tuple[float, float]:
     """Return how often the last interval holds the truth, and the mean number of runs, when stopping once precise."""
     rng = np.random.default_rng(seed)
-    held, made = 0, 0
+    held_count, run_count = 0, 0
     for _ in range(experiments):
         times = np.exp(rng.normal(0, sigma, at_most)).tolist()
         for n in range(first, at_most + 1):
             mean = geometric_mean(times[:n])
             if (mean.high or np.inf) / mean.value - 1 <= half_width:
                 break
-        held += (mean.low or 0) <= 1 <= (mean.high or 0)
-        made += n
-    return held / experiments, made / experiments
+        held_count += (mean.low or 0) <= 1 <= (mean.high or 0)
+        run_count += n
+    return held_count / experiments, run_count / experiments
 
 
 def main() -> None:
@@ -139,8 +139,8 @@ def main() -> None:
     print("\n| scatter of a run | first look after | interval holds the truth | runs made, mean |\n|---|---|---|---|")
     for sigma in (0.05, 0.1):
         for first in (2, 3, 5):
-            share, made = repeat_until(first, half_width=0.05, at_most=40, sigma=sigma, **common)
-            print(f"| {sigma:.0%} | {first} | {share:.1%} | {made:.1f} |")
+            share, mean_runs = repeat_until(first, half_width=0.05, at_most=40, sigma=sigma, **common)
+            print(f"| {sigma:.0%} | {first} | {share:.1%} | {mean_runs:.1f} |")
 
 
 if __name__ == "__main__":

@@ -56,7 +56,7 @@ class Drawn:
     """A table of runs with the truth: log gains of level 1 over level 0."""
 
     table: RunTable
-    of_these: Array
+    gain_by_level: Array
     """The mean log gain of every level over level 0 in the configurations that were drawn."""
     these: float
     here: float
@@ -67,19 +67,21 @@ class Drawn:
 def drawn(rng: np.random.Generator, design: Design) -> Drawn:
     """Return one table of the design."""
     count = design.clusters * design.groups
-    true = np.append(0.0, np.full(design.levels - 1, np.log(design.gain)))
-    on_cluster = true + rng.normal(0, design.apart / np.sqrt(2), (design.clusters, design.levels))
+    true_gains = np.append(0.0, np.full(design.levels - 1, np.log(design.gain)))
+    on_cluster = true_gains + rng.normal(0, design.apart / np.sqrt(2), (design.clusters, design.levels))
     speed = np.repeat(on_cluster, design.groups, axis=0) + rng.normal(0, APART / np.sqrt(2), (count, design.levels))
-    chosen = np.argsort(rng.random((count, design.levels)), axis=1)[:, : design.held]
-    level = np.repeat(np.sort(chosen, axis=1), design.runs, axis=1).ravel()
+    drawn_levels = np.argsort(rng.random((count, design.levels)), axis=1)[:, : design.held]
+    level = np.repeat(np.sort(drawn_levels, axis=1), design.runs, axis=1).ravel()
     configuration = np.repeat(np.arange(count), design.held * design.runs)
     logs = 6 - speed[configuration, level] + rng.normal(0, SCATTER, len(level))
     cluster = rng.integers(design.clusters)
     runs_of_one = rng.normal(0, SCATTER * np.sqrt(2 / design.runs))
     single = on_cluster[cluster, 1] - on_cluster[cluster, 0] + rng.normal(0, APART) + runs_of_one
-    of_these, means = (speed - speed[:, :1]).mean(axis=0), on_cluster.mean(axis=0)
+    gain_by_level, means = (speed - speed[:, :1]).mean(axis=0), on_cluster.mean(axis=0)
     table = _table(level, configuration, configuration // design.groups, np.exp(logs))
-    return Drawn(table, of_these, float(of_these[1]), float(means[1] - means[0]), float(single), float(true[1]))
+    return Drawn(
+        table, gain_by_level, float(gain_by_level[1]), float(means[1] - means[0]), float(single), float(true_gains[1])
+    )
 
 
 def _table(
@@ -101,7 +103,7 @@ def _table(
 
 
 @dataclass(frozen=True, slots=True)
-class Held:
+class Coverage:
     """Shares of tables whose intervals hold the truth, by question; NaN without an interval."""
 
     these: float
@@ -114,14 +116,14 @@ class Held:
 _NAMES = {InferenceScope.TESTED: "these", InferenceScope.SIMILAR: "here", InferenceScope.OTHER_CLUSTERS: "elsewhere"}
 
 
-def coverage(clusters: int, groups: int, runs: int, *, tables: int, seed: int) -> Held:
+def coverage(clusters: int, groups: int, runs: int, *, tables: int, seed: int) -> Coverage:
     """Return how often each interval holds its truth."""
     rng = np.random.default_rng(seed)
-    inside: dict[str, list[bool]] = {field.name: [] for field in fields(Held)}
+    holds_by_question: dict[str, list[bool]] = {field.name: [] for field in fields(Coverage)}
 
-    def held(name: str, truth: float, low: float | None, high: float | None) -> None:
+    def note_interval(name: str, truth: float, low: float | None, high: float | None) -> None:
         if low is not None and high is not None:
-            inside[name].append(bool(low <= np.exp(truth) <= high))
+            holds_by_question[name].append(bool(low <= np.exp(truth) <= high))
 
     for _ in range(tables):
         truth = drawn(rng, Design(clusters, groups, runs))
@@ -129,27 +131,29 @@ def coverage(clusters: int, groups: int, runs: int, *, tables: int, seed: int) -
         ratios = group_ratios(side(matched, 0), side(matched, 1), matched)
         for estimate in scope_estimates(ratios):
             name = _NAMES[estimate.scope]
-            held(name, getattr(truth, name), estimate.low, estimate.high)
+            note_interval(name, getattr(truth, name), estimate.low, estimate.high)
             if estimate.scope is InferenceScope.SIMILAR:
-                held("single", truth.single, estimate.single_low, estimate.single_high)
+                note_interval("single", truth.single, estimate.single_low, estimate.single_high)
         mixed = drawn(rng, Design(1, clusters * groups, runs, levels=4, held=2))
         row = next((s for s in speedups_of(match(mixed.table, "level"), "L0") if s.candidate == "L1"), None)
         if row is not None and row.joint is not None:
-            held("joint", mixed.here, row.joint.low, row.joint.high)
-    return Held(**{name: float(np.mean(ratios)) if ratios else float("nan") for name, ratios in inside.items()})
+            note_interval("joint", mixed.here, row.joint.low, row.joint.high)
+    return Coverage(
+        **{name: float(np.mean(ratios)) if ratios else float("nan") for name, ratios in holds_by_question.items()}
+    )
 
 
-def kept(levels: int, groups: int, held: int, runs: int, *, tables: int, seed: int) -> float:
+def share_with_fastest(levels: int, groups: int, levels_each: int, runs: int, *, tables: int, seed: int) -> float:
     """Return the share of tables of equal levels whose fastest candidates contain the first level, if it is
     compared."""
     rng = np.random.default_rng(seed)
-    stayed = []
+    is_candidate = []
     for _ in range(tables):
-        truth = drawn(rng, Design(1, groups, runs, levels, held, gain=1.0, apart=0.0))
+        truth = drawn(rng, Design(1, groups, runs, levels, levels_each, gain=1.0, apart=0.0))
         best = fastest_levels(match(truth.table, "level"))[0]
         if "L0" not in best.never_compared:
-            stayed.append("L0" in best.fastest_candidates)
-    return float(np.mean(stayed))
+            is_candidate.append("L0" in best.fastest_candidates)
+    return float(np.mean(is_candidate))
 
 
 def verdicts(levels: int, groups: int, runs: int, gain: float, *, tables: int, seed: int) -> tuple[float, float]:
@@ -158,19 +162,19 @@ def verdicts(levels: int, groups: int, runs: int, gain: float, *, tables: int, s
     A verdict for the tested settings is wrong if the mean gain of the level in them has the other direction.
     """
     rng = np.random.default_rng(seed)
-    wrong = named = 0
+    wrong_tables = correct_count = 0
     for _ in range(tables):
         truth = drawn(rng, Design(1, groups, runs, levels, levels, gain, apart=0.0))
         speedups = speedups_of(match(truth.table, "level"), "L0")
-        named += sum(speedup.verdict is Verdict.FASTER for speedup in speedups)
+        correct_count += sum(speedup.verdict is Verdict.FASTER for speedup in speedups)
         signs = {Verdict.FASTER: 1.0, Verdict.SLOWER: -1.0}
-        signed = [(signs[speedup.verdict], speedup) for speedup in speedups if speedup.verdict in signs]
+        directed_speedups = [(signs[speedup.verdict], speedup) for speedup in speedups if speedup.verdict in signs]
         gains = [
-            truth.of_these[int(speedup.candidate[1:])] if speedup.scope is InferenceScope.TESTED else np.log(gain)
-            for _, speedup in signed
+            truth.gain_by_level[int(speedup.candidate[1:])] if speedup.scope is InferenceScope.TESTED else np.log(gain)
+            for _, speedup in directed_speedups
         ]
-        wrong += any(sign * true <= 0 for (sign, _), true in zip(signed, gains, strict=True))
-    return wrong / tables, named / tables / (levels - 1)
+        wrong_tables += any(sign * true <= 0 for (sign, _), true in zip(directed_speedups, gains, strict=True))
+    return wrong_tables / tables, correct_count / tables / (levels - 1)
 
 
 def _share(value: float) -> str:
@@ -182,8 +186,8 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else None)
     parser.add_argument("--tables", type=int, default=1000)
     tables, seed = parser.parse_args().tables, 7
-    print("| clusters | configurations on each | runs a side | " + " | ".join(f.name for f in fields(Held)) + " |")
-    print("|---" * (3 + len(fields(Held))) + "|")
+    print("| clusters | configurations on each | runs a side | " + " | ".join(f.name for f in fields(Coverage)) + " |")
+    print("|---" * (3 + len(fields(Coverage))) + "|")
     for clusters, groups, runs in (
         (1, 2, 3),
         (1, 3, 3),
@@ -197,10 +201,10 @@ def main() -> None:
         (10, 5, 1),
     ):
         shares = coverage(clusters, groups, runs, tables=tables, seed=seed)
-        cells = [_share(getattr(shares, field.name)) for field in fields(Held)]
+        cells = [_share(getattr(shares, field.name)) for field in fields(Coverage)]
         print(f"| {clusters} | {groups} | {runs} | " + " | ".join(cells) + " |", flush=True)
     print("\n| levels | groups | levels in each | runs a side | the fastest stays in |\n|---|---|---|---|---|")
-    for levels, groups, held, runs in (
+    for levels, groups, levels_each, runs in (
         (2, 3, 2, 1),
         (4, 3, 4, 3),
         (8, 2, 8, 3),
@@ -211,8 +215,8 @@ def main() -> None:
         (8, 12, 3, 1),
         (8, 40, 2, 1),
     ):
-        share = kept(levels, groups, held, runs, tables=tables, seed=seed)
-        print(f"| {levels} | {groups} | {held} | {runs} | {share:.1%} |", flush=True)
+        share = share_with_fastest(levels, groups, levels_each, runs, tables=tables, seed=seed)
+        print(f"| {levels} | {groups} | {levels_each} | {runs} | {share:.1%} |", flush=True)
     print("\n| groups | runs a side | all equal: any verdict wrong | 1.2: any wrong way round | 1.2: found |")
     print("|---|---|---|---|---|")
     for groups, runs in ((3, 3), (5, 1), (5, 3), (10, 1), (20, 1)):

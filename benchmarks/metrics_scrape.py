@@ -46,7 +46,7 @@ def drawn_runs(count: int) -> Iterator[ImportedRun]:
         yield ImportedRun(str(number), f"drawn:{number}", run)
 
 
-def spent_ms(client: TestClient, address: str) -> tuple[float, float]:
+def request_ms(client: TestClient, address: str) -> tuple[float, float]:
     """Return the wall time and the CPU time of one request, in ms."""
     wall_s, cpu_s = time.perf_counter(), time.process_time()
     client.get(address).raise_for_status()
@@ -65,11 +65,11 @@ def main() -> None:
         while COMPUTED not in client.get("/metrics").text:
             time.sleep(0.5)
         addresses = ("/metrics", "/api/v1/runs?limit=50")
-        spent: dict[str, list[tuple[float, float]]] = {address: [] for address in addresses}
+        times_ms: dict[str, list[tuple[float, float]]] = {address: [] for address in addresses}
         for _ in range(TURNS):
             for address in addresses:
-                spent[address].append(spent_ms(client, address))
-    medians = {address: [median(values) for values in zip(*times, strict=True)] for address, times in spent.items()}
+                times_ms[address].append(request_ms(client, address))
+    medians = {address: [median(values) for values in zip(*times, strict=True)] for address, times in times_ms.items()}
     for address, (wall_ms, cpu_ms) in medians.items():
         print(f"{address}: {wall_ms:.0f} ms wall, {cpu_ms:.0f} ms CPU (medians of {TURNS}, {count:,} runs)")
     scrape, page = (medians[address] for address in addresses)

@@ -39,36 +39,36 @@ EXAMPLE = Path(__file__).parents[1] / "examples" / "lab" / "hdd-vs-ssd.yaml"
 SAMPLED_S = 30.0
 
 
-async def overhead(plan: Plan, setting: RunContext, pairs: int) -> None:
+async def overhead(plan: Plan, run_context: RunContext, pairs: int) -> None:
     """Print assay's time per run, and the time of the job with and without assay."""
     reads = [run for run in schedule(plan, expand(plan)) if run.workload.name == "dfsio-read"]
     planned = next(run for run in reads if run.configuration.layout.name == "SS2")
     program = workloads()["dfsio-read"].programs(size_of(planned, plan), None)["hadoop"]
-    await attempt(planned, 1, setting)  # deploys, makes the input, warms the daemons up
-    inside: list[float] = []
-    outside: list[float] = []
+    await attempt(planned, 1, run_context)  # deploys, makes the input, warms the daemons up
+    with_assay_s: list[float] = []
+    bare_s: list[float] = []
     overheads: list[float] = []
     with tempfile.TemporaryDirectory() as folder:
         repository = Repository.create(Path(folder) / "repository")
         for _ in range(pairs):
-            published = await attempt(planned, 1, setting)
+            completed = await attempt(planned, 1, run_context)
             began = time.monotonic()
-            repository.publish(published.run, tasks=published.tasks, trace=published.trace, logs=published.logs)
-            overheads.append(published.run.metrics["assay_own_s"] + time.monotonic() - began)
-            inside.append(published.run.duration_s)
+            repository.publish(completed.run, tasks=completed.tasks, trace=completed.trace, logs=completed.logs)
+            overheads.append(completed.run.metrics["assay_own_s"] + time.monotonic() - began)
+            with_assay_s.append(completed.run.duration_s)
             Path("/proc/sys/vm/drop_caches").write_text("3")
             parameters = planned.configuration.parameters
-            engine = setting.provider.engine
+            engine = run_context.provider.engine
             assert engine is not None
-            done = await engine.run(program, parameters, timeout_s=600, label="bare", show=lambda _: None)
-            outside.append(done.outcome.duration_s)
+            bare_result = await engine.run(program, parameters, timeout_s=600, label="bare", show=lambda _: None)
+            bare_s.append(bare_result.outcome.duration_s)
     print(
         f"assay's own time per run: median {statistics.median(overheads):.2f} s, "
         f"most {max(overheads):.2f} s (n = {pairs})"
     )
-    ratio = statistics.median(a / b for a, b in zip(inside, outside, strict=True))
+    ratio = statistics.median(a / b for a, b in zip(with_assay_s, bare_s, strict=True))
     print(
-        f"job inside assay {statistics.median(inside):.1f} s, bare {statistics.median(outside):.1f} s, "
+        f"job inside assay {statistics.median(with_assay_s):.1f} s, bare {statistics.median(bare_s):.1f} s, "
         f"median ratio {ratio:.3f} (n = {pairs} pairs)"
     )
 
@@ -84,9 +84,9 @@ async def sampler_share(transports: dict[str, Transport], options: dict[str, Sam
         fields = answer.stdout.decode().rsplit(")", 1)[1].split()
         return (int(fields[11]) + int(fields[12])) / int(fields[-1])
 
-    before = {name: await cpu_s(name) for name in samplers}
+    before_s = {name: await cpu_s(name) for name in samplers}
     await asyncio.sleep(SAMPLED_S)
-    shares = [(await cpu_s(name) - before[name]) / SAMPLED_S for name in samplers]
+    shares = [(await cpu_s(name) - before_s[name]) / SAMPLED_S for name in samplers]
     for sampler in samplers.values():
         await sampler.stop()
     print(
@@ -106,11 +106,11 @@ async def measure(plan: Plan, pairs: int) -> None:
             provider = engine_kind(plan.engine).provider_of(cluster)(cluster, transports)
             await provider.open(lambda _: None)
             stack.push_async_callback(provider.close)
-            nothing = Environment({})
-            setting = RunContext(
-                plan, cluster, transports, provider, options, "benchmark", nothing, None, lambda _: None
+            empty_environment = Environment({})
+            run_context = RunContext(
+                plan, cluster, transports, provider, options, "benchmark", empty_environment, None, lambda _: None
             )
-            await overhead(plan, setting, pairs)
+            await overhead(plan, run_context, pairs)
             await sampler_share(transports, options)
 
 

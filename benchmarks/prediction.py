@@ -82,11 +82,11 @@ class ModelTree:
 def _net(features: Floats, seconds: Floats, predicted_rows: Floats) -> Floats:
     from sklearn.neural_network import MLPRegressor
 
-    middle, scale = features.mean(axis=0), np.maximum(features.std(axis=0), 1e-9)
+    means, scale = features.mean(axis=0), np.maximum(features.std(axis=0), 1e-9)
     mean, spread = seconds.mean(), seconds.std()
     net = MLPRegressor(hidden_layer_sizes=(32,), alpha=0.01, max_iter=400, early_stopping=True, random_state=0)
-    net.fit((features - middle) / scale, (seconds - mean) / spread)
-    predicted: Floats = net.predict(np.clip((predicted_rows - middle) / scale, -5, 5)) * spread + mean
+    net.fit((features - means) / scale, (seconds - mean) / spread)
+    predicted: Floats = net.predict(np.clip((predicted_rows - means) / scale, -5, 5)) * spread + mean
     return predicted
 
 
@@ -130,8 +130,8 @@ def plain_columns(table: RunTable) -> Floats:
         if np.isfinite(values).all():
             columns.append(np.nan_to_num(np.array([*values, np.nan])[column.codes], nan=-1.0))
     columns += [np.nan_to_num(value, nan=-1.0) for name, value in table.values.items() if name.startswith("cluster.")]
-    made = np.stack(columns, axis=1)
-    scaled: Floats = (made - made.min(axis=0)) / np.maximum(np.ptp(made, axis=0), 1e-12)
+    features = np.stack(columns, axis=1)
+    scaled: Floats = (features - features.min(axis=0)) / np.maximum(np.ptp(features, axis=0), 1e-12)
     return scaled
 
 
@@ -153,44 +153,46 @@ class Scores:
 
 def scores(predicted_s: Floats, true_s: Floats, mean_s: float) -> Scores:
     """Return the scores of times."""
-    off = np.abs(predicted_s - true_s)
-    return Scores(float(off.mean()), float(off.sum() / np.abs(mean_s - true_s).sum()), float((off / true_s).mean()))
+    errors_s = np.abs(predicted_s - true_s)
+    return Scores(
+        float(errors_s.mean()), float(errors_s.sum() / np.abs(mean_s - true_s).sum()), float((errors_s / true_s).mean())
+    )
 
 
-def scores_by_method(table: RunTable, kept: Rows, left: Rows, only: Sequence[str] = ()) -> dict[str, Scores]:
-    """Return the scores of every method for the runs ``left``, learned from those ``kept``, where assay answers."""
+def scores_by_method(table: RunTable, training: Rows, left_out: Rows, only: Sequence[str] = ()) -> dict[str, Scores]:
+    """Return the scores of every method on the rows ``left_out`` that assay predicts, learned from ``training``."""
     seconds = table.values["duration_s"]
-    prediction = predict(learn(table.subset(kept)), table.subset(left))
-    answered = np.isfinite(prediction.expected_s)
-    mean_s, predicted_rows = float(seconds[kept].mean()), left[answered]
+    prediction = predict(learn(table.subset(training)), table.subset(left_out))
+    is_answered = np.isfinite(prediction.expected_s)
+    mean_s, predicted_rows = float(seconds[training].mean()), left_out[is_answered]
     if not len(predicted_rows):
         return {"assay": Scores(np.nan, np.nan, np.nan, answered=0.0)}
-    within = ((prediction.low_s <= seconds[left]) & (seconds[left] <= prediction.high_s))[answered]
+    in_interval = ((prediction.low_s <= seconds[left_out]) & (seconds[left_out] <= prediction.high_s))[is_answered]
     workload = table.columns["workload"].codes[predicted_rows]
     sizes = np.bincount(workload)
-    least = min((within[workload == code].mean() for code in np.flatnonzero(sizes >= 50)), default=np.nan)
-    width = float(np.median((prediction.high_s / prediction.expected_s)[answered]))
-    off = np.abs(prediction.expected_s[answered] / seconds[predicted_rows] - 1.0)
-    widths = (prediction.high_s / prediction.expected_s)[answered]
+    least_held = min((in_interval[workload == code].mean() for code in np.flatnonzero(sizes >= 50)), default=np.nan)
+    width = float(np.median((prediction.high_s / prediction.expected_s)[is_answered]))
+    errors = np.abs(prediction.expected_s[is_answered] / seconds[predicted_rows] - 1.0)
+    widths = (prediction.high_s / prediction.expected_s)[is_answered]
     codes = table.columns["cluster"].codes[predicted_rows]
     clusters = {
         table.columns["cluster"].levels[code]: (
-            int(here.sum()),
-            float(off[here].mean()),
-            float(within[here].mean()),
-            float(np.median(widths[here])),
+            int(on_cluster.sum()),
+            float(errors[on_cluster].mean()),
+            float(in_interval[on_cluster].mean()),
+            float(np.median(widths[on_cluster])),
         )
         for code in np.unique(codes)
-        for here in [codes == code]
+        for on_cluster in [codes == code]
     }
-    results = scores(prediction.expected_s[answered], seconds[predicted_rows], mean_s)
+    results = scores(prediction.expected_s[is_answered], seconds[predicted_rows], mean_s)
     result = {
         "assay": replace(
             results,
-            held=float(within.mean()),
+            held=float(in_interval.mean()),
             width=width,
-            held_least=float(least),
-            answered=float(answered.mean()),
+            held_least=float(least_held),
+            answered=float(is_answered.mean()),
             clusters=clusters,
         )
     }
@@ -198,7 +200,7 @@ def scores_by_method(table: RunTable, kept: Rows, left: Rows, only: Sequence[str
     for name, method in methods().items():
         if not only or name in only:
             result[name] = scores(
-                method(features[kept], seconds[kept], features[predicted_rows]), seconds[predicted_rows], mean_s
+                method(features[training], seconds[training], features[predicted_rows]), seconds[predicted_rows], mean_s
             )
     return result
 
@@ -212,11 +214,11 @@ def print_scores(title: str, splits: Sequence[dict[str, Scores]]) -> None:
         mae_s, rae, mape = (float(np.mean([getattr(row, key) for row in rows])) for key in ("mae_s", "rae", "mape"))
         cells = [f"{mae_s:,.0f}", f"{rae:.2f}", f"{mape:.1%}"]
         if name == "assay":
-            held, least, width, answered = (
+            held, least_held, width, answered = (
                 float(np.mean([getattr(row, key) for row in rows]))
                 for key in ("held", "held_least", "width", "answered")
             )
-            cells += [f"{held:.1%}", f"{least:.1%}", f"{width:.2f}×", f"{answered:.0%}"]
+            cells += [f"{held:.1%}", f"{least_held:.1%}", f"{width:.2f}×", f"{answered:.0%}"]
         else:
             cells += ["", "", "", ""]
         print(f"| {name} | " + " | ".join(cells) + " |", flush=True)
@@ -236,10 +238,10 @@ def dump(paths: Sequence[Path]) -> RunTable:
     items = FORMAT.read([Source(path, path.name) for path in paths])
     runs = [item.run for item in items if isinstance(item, ImportedRun)]
     table = table_of(runs)
-    whole = replace(
+    all_runs = replace(
         table, values={**table.values, **hardware_values([run.recorded.hardware for run in runs], shipped_instances())}
     )
-    return whole.subset(usable(whole))
+    return all_runs.subset(usable(all_runs))
 
 
 def row_splits(table: RunTable) -> Iterator[tuple[str, Rows, Rows]]:
@@ -248,26 +250,26 @@ def row_splits(table: RunTable) -> Iterator[tuple[str, Rows, Rows]]:
     Runs are drawn one by one, so that repetitions of a configuration may be on both sides.
     """
     order = np.random.default_rng(HELD_OUT_SEED).permutation(len(table))
-    left = order[: len(table) // 4]
-    yield "half of the runs", order[len(table) // 2 :], left
-    yield "three quarters of the runs", order[len(table) // 4 :], left
+    left_out = order[: len(table) // 4]
+    yield "half of the runs", order[len(table) // 2 :], left_out
+    yield "three quarters of the runs", order[len(table) // 4 :], left_out
 
 
 def random_splits(table: RunTable, times: int, share: float = 0.2) -> Iterator[tuple[Rows, Rows]]:
     """Yield rows to learn from and rows left out, by configuration."""
     groups = groups_by(table, table.factors)
     for seed in range(times):
-        left = np.random.default_rng(seed).random(groups.count) < share
-        yield np.flatnonzero(~left[groups.of_row]), np.flatnonzero(left[groups.of_row])
+        is_left_out = np.random.default_rng(seed).random(groups.count) < share
+        yield np.flatnonzero(~is_left_out[groups.of_row]), np.flatnonzero(is_left_out[groups.of_row])
 
 
 def left_out(table: RunTable, name: str, runs_min: int) -> Iterator[tuple[str, Rows, Rows]]:
     """Yield each level of a column with enough runs: the other rows, and its own rows."""
     column = table.columns[name]
     for code, level in enumerate(column.levels):
-        left = column.codes == code
-        if left.sum() >= runs_min:
-            yield level, np.flatnonzero(~left), np.flatnonzero(left)
+        is_left_out = column.codes == code
+        if is_left_out.sum() >= runs_min:
+            yield level, np.flatnonzero(~is_left_out), np.flatnonzero(is_left_out)
 
 
 def with_kinds(table: RunTable) -> RunTable:
@@ -281,15 +283,18 @@ def with_kinds(table: RunTable) -> RunTable:
 
 def anchored(table: RunTable, runs: int) -> Iterator[tuple[str, Rows, Rows]]:
     """Yield each cluster with some of its runs, picked at random, among the training runs."""
-    for level, kept, left in left_out(table, "cluster", 100):
-        known = np.random.default_rng(0).choice(left, runs, replace=False)
-        yield level, np.concatenate([kept, known]), np.setdiff1d(left, known)
+    for level, training, left_out_rows in left_out(table, "cluster", 100):
+        known_rows = np.random.default_rng(0).choice(left_out_rows, runs, replace=False)
+        yield level, np.concatenate([training, known_rows]), np.setdiff1d(left_out_rows, known_rows)
 
 
 def of_left_out_clusters(table: RunTable) -> None:
     """Print a table for each cluster that is left out."""
-    for level, kept, left in left_out(table, "cluster", 100):
-        print_scores(f"cluster {level} left out ({len(left):,} runs)", [scores_by_method(table, kept, left)])
+    for level, training, left_out_rows in left_out(table, "cluster", 100):
+        print_scores(
+            f"cluster {level} left out ({len(left_out_rows):,} runs)",
+            [scores_by_method(table, training, left_out_rows)],
+        )
 
 
 def of_dump(table: RunTable, repeats: int) -> None:
@@ -297,25 +302,32 @@ def of_dump(table: RunTable, repeats: int) -> None:
     started = time.perf_counter()
     model = learn(table)
     took_s = time.perf_counter() - started
-    first = table.subset(np.array([0]))
+    first_run = table.subset(np.array([0]))
     started = time.perf_counter()
     for _ in range(50):
-        predict(model, first)
+        predict(model, first_run)
     predict_ms = (time.perf_counter() - started) / 50 * 1000
     print(f"{len(table):,} valid runs of {len(model.medians):,} configurations; learned in {took_s:.1f} s,", end=" ")
     print(f"a prediction takes {predict_ms:.1f} ms")
-    for share, kept, left in row_splits(table):
-        split = scores_by_method(table, kept, left)
-        print_scores(f"a quarter of the runs left out ({len(left):,}), learned from {share} ({len(kept):,})", [split])
+    for share, training, left_out_rows in row_splits(table):
+        split = scores_by_method(table, training, left_out_rows)
+        print_scores(
+            f"a quarter of the runs left out ({len(left_out_rows):,}), learned from {share} ({len(training):,})",
+            [split],
+        )
         print_clusters([split])
-    splits = [scores_by_method(table, kept, left) for kept, left in random_splits(table, repeats)]
+    splits = [
+        scores_by_method(table, training, left_out_rows) for training, left_out_rows in random_splits(table, repeats)
+    ]
     print_scores(f"{repeats} random splits, a fifth of the configurations left out", splits)
     print_clusters(splits)
     of_left_out_clusters(table)
-    for level, kept, left in left_out(with_kinds(table), "plan", 30):
-        print_scores(f"disks {level} left out ({len(left):,} runs)", [scores_by_method(table, kept, left)])
-    for level, kept, left in anchored(table, ANCHORS):
-        split = scores_by_method(table, kept, left, ["gradient boosting, plain"])
+    for level, training, left_out_rows in left_out(with_kinds(table), "plan", 30):
+        print_scores(
+            f"disks {level} left out ({len(left_out_rows):,} runs)", [scores_by_method(table, training, left_out_rows)]
+        )
+    for level, training, left_out_rows in anchored(table, ANCHORS):
+        split = scores_by_method(table, training, left_out_rows, ["gradient boosting, plain"])
         print_scores(f"cluster {level}, {ANCHORS} of its runs known", [split])
 
 
@@ -333,30 +345,34 @@ def oracle(table: RunTable) -> None:
 
     seconds, features = table.values["duration_s"], plain_columns(table)
     configurations = groups_by(table, table.factors).of_row
-    head = "a line and trees: MAE (s) | MAPE | told the cluster's level | told each workload's level"
-    print(f"| cluster left out | {head} | plain gradient boosting, speed known | repetitions, from their median (n) |")
+    head = "a line and trees: MAE (s) | MAPE | the cluster's level known | each workload's level known"
+    boosting = "plain gradient boosting, each workload's level known"
+    print(f"| cluster left out | {head} | {boosting} | repetitions, from their median (n) |")
     print("|---|---|---|---|---|---|---|")
-    for level, kept, left in left_out(table, "cluster", 100):
-        model = learn(table.subset(kept))
-        logs = model.transfers["cluster"].logs(model.encoding.of(table.subset(left)))
-        boosting = GradientBoostingRegressor(random_state=0).fit(features[kept], seconds[kept])
-        plain = np.log(np.maximum(boosting.predict(features[left]), 1.0))
-        truth, workload = np.log(seconds[left]), table.columns["workload"].codes[left].astype(np.int64)
-        whole = np.zeros(len(left), dtype=np.int64)
+    for level, training, left_out_rows in left_out(table, "cluster", 100):
+        model = learn(table.subset(training))
+        logs = model.transfers["cluster"].logs(model.encoding.of(table.subset(left_out_rows)))
+        boosting = GradientBoostingRegressor(random_state=0).fit(features[training], seconds[training])
+        plain = np.log(np.maximum(boosting.predict(features[left_out_rows]), 1.0))
+        truth, workload = (
+            np.log(seconds[left_out_rows]),
+            table.columns["workload"].codes[left_out_rows].astype(np.int64),
+        )
+        one_group = np.zeros(len(left_out_rows), dtype=np.int64)
         estimates = (
             logs,
-            corrected(logs, truth, whole),
+            corrected(logs, truth, one_group),
             corrected(logs, truth, workload),
             corrected(plain, truth, workload),
         )
-        mae_s = [float(np.abs(np.exp(estimate) - seconds[left]).mean()) for estimate in estimates]
-        keys = configurations[left]
-        often = np.isin(keys, np.flatnonzero(np.bincount(keys) > 1))
-        medians = corrected(np.zeros(len(left)), truth, keys)
-        scatter_s = float(np.abs(np.exp(medians) - seconds[left])[often].mean())
+        mae_s = [float(np.abs(np.exp(estimate) - seconds[left_out_rows]).mean()) for estimate in estimates]
+        keys = configurations[left_out_rows]
+        is_repeated = np.isin(keys, np.flatnonzero(np.bincount(keys) > 1))
+        medians = corrected(np.zeros(len(left_out_rows)), truth, keys)
+        scatter_s = float(np.abs(np.exp(medians) - seconds[left_out_rows])[is_repeated].mean())
         mape = float(np.abs(np.expm1(logs - truth)).mean())
         cells = [f"{mae_s[0]:,.0f}", f"{mape:.1%}", *(f"{estimate:,.0f}" for estimate in mae_s[1:])]
-        print(f"| {level} | {' | '.join(cells)} | {scatter_s:,.0f} ({often.sum()}) |", flush=True)
+        print(f"| {level} | {' | '.join(cells)} | {scatter_s:,.0f} ({is_repeated.sum()}) |", flush=True)
 
 
 def main() -> None:
@@ -364,7 +380,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else None)
     parser.add_argument("tables", type=Path, nargs="*", help="ALOJA's execs table as CSV, and its list of clusters")
     parser.add_argument("--worlds", action="store_true", help="also tables that are made from a formula")
-    parser.add_argument("--oracle", action="store_true", help="only: left-out clusters whose level an oracle tells")
+    parser.add_argument("--oracle", action="store_true", help="only: left-out clusters whose level is known")
     parser.add_argument("--clusters", action="store_true", help="only: each cluster left out")
     parser.add_argument("--repeats", type=int, default=5, help="random splits")
     options = parser.parse_args()
@@ -378,13 +394,16 @@ def main() -> None:
         print("left out: it needs ALOJA's table of runs and its list of clusters as its arguments")
     if options.worlds:
         for seed in (1, 2):
-            made = world(seed=seed)
-            splits = [scores_by_method(made, kept, left) for _, kept, left in left_out(made, "cluster", 100)]
+            drawn_table = world(seed=seed)
+            splits = [
+                scores_by_method(drawn_table, training, left_out_rows)
+                for _, training, left_out_rows in left_out(drawn_table, "cluster", 100)
+            ]
             print_scores(f"made from a formula (seed {seed}): each of 12 clusters left out", splits)
-        timed = world(clusters=40, runs=1000)
+        large_table = world(clusters=40, runs=1000)
         started = time.perf_counter()
-        learn(timed)
-        print(f"\n{len(timed):,} runs learned in {time.perf_counter() - started:.1f} s")
+        learn(large_table)
+        print(f"\n{len(large_table):,} runs learned in {time.perf_counter() - started:.1f} s")
 
 
 if __name__ == "__main__":

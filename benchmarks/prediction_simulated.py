@@ -26,7 +26,7 @@ from assay.estimation.prediction.model import SEED
 from assay.estimation.simulator.process import simulate
 from assay.estimation.simulator.scenario import SimulationRequest, scenario_of
 from assay.execution.planning.forecast.inputs import size_of
-from assay.execution.planning.plan_files.changed_plan import altered, only_run
+from assay.execution.planning.plan_files.changed_plan import changed_plan, only_run
 from assay.model.runs.origin import Origin
 from assay.model.runs.run import Run
 from assay.model.runs.run_status import RunStatus
@@ -61,25 +61,25 @@ def table_of_repositories(repositories: Sequence[Path]) -> SimulatedTable:
     )
     for path in repositories:
         repository = Repository.open(path)
-        every = repository.runs()
-        valid = [run for run in every if run.origin is Origin.MEASURED and run.status is RunStatus.VALID]
+        all_runs = repository.runs()
+        valid = [run for run in all_runs if run.origin is Origin.MEASURED and run.status is RunStatus.VALID]
         for group in measured_of(repository, valid)[0]:
-            plan = altered(group.plan, group.levels, group.workload)
-            single = only_run(plan)
+            plan = changed_plan(group.plan, group.levels, group.workload)
+            planned = only_run(plan)
             costs = profile.of_engine(group.runs[0].engine)
             requests.append(
                 SimulationRequest(
-                    plan.cluster, single.configuration, single.workload.name, size_of(single, plan), costs
+                    plan.cluster, planned.configuration, planned.workload.name, size_of(planned, plan), costs
                 )
             )
             runs.append(group.runs[0])
             measured.append(float(np.median([np.log(run.duration_s) for run in group.runs])))
             total += len(group.runs)
-    results = simulate([scenario_of(single).with_seed(1, str(at)) for at, single in enumerate(requests)])
+    results = simulate([scenario_of(planned).with_seed(1, str(at)) for at, planned in enumerate(requests)])
     table = table_of(runs)
     features = learned_encoding(table).of(table).astype(np.float64)
     return SimulatedTable(
-        tuple(runs), np.array(measured), np.log([single.duration_s for single in results]), features, total
+        tuple(runs), np.array(measured), np.log([planned.duration_s for planned in results]), features, total
     )
 
 
@@ -87,7 +87,7 @@ def trees(*, feature: bool, residual: bool) -> Method:
     """Return the learner of `assay predict` with the simulated time as a feature, in the residuals, in both or in
     neither."""
 
-    def predict(simulated_table: SimulatedTable, kept: np.ndarray, left: np.ndarray) -> Floats:
+    def predict(simulated_table: SimulatedTable, training: np.ndarray, left_out: np.ndarray) -> Floats:
         base = simulated_table.simulated if residual else np.zeros(len(simulated_table.measured))
         columns = (
             np.column_stack([simulated_table.features, simulated_table.simulated])
@@ -95,22 +95,22 @@ def trees(*, feature: bool, residual: bool) -> Method:
             else simulated_table.features
         )
         wide = columns.astype(np.float32)
-        forest = grow_forest(wide[kept], (simulated_table.measured - base)[kept], None, trees=TREES, seed=SEED)
-        result: Floats = forest.by_tree(wide[left]).mean(axis=1) + base[left]
+        forest = grow_forest(wide[training], (simulated_table.measured - base)[training], None, trees=TREES, seed=SEED)
+        result: Floats = forest.by_tree(wide[left_out]).mean(axis=1) + base[left_out]
         return result
 
     return predict
 
 
-def corrected(simulated_table: SimulatedTable, kept: np.ndarray, left: np.ndarray) -> Floats:
+def corrected(simulated_table: SimulatedTable, training: np.ndarray, left_out: np.ndarray) -> Floats:
     """Return the simulated times, each corrected by the median error of its workload's other configurations, or of
     all."""
-    miss = simulated_table.measured - simulated_table.simulated
+    log_errors = simulated_table.measured - simulated_table.simulated
     names = np.array([run.workload for run in simulated_table.runs])
-    result = np.empty(len(left))
-    for at, row in enumerate(left):
-        similar = kept[names[kept] == names[row]]
-        result[at] = simulated_table.simulated[row] + np.median(miss[similar if len(similar) else kept])
+    result = np.empty(len(left_out))
+    for position, row in enumerate(left_out):
+        similar = training[names[training] == names[row]]
+        result[position] = simulated_table.simulated[row] + np.median(log_errors[similar if len(similar) else training])
     return result
 
 
@@ -147,12 +147,12 @@ def main() -> None:
         for method, predict in METHODS.items():
             predicted = np.empty(size)
             for group in groups:
-                left = np.array([at for at, name in enumerate(names) if name == group])
-                predicted[left] = predict(simulated_table, np.setdiff1d(np.arange(size), left), left)
-            off = np.abs(np.exp(predicted - simulated_table.measured) - 1)
+                left_out = np.array([position for position, name in enumerate(names) if name == group])
+                predicted[left_out] = predict(simulated_table, np.setdiff1d(np.arange(size), left_out), left_out)
+            errors = np.abs(np.exp(predicted - simulated_table.measured) - 1)
             seconds = np.abs(np.exp(predicted) - np.exp(simulated_table.measured)).mean()
-            which = f"{title} ({len(groups)})" if len(groups) < size else title
-            print(f"| {which} | {method} | {off.mean():.1%} | {off.max():.0%} | {seconds:.1f} |")
+            group_title = f"{title} ({len(groups)})" if len(groups) < size else title
+            print(f"| {group_title} | {method} | {errors.mean():.1%} | {errors.max():.0%} | {seconds:.1f} |")
 
 
 if __name__ == "__main__":

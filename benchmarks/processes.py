@@ -3,7 +3,7 @@
 Each function returns a :class:`Drawn`: a table of runs and the truth. Times are log-normal around a base of some 400 s.
 A session multiplies all times of a day by a common factor. Clusters and factors change the gain of a level. The name of
 a function states the size and shape of the noise. Runs of a session start every ten minutes, and sessions are a week
-apart. All draws come from the generator that is given, so a seed gives the same repositories.
+apart. All draws come from the caller's generator, so a seed gives the same repositories.
 """
 
 from __future__ import annotations
@@ -64,7 +64,7 @@ def one_after_the_other(
     dated: bool = True,
     spread: float = SESSION_SPREAD,
 ) -> Drawn:
-    """All levels in turn, each in ``sessions`` sessions that no other level shares: A … A, then B … B.
+    """Draw all levels in turn, each in ``sessions`` sessions that no other level shares: A … A, then B … B.
 
     ``spread``: standard deviation of a session's effect on log times.
     """
@@ -73,8 +73,8 @@ def one_after_the_other(
     logs = rng.normal(0, spread, levels * sessions)[session] + rng.normal(0, NOISE, len(level))
     logs -= np.log(gain) * (level > 0)
     rows = [{"workload": "terasort", "layout": f"L{n}"} for n in level]
-    when = starts(session) if dated else np.full(len(level), np.nan)
-    return Drawn(table_of(rows, logs, when), float(np.log(gain)))
+    started_unix_s = starts(session) if dated else np.full(len(level), np.nan)
+    return Drawn(table_of(rows, logs, started_unix_s), float(np.log(gain)))
 
 
 def with_known_sessions(rng: Rng, gain: float = 1.0, *, workloads: int = 5, sessions: int = 10, runs: int = 5) -> Drawn:
@@ -82,14 +82,14 @@ def with_known_sessions(rng: Rng, gain: float = 1.0, *, workloads: int = 5, sess
 
     Each of the other workloads has three runs in each of ``sessions`` sessions, all with layout A.
     """
-    asked = one_after_the_other(rng, gain, runs=runs)
+    compared = one_after_the_other(rng, gain, runs=runs)
     session = np.repeat(np.arange(workloads * sessions), 3)
     logs = rng.normal(0, SESSION_SPREAD, workloads * sessions)[session] + rng.normal(0, NOISE, len(session))
-    rows = [{"workload": "terasort", "layout": asked.table.columns["layout"].text(n) or ""} for n in range(2 * runs)]
+    rows = [{"workload": "terasort", "layout": compared.table.columns["layout"].text(n) or ""} for n in range(2 * runs)]
     rows += [{"workload": f"other{n // sessions}", "layout": "L0"} for n in session]
-    logs = np.concatenate((np.log(asked.table.values["duration_s"]) - BASE, logs))
-    when = np.concatenate((asked.table.values["started_unix_s"], starts(session + 10)))
-    return Drawn(table_of(rows, logs, when), asked.log_gain)
+    logs = np.concatenate((np.log(compared.table.values["duration_s"]) - BASE, logs))
+    started_unix_s = np.concatenate((compared.table.values["started_unix_s"], starts(session + 10)))
+    return Drawn(table_of(rows, logs, started_unix_s), compared.log_gain)
 
 
 def in_blocks(rng: Rng, gain: float = 1.0, *, sessions: int = 1, blocks: int = 5, levels: int = 2) -> Drawn:
@@ -106,7 +106,7 @@ def in_blocks(rng: Rng, gain: float = 1.0, *, sessions: int = 1, blocks: int = 5
 
 
 def unequal(rng: Rng, gain: float = 1.0, *, bimodal: bool, small: int = 3, large: int = 20) -> Drawn:
-    """Three runs against twenty in one session, in random order.
+    """Draw three runs against twenty in one session, in random order.
 
     Bimodal: one run of three takes 20 % longer, on either side. Otherwise the small side scatters by 10 %, the large
     one by 3 %.
@@ -116,8 +116,8 @@ def unequal(rng: Rng, gain: float = 1.0, *, bimodal: bool, small: int = 3, large
     if not bimodal:
         logs = rng.normal(0, 1, len(level)) * np.where(level == 1, 0.10, 0.03)
     rows = [{"workload": "terasort", "layout": f"L{n}"} for n in level]
-    when = starts(np.zeros(len(level), dtype=np.int64))
-    return Drawn(table_of(rows, logs - np.log(gain) * level, when), float(np.log(gain)))
+    started_unix_s = starts(np.zeros(len(level), dtype=np.int64))
+    return Drawn(table_of(rows, logs - np.log(gain) * level, started_unix_s), float(np.log(gain)))
 
 
 def uneven_levels(
@@ -131,7 +131,7 @@ def uneven_levels(
 
 
 def claims_in_sessions(rng: Rng, gain: float = 1.0, *, apart: bool, groups: int = 8) -> Drawn:
-    """SSDs against hard disks on TeraSort and wordcount: each in a session (``apart``), or in turns in one session."""
+    """Draw SSDs and hard disks on TeraSort and wordcount: each in a session (``apart``), or in turns in one."""
     cells = [(name, block, ssd) for name in ("terasort", "wordcount") for block in range(groups) for ssd in (0, 1)]
     cells = sorted(cells, key=lambda cell: cell[2]) if apart else cells
     session = np.array([ssd if apart else 0 for _, _, ssd in cells])
@@ -153,31 +153,31 @@ def depends_on_factor(rng: Rng, gain: float = 1.0, *, levels: int = 3, groups: i
     """Draw gains of B that differ by 10 % between the levels of another factor, each with ``groups`` matched groups."""
     effects = rng.normal(0, APART, levels)
     rows, logs = [], []
-    for other in range(levels):
+    for level in range(levels):
         for number in range(groups):
-            apart = rng.normal(0, 0.02)
+            group_effect = rng.normal(0, 0.02)
             for layout in range(2):
                 rows.append(
                     {
                         "workload": "terasort",
                         "layout": f"L{layout}",
-                        "dfs.blocksize": str(64 * (1 + other)),
+                        "dfs.blocksize": str(64 * (1 + level)),
                         "io.sort.factor": str(number),
                     }
                 )
-                logs.append(-(np.log(gain) + effects[other] + apart) * layout + rng.normal(0, 0.03))
-    when = starts(np.zeros(len(rows), dtype=np.int64))
-    return Drawn(table_of(rows, np.array(logs), when), float(np.log(gain)))
+                logs.append(-(np.log(gain) + effects[level] + group_effect) * layout + rng.normal(0, 0.03))
+    started_unix_s = starts(np.zeros(len(rows), dtype=np.int64))
+    return Drawn(table_of(rows, np.array(logs), started_unix_s), float(np.log(gain)))
 
 
 def clusters_apart(rng: Rng, gain: float = 1.0, *, clusters: int = 2, groups: int = 8) -> Drawn:
-    """SSDs against hard disks on TeraSort and wordcount; their gain differs by 10 % from cluster to cluster."""
+    """Draw SSDs and hard disks on TeraSort and wordcount; their gain differs by 10 % from cluster to cluster."""
     rows, logs = [], []
-    here = dict.fromkeys(("terasort", "wordcount"), float(np.log(gain)))
+    log_gains = dict.fromkeys(("terasort", "wordcount"), float(np.log(gain)))
     for cluster in range(clusters):
-        for workload in here:
+        for workload in log_gains:
             effect = rng.normal(0, APART)
-            here[workload] += effect / clusters
+            log_gains[workload] += effect / clusters
             for block in range(groups):
                 for layout, devices in (("HDD", "1 hdd"), ("SSD", "1 ssd")):
                     rows.append(
@@ -190,8 +190,8 @@ def clusters_apart(rng: Rng, gain: float = 1.0, *, clusters: int = 2, groups: in
                         }
                     )
                     logs.append(-(np.log(gain) + effect) * (layout == "SSD") + rng.normal(0, 0.03))
-    when = starts(np.zeros(len(rows), dtype=np.int64))
-    return Drawn(table_of(rows, np.array(logs), when), float(np.log(gain)), here)
+    started_unix_s = starts(np.zeros(len(rows), dtype=np.int64))
+    return Drawn(table_of(rows, np.array(logs), started_unix_s), float(np.log(gain)), log_gains)
 
 
 def many_workloads(rng: Rng, *, workloads: int = 15, levels: int = 4, groups: int = 6) -> Drawn:
@@ -202,12 +202,12 @@ def many_workloads(rng: Rng, *, workloads: int = 15, levels: int = 4, groups: in
         for block in range(groups)
         for level in range(levels)
     ]
-    when = starts(np.zeros(len(rows), dtype=np.int64))
-    return Drawn(table_of(rows, rng.normal(0, NOISE, len(rows)), when), 0.0)
+    started_unix_s = starts(np.zeros(len(rows), dtype=np.int64))
+    return Drawn(table_of(rows, rng.normal(0, NOISE, len(rows)), started_unix_s), 0.0)
 
 
 def confounded(rng: Rng, gain: float = 1.0, *, clusters: int = 6, runs: int = 4) -> Drawn:
-    """Layout A on some clusters, layout B on others; clusters differ by 30 %."""
+    """Draw layout A on some clusters and layout B on others; clusters differ by 30 %."""
     cluster = np.repeat(np.arange(clusters), runs)
     level = (cluster >= clusters // 2).astype(np.int64)
     logs = rng.normal(0, 0.3, clusters)[cluster] + rng.normal(0, NOISE, len(cluster)) - np.log(gain) * level
@@ -218,23 +218,23 @@ def confounded(rng: Rng, gain: float = 1.0, *, clusters: int = 6, runs: int = 4)
 
 
 def repetitions(rng: Rng, *, noise: float, configurations: int = 30, runs: int = 3) -> RunTable:
-    """Configurations with three repetitions each that scatter by ``noise``; none is an outlier."""
+    """Draw configurations with three repetitions each that scatter by ``noise``; none is an outlier."""
     rows = [{"workload": "terasort", "dfs.blocksize": str(n)} for n in range(configurations) for _ in range(runs)]
     logs = np.repeat(rng.normal(0, 0.5, configurations), runs) + rng.normal(0, noise, len(rows))
     return table_of(rows, logs, starts(np.zeros(len(rows), dtype=np.int64)))
 
 
 def histories_in_sessions(rng: Rng, *, configurations: int = 20, sessions: int = 6, runs: int = 5) -> RunTable:
-    """Twenty configurations with five runs in each of six sessions; nothing changes but the sessions."""
-    rows, logs, when = [], [], []
+    """Draw twenty configurations with five runs in each of six sessions; only the sessions differ."""
+    rows, logs, started_unix_s = [], [], []
     for session in range(sessions):
         for number in range(configurations):
             effect = rng.normal(0, SESSION_SPREAD)
             for run in range(runs):
                 rows.append({"workload": "terasort", "dfs.blocksize": str(number)})
                 logs.append(effect + rng.normal(0, NOISE))
-                when.append(session * _BETWEEN_SESSIONS_S + (number * runs + run) * 60.0)
-    return table_of(rows, np.array(logs), np.array(when))
+                started_unix_s.append(session * _BETWEEN_SESSIONS_S + (number * runs + run) * 60.0)
+    return table_of(rows, np.array(logs), np.array(started_unix_s))
 
 
 def random_walks(rng: Rng, *, configurations: int = 20, runs: int = 30, step: float = 0.02) -> RunTable:

@@ -76,7 +76,7 @@ def increases(graph: FlameGraph, answer: FlameGraphs) -> Counter[str]:
     return Counter(increase)
 
 
-def burning(run: Run) -> tuple[str, ...]:
+def burning_kinds(run: Run) -> tuple[str, ...]:
     """Return the kinds of task that burn CPU time in a run."""
     return tuple(kind for kind in ("map", "reduce") if int(run.levels.get(f"shuffle.{kind}_burn_ms", "0")) > 1)
 
@@ -87,7 +87,7 @@ def cases_of(repository: Repository) -> dict[str, list[tuple[Run, Run]]]:
     table = repository.table()
     for run in repository.runs_at(table, range(len(table))):
         if run.status == "valid":
-            repetitions[run.campaign_id, run.repetition][burning(run)] = run
+            repetitions[run.campaign_id, run.repetition][burning_kinds(run)] = run
     return {
         kind: [(runs[()], runs[kind,]) for _, runs in sorted(repetitions.items()) if {(), (kind,)} <= runs.keys()]
         for kind in ("map", "reduce")
@@ -125,5 +125,5 @@ if __name__ == "__main__":
     parser.add_argument("--engine", choices=("hadoop", "spark"), default="hadoop")
     parser.add_argument("--cluster", type=Path, default=_CLUSTER)
     parser.add_argument("--parameters", default=LOCAL_PARAMETERS)
-    chosen = parser.parse_args()
-    print_tables(measure(chosen.folder, {**vars(chosen), "cluster": chosen.cluster.absolute()}))
+    options = parser.parse_args()
+    print_tables(measure(options.folder, {**vars(options), "cluster": options.cluster.absolute()}))

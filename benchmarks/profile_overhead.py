@@ -51,7 +51,7 @@ def measure(folder: Path, pairs: int, kind: str, data: str) -> Path:
 
 
 def print_ratios(repository: Path) -> None:
-    """Print both ratios, and how many pairs they have."""
+    """Print the three ratios, and the number of pairs."""
     store = Repository.open(repository)
     sides: dict[tuple[int, int], dict[bool, Run]] = defaultdict(dict)
     for path in sorted(repository.glob("bundles/*/run.json")):
@@ -94,5 +94,5 @@ if __name__ == "__main__":
     parser.add_argument("pairs", type=int, nargs="?", default=3)
     parser.add_argument("kind", nargs="?", default="cpu", choices=("cpu", "wall", "alloc", "lock"))
     parser.add_argument("--data", default="1GB")
-    chosen = parser.parse_args()
-    print_ratios(measure(chosen.folder, chosen.pairs, chosen.kind, chosen.data))
+    options = parser.parse_args()
+    print_ratios(measure(options.folder, options.pairs, options.kind, options.data))

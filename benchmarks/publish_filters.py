@@ -34,11 +34,11 @@ TIME_OF_CLICK = """box => new Promise(done => {
 })"""
 
 
-def command(*words: str) -> None:
+def command(*arguments: str) -> None:
     """Run a command of assay, and stop if it fails."""
-    done = CliRunner().invoke(assay, list(words))
-    if done.exit_code:
-        raise SystemExit(f"assay {' '.join(words)}: {done.output} {done.exception}")
+    result = CliRunner().invoke(assay, list(arguments))
+    if result.exit_code:
+        raise SystemExit(f"assay {' '.join(arguments)}: {result.output} {result.exception}")
 
 
 def drawn_repository(folder: Path) -> Path:
@@ -83,9 +83,9 @@ def main() -> None:
         browser = playwright.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox"])
         page = browser.new_page(viewport={"width": 1280, "height": 900})
         size_bytes, shown_ms, times_ms = measured_site(page, folder / "site")
-        counted = page.locator("#matching").inner_text()
+        count_text = page.locator("#matching").inner_text()
         browser.close()
-    print(f"{counted}; {size_bytes:,} bytes loaded (limit {BYTES_MAX:,}); list shown after {shown_ms:.0f} ms")
+    print(f"{count_text}; {size_bytes:,} bytes loaded (limit {BYTES_MAX:,}); list shown after {shown_ms:.0f} ms")
     times = f"median {median(times_ms):.0f} ms, slowest {max(times_ms):.0f} ms"
     print(f"{len(times_ms)} filters: {times} (limit of the median {FILTER_MS_MAX:.0f} ms)")
     if size_bytes > BYTES_MAX or median(times_ms) > FILTER_MS_MAX:

@@ -125,14 +125,14 @@ def drawn_question(rng: Rng) -> tuple[RecommendRequest, PriceBook]:
     return question, prices_of(text, "drawn")
 
 
-def worlds(asked: AnsweredQuestion, pool: SimulatorPool, count: int, rng: Rng) -> Iterator[World]:
+def worlds(answered: AnsweredQuestion, pool: SimulatorPool, count: int, rng: Rng) -> Iterator[World]:
     """Yield worlds, drawn from the uncertainty that the answer states."""
-    search, works = asked.search, asked.search.works
+    search, works = answered.search, answered.search.works
     rows, profile = search.rows, search.profile
     option = search.candidates.machines[0].option
     cpu = math.hypot(cpu_sigma(profile), math.log(option.cpu_speed_high / option.cpu_speed_low) / (2 * Z90))
     sigmas = {"cpu": cpu, "disks": DEVICE_SIGMA, "links": LINK_SIGMA, "fixed": log_sigma(profile.costs.job_start_s)}
-    far = _doublings(search)
+    doublings = _doublings(search)
     for _ in range(count):
         draw = {name: math.exp(sigma * rng.standard_normal()) for name, sigma in sigmas.items()}
         simulations = [search.scenario(int(row), work, draw) for row in rows for work in works]
@@ -141,9 +141,9 @@ def worlds(asked: AnsweredQuestion, pool: SimulatorPool, count: int, rng: Rng) -
         logs = []
         for (first, _, _), answer in zip(simulations, answers, strict=True):
             assert isinstance(answer, SimulationResult)
-            missed = sum(share * errors.get(name, 0.0) for name, share in shares_of(first, [answer]).items())
-            logs.append(math.log(answer.duration_s) + missed)
-        log_s = np.reshape(logs, (len(rows), len(works))) + FAR_SIGMA * rng.standard_normal() * far
+            simulator_error = sum(share * errors.get(name, 0.0) for name, share in shares_of(first, [answer]).items())
+            logs.append(math.log(answer.duration_s) + simulator_error)
+        log_s = np.reshape(logs, (len(rows), len(works))) + FAR_SIGMA * rng.standard_normal() * doublings
         log_s += rng.normal(0, math.hypot(REST_SIGMA, REPETITION_SIGMA), log_s.shape)
         rates = _rates(search.priced(rows), rng)
         yield World(np.exp(log_s), rates * search.constraints.years * YEAR_H, rates)
@@ -170,13 +170,13 @@ def _rates(book: Priced, rng: Rng) -> Array:
     return rates
 
 
-def score(asked: AnsweredQuestion, chosen: Choice, world: World) -> ScoredAnswer:
+def score(answered: AnsweredQuestion, chosen: Choice, world: World) -> ScoredAnswer:
     """Return how the answer fits one world."""
-    search, limits = asked.search, asked.search.constraints
+    search, limits = answered.search, answered.search.constraints
     day_s = world.times_s @ search.per_day
-    kept = day_s <= DAY_S
+    meets_limits = day_s <= DAY_S
     if limits.deadline_s is not None:
-        kept &= world.times_s.max(axis=1) <= limits.deadline_s
+        meets_limits &= world.times_s.max(axis=1) <= limits.deadline_s
     objective = {
         Objective.TIME: day_s,
         Objective.DAY_COST: world.rates_per_h * day_s / 3600,
@@ -184,24 +184,24 @@ def score(asked: AnsweredQuestion, chosen: Choice, world: World) -> ScoredAnswer
     }[search.objective]
     levels = [search.candidates.levels(int(row)) for row in search.rows]
     index = levels.index(dict(chosen.levels))
-    allowed = np.where(kept, objective, np.inf)
-    first = int(np.argmin(allowed))
-    answer, winner = asked.answer, hardware_of(levels[first])
-    alike = winner == hardware_of(chosen.levels)
+    allowed = np.where(meets_limits, objective, np.inf)
+    best_row = int(np.argmin(allowed))
+    answer, winner = answered.answer, hardware_of(levels[best_row])
+    is_same_hardware = winner == hardware_of(chosen.levels)
     runner_up = answer.runner_up is not None and winner == hardware_of(answer.runner_up.levels)
-    feasible = bool(np.isfinite(allowed[first]))
+    feasible = bool(np.isfinite(allowed[best_row]))
     return ScoredAnswer(
         claimed=chosen.hardware_probability,
-        best=feasible and alike,
+        best=feasible and is_same_hardware,
         too_close=answer.too_close,
         extrapolated=answer.extrapolated,
-        named=feasible and (alike or runner_up),
+        named=feasible and (is_same_hardware or runner_up),
         claimed_for_two=min(
             1.0, chosen.hardware_probability + (answer.runner_up.hardware_probability if answer.runner_up else 0.0)
         ),
-        regret=float(allowed[index] / allowed[first] - 1) if np.isfinite(allowed[first]) else math.inf,
+        regret=float(allowed[index] / allowed[best_row] - 1) if np.isfinite(allowed[best_row]) else math.inf,
         claimed_keep=chosen.keeps_probability,
-        kept=bool(kept[index]),
+        kept=bool(meets_limits[index]),
         holds_time=bool(chosen.day_low_s <= day_s[index] <= chosen.day_high_s),
         holds_bill=bool(chosen.bill_low * (1 - 1e-9) <= world.bills[index] <= chosen.bill_high * (1 + 1e-9)),
         holds_runs=tuple(
@@ -214,61 +214,65 @@ def score(asked: AnsweredQuestion, chosen: Choice, world: World) -> ScoredAnswer
 def scores(questions: int, worlds_each: int, seed: int) -> Iterator[list[ScoredAnswer] | None]:
     """Yield the scores of each question in ``worlds_each`` worlds; None where nothing was recommended."""
     rng, profile, catalogue = np.random.default_rng(seed), shipped_profile(), catalogue_of(CATALOGUE)
-    every = candidates(catalogue)
+    all_candidates = candidates(catalogue)
     with SimulatorPool(1) as pool:
         for _ in range(questions):
             question, book = drawn_question(rng)
             answer = recommend(question, catalogue, book, TimeSources(profile), pool)
-            search = start_search(question, every, book, profile, pool)
-            asked = AnsweredQuestion(question, answer, search)
+            search = start_search(question, all_candidates, book, profile, pool)
+            answered = AnsweredQuestion(question, answer, search)
             if answer.chosen is None:
                 yield None
                 continue
-            yield [score(asked, answer.chosen, world) for world in worlds(asked, pool, worlds_each, rng)]
+            yield [score(answered, answer.chosen, world) for world in worlds(answered, pool, worlds_each, rng)]
 
 
 def lines(answers: Sequence[list[ScoredAnswer] | None]) -> Iterator[tuple[str, str, str]]:
     """Yield each statement with its stated and its actual frequency."""
-    every = [item for answer in answers if answer is not None for item in answer]
+    scored_answers = [item for answer in answers if answer is not None for item in answer]
     yield ("questions with a recommendation", "–", f"{np.mean([answer is not None for answer in answers]):.1%}")
-    claimed = float(np.mean([item.claimed for item in every]))
-    yield "its hardware is the best, mean", f"{claimed:.1%}", f"{np.mean([item.best for item in every]):.1%}"
+    claimed = float(np.mean([item.claimed for item in scored_answers]))
+    yield "its hardware is the best, mean", f"{claimed:.1%}", f"{np.mean([item.best for item in scored_answers]):.1%}"
     for low, high in ((0.0, 0.5), (0.5, CERTAIN_MIN), (CERTAIN_MIN, 1.01)):
-        answer = [item for item in every if low <= item.claimed < high]
+        answer = [item for item in scored_answers if low <= item.claimed < high]
         if answer:
             mean_claim = float(np.mean([item.claimed for item in answer]))
             name = f"the same, where {low:.0%} to {min(high, 1):.0%} is stated ({len(answer)})"
             yield name, f"{mean_claim:.1%}", f"{np.mean([item.best for item in answer]):.1%}"
-    recommended = [item for item in every if not item.too_close]
-    if recommended:
-        claim = float(np.mean([item.claimed for item in recommended]))
+    clear_answers = [item for item in scored_answers if not item.too_close]
+    if clear_answers:
+        claim = float(np.mean([item.claimed for item in clear_answers]))
         yield (
-            f"recommended: its hardware is the best ({len(recommended)})",
+            f"recommended: its hardware is the best ({len(clear_answers)})",
             f"{claim:.1%}",
-            f"{np.mean([item.best for item in recommended]):.1%}",
+            f"{np.mean([item.best for item in clear_answers]):.1%}",
         )
-    close = [item for item in every if item.too_close]
-    if close:
+    close_answers = [item for item in scored_answers if item.too_close]
+    if close_answers:
         yield (
-            f"too close to call: the best estimate is the best ({len(close)})",
+            f"too close to call: the best estimate is the best ({len(close_answers)})",
             "-",
-            f"{np.mean([item.best for item in close]):.1%}",
+            f"{np.mean([item.best for item in close_answers]):.1%}",
         )
-        two = float(np.mean([item.claimed_for_two for item in close]))
-        named = float(np.mean([item.named for item in close]))
-        yield "too close to call: the best is one of the two named", f"{two:.1%}", f"{named:.1%}"
-    yield "extrapolated", "-", f"{np.mean([item.extrapolated for item in every]):.1%}"
-    mean_claim = float(np.mean([item.claimed_keep for item in every]))
-    yield "it meets every limit", f"{mean_claim:.1%}", f"{np.mean([item.kept for item in every]):.1%}"
-    yield "the time of a day's work is in its interval", "90.0%", f"{np.mean([item.holds_time for item in every]):.1%}"
-    runs = [held for item in every for held in item.holds_runs]
+        claim_for_two = float(np.mean([item.claimed_for_two for item in close_answers]))
+        named_share = float(np.mean([item.named for item in close_answers]))
+        yield "too close to call: the best is one of the two named", f"{claim_for_two:.1%}", f"{named_share:.1%}"
+    yield "extrapolated", "-", f"{np.mean([item.extrapolated for item in scored_answers]):.1%}"
+    mean_claim = float(np.mean([item.claimed_keep for item in scored_answers]))
+    yield "it meets every limit", f"{mean_claim:.1%}", f"{np.mean([item.kept for item in scored_answers]):.1%}"
+    yield (
+        "the time of a day's work is in its interval",
+        "90.0%",
+        f"{np.mean([item.holds_time for item in scored_answers]):.1%}",
+    )
+    runs = [held for item in scored_answers for held in item.holds_runs]
     yield "the time of a run is in its interval", "90.0%", f"{np.mean(runs):.1%}"
-    yield "the cost is in its interval", "90.0%", f"{np.mean([item.holds_bill for item in every]):.1%}"
-    regrets = np.array([item.regret for item in every])
+    yield "the cost is in its interval", "90.0%", f"{np.mean([item.holds_bill for item in scored_answers]):.1%}"
+    regrets = np.array([item.regret for item in scored_answers])
     worst = float(np.quantile(regrets, 0.95, method="lower"))
-    shown = "a limit is exceeded" if math.isinf(worst) else f"{worst:.1%}"
+    worst_text = "a limit is exceeded" if math.isinf(worst) else f"{worst:.1%}"
     yield "regret, mean over the answers that meet every limit", "–", f"{regrets[np.isfinite(regrets)].mean():.1%}"
-    yield "regret, 95th percentile", "–", shown
+    yield "regret, 95th percentile", "–", worst_text
 
 
 def main() -> None:

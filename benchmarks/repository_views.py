@@ -35,7 +35,7 @@ LAYOUTS = ("HDD", "HD2", "HD3", "HD4", "HD5", "HS5", "SSD", "SS2", "RL1", "RL2",
 WORKLOADS = ("terasort", "sort", "wordcount", "kmeans", "pagerank", "bayes", "dfsioe_read", "dfsioe_write")
 
 
-def made(count: int, seed: int) -> Iterator[ImportedRun | SkippedItem]:
+def synthetic_runs(count: int, seed: int) -> Iterator[ImportedRun | SkippedItem]:
     """Yield synthetic runs; the same for the same seed."""
     chance = random.Random(seed)
     parameters = [
@@ -66,16 +66,16 @@ def made(count: int, seed: int) -> Iterator[ImportedRun | SkippedItem]:
         yield ImportedRun(f"{seed}-{number}", f"synthetic:{number}", run)
 
 
-def timed(what: str, call: Callable[[], Any]) -> Any:
+def timed(title: str, call: Callable[[], Any]) -> Any:
     """Print the median time of some calls and return the last answer."""
     seconds, cpu_s = [], []
     for _ in range(REPEATS):
-        began, worked = time.monotonic(), time.process_time()
+        began, cpu_start_s = time.monotonic(), time.process_time()
         answer = call()
         seconds.append(time.monotonic() - began)
-        cpu_s.append(time.process_time() - worked)
+        cpu_s.append(time.process_time() - cpu_start_s)
     print(
-        f"{what}: median {median(seconds) * 1000:.0f} ms, most {max(seconds) * 1000:.0f} ms, "
+        f"{title}: median {median(seconds) * 1000:.0f} ms, most {max(seconds) * 1000:.0f} ms, "
         f"CPU {median(cpu_s) * 1000:.0f} ms (n = {REPEATS})"
     )
     return answer
@@ -94,25 +94,26 @@ def filled(folder: Path, runs: int) -> Repository:
         source = folder / f"source-{start}"
         source.write_text(str(start))
         count = min(CHUNK, runs - start)
-        repository.import_runs("synthetic", partial(made, count, start), [(source.name, source)])
-    took = time.monotonic() - began
+        repository.import_runs("synthetic", partial(synthetic_runs, count, start), [(source.name, source)])
+    took_s = time.monotonic() - began
     print(
-        f"import of {runs:,} runs: {took:.1f} s, {runs / took:,.0f} runs/s (with making them), {memory_mib():.0f} MiB"
+        f"import of {runs:,} runs: {took_s:.1f} s, {runs / took_s:,.0f} runs/s (including their generation), "
+        f"{memory_mib():.0f} MiB"
     )
     return repository
 
 
-def added_and_read(repository: Repository) -> int:
+def add_and_read(repository: Repository) -> int:
     """Add a run, and return the new number of runs."""
     run = foreign_run(workload="sort", layout="SS2", duration_s=100.0, started_at="2026-12-31T00:00:00+00:00")
     repository.publish(like(run, run_id=new_run_id(), campaign_id="added", plan="added"))
     return len(repository.table())
 
 
-def main(runs: int, there: Path | None = None) -> None:
-    """Fill a repository, or open the existing repository ``there``, and time the views."""
+def main(runs: int, existing: Path | None = None) -> None:
+    """Fill a repository, or open the existing repository ``existing``, and time the views."""
     with tempfile.TemporaryDirectory() as name:
-        repository = Repository.open(there) if there else filled(Path(name), runs)
+        repository = Repository.open(existing) if existing else filled(Path(name), runs)
         began = time.monotonic()
         repository.table()
         print(f"index of all runs made and read: {time.monotonic() - began:.2f} s")
@@ -124,7 +125,7 @@ def main(runs: int, there: Path | None = None) -> None:
         timed("speedup by layout, columns at hand", lambda: speedups_of(match(table, "layout"), "HDD"))
         timed("speedup by network, columns at hand", lambda: speedups_of(match(table, "network"), "ETH"))
         timed("anomalies, columns at hand", lambda: find_anomalies(table))
-        timed("a run added, then all runs as columns", lambda: added_and_read(repository))
+        timed("a run added, then all runs as columns", lambda: add_and_read(repository))
         print(f"peak memory {memory_mib():.0f} MiB")
         if len(table) <= CHUNK:
             timed(
@@ -134,5 +135,5 @@ def main(runs: int, there: Path | None = None) -> None:
 
 
 if __name__ == "__main__":
-    asked = sys.argv[1] if len(sys.argv) > 1 else str(CHUNK)
-    main(int(asked)) if asked.isdecimal() else main(0, Path(asked))
+    argument = sys.argv[1] if len(sys.argv) > 1 else str(CHUNK)
+    main(int(argument)) if argument.isdecimal() else main(0, Path(argument))

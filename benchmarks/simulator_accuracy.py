@@ -34,7 +34,7 @@ from assay.estimation.simulator.error_model import Z90, sigma_of
 from assay.estimation.simulator.process import simulate
 from assay.estimation.simulator.scenario import SimulationRequest, scenario_of, shares_of
 from assay.execution.planning.forecast.inputs import size_of
-from assay.execution.planning.plan_files.changed_plan import altered, only_run
+from assay.execution.planning.plan_files.changed_plan import changed_plan, only_run
 from assay.execution.planning.plan_files.plan_reader import load_plan
 from assay.foundation.errors import AssayError
 from assay.model.plans.cost_profile import CostProfile
@@ -73,7 +73,7 @@ class Package:
 
     name: str
     plans: Mapping[str, Plan]
-    watched: tuple[ObservedRun, ...]
+    observed_runs: tuple[ObservedRun, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,7 +84,7 @@ class Row:
     workload: str
     configuration: str
     learned: str
-    learned_here: bool
+    is_learned_layout: bool
     """Whether the profile was learned from this layout."""
     times_s: tuple[float, ...]
     predicted_s: float
@@ -196,7 +196,7 @@ def print_ablation(packages: Sequence[Package]) -> None:
     """Print what each part of the model contributes: the errors without it."""
     print("\n| left out of the model | median error | worst |\n|---|---|---|")
     for name, without in ABLATIONS.items():
-        rows = [row for package in packages for row in predicted(package, without) if not row.learned_here]
+        rows = [row for package in packages for row in predicted(package, without) if not row.is_learned_layout]
         errors = sorted(abs(row.error) for row in rows)
         print(f"| {name} | {median(errors):.0%} | {errors[-1]:.0%} |", flush=True)
 
@@ -204,36 +204,39 @@ def print_ablation(packages: Sequence[Package]) -> None:
 def print_agreement(packages: Sequence[Package]) -> None:
     """Print the differences between flows and requests, which simulate each disk request."""
 
-    def of(fidelity: str) -> list[Row]:
-        def at(tree: Tree) -> None:
+    def rows_of(fidelity: str) -> list[Row]:
+        def set_fidelity(tree: Tree) -> None:
             tree["fidelity"] = fidelity
 
-        return [row for package in packages for row in predicted(package, at)]
+        return [row for package in packages for row in predicted(package, set_fidelity)]
 
-    pairs = list(zip(of("flows"), of("requests"), strict=True))
-    apart = [flows.predicted_s / requests.predicted_s - 1 for flows, requests in pairs]
-    inside = sum(abs(error) <= AGREED for error in apart)
-    worst = max(zip(apart, pairs, strict=True), key=lambda error: abs(error[0]))
+    pairs = list(zip(rows_of("flows"), rows_of("requests"), strict=True))
+    differences = [flows.predicted_s / requests.predicted_s - 1 for flows, requests in pairs]
+    agreed = sum(abs(error) <= AGREED for error in differences)
+    worst = max(zip(differences, pairs, strict=True), key=lambda error: abs(error[0]))
     print(
-        f"\nflows against requests: median difference {median(map(abs, apart)):.1%}, {inside} of {len(apart)} within "
-        f"{AGREED:.0%}, the most {worst[0]:+.0%} ({worst[1][0].workload}, {worst[1][0].configuration})"
+        f"\nflows against requests: median difference {median(map(abs, differences)):.1%}, "
+        f"{agreed} of {len(differences)} within {AGREED:.0%}, largest {worst[0]:+.0%} ({worst[1][0].workload}, "
+        f"{worst[1][0].configuration})"
     )
 
 
 def packages(demo: Path | None) -> Iterator[Package]:
     """Yield the examples' packages, and the demo's repository."""
     for folder, table, plans in PACKAGES:
-        loaded = [load_plan(EXAMPLES / folder / name) for name in plans]
+        loaded_plans = [load_plan(EXAMPLES / folder / name) for name in plans]
         with (EXAMPLES / folder / table).open(newline="") as file:
             runs = [run_of(line) for line in csv.DictReader(file)]
         name = f"{folder}/{table.removeprefix('measured/').removesuffix('.csv')}"
-        kept = [run for run in runs if _usable(run) and (folder, table, run.workload) not in REPLACED]
-        yield Package(name, {plan.name: plan for plan in loaded}, tuple(map(ObservedRun, kept)))
+        usable_runs = [run for run in runs if _usable(run) and (folder, table, run.workload) not in REPLACED]
+        yield Package(name, {plan.name: plan for plan in loaded_plans}, tuple(map(ObservedRun, usable_runs)))
     if demo is not None:
         repository = Repository.open(demo)
-        seen = [read_complete_run(repository, run) for run in repository.runs() if _usable(run)]
+        complete_runs = [read_complete_run(repository, run) for run in repository.runs() if _usable(run)]
         plan = load_plan(EXAMPLES / "lab" / "hdd-vs-ssd.yaml")
-        yield Package("demo", {plan.name: plan}, tuple(ObservedRun(item.run, item.tasks, item.trace) for item in seen))
+        yield Package(
+            "demo", {plan.name: plan}, tuple(ObservedRun(item.run, item.tasks, item.trace) for item in complete_runs)
+        )
 
 
 def _usable(run: Run) -> bool:
@@ -244,54 +247,56 @@ def predicted(package: Package, without: Without | None = None) -> Iterator[Row]
     """Yield every configuration of a package, predicted from the layout with most runs. ``without``: omitted part of
     the model.
     """
-    layouts = Counter(item.run.layout for item in package.watched)
-    first = max(sorted(layouts), key=lambda layout: layouts[layout])
-    source = [item for item in package.watched if item.run.layout == first]
-    profile = learned_profile(source, f"{package.name} {first}", MACHINE_CORES)
+    layouts = Counter(item.run.layout for item in package.observed_runs)
+    learned_layout = max(sorted(layouts), key=lambda layout: layouts[layout])
+    learned_runs = [item for item in package.observed_runs if item.run.layout == learned_layout]
+    profile = learned_profile(learned_runs, f"{package.name} {learned_layout}", MACHINE_CORES)
     groups: dict[tuple[str, ...], list[Run]] = {}
-    for item in package.watched:
+    for item in package.observed_runs:
         run = item.run
         levels = [f"{name}={level}" for name, level in sorted(run.levels.items())]
         groups.setdefault((run.plan, run.workload, *levels), []).append(run)
     for runs in groups.values():
-        row = _row(package, profile, first, runs, without)
+        row = _row(package, profile, learned_layout, runs, without)
         if row is not None:
             yield row
 
 
 def _row(
-    package: Package, profile: CostProfile, first: str, runs: Sequence[Run], without: Without | None
+    package: Package, profile: CostProfile, learned_layout: str, runs: Sequence[Run], without: Without | None
 ) -> Row | None:
     run = runs[0]
     try:
-        every = package.plans.values()
-        fitting = [plan for plan in every if run.layout in plan.layouts and plan.name == run.plan]
-        fitting += [plan for plan in every if run.layout in plan.layouts]
-        plan = altered(fitting[0], run.levels, run.workload)
-        middle_s, low_s, high_s = prediction(plan, profile, without)
+        all_plans = package.plans.values()
+        matching_plans = [plan for plan in all_plans if run.layout in plan.layouts and plan.name == run.plan]
+        matching_plans += [plan for plan in all_plans if run.layout in plan.layouts]
+        plan = changed_plan(matching_plans[0], run.levels, run.workload)
+        median_s, low_s, high_s = prediction(plan, profile, without)
     except (AssayError, IndexError) as error:
         print(f"left out: {package.name} {run.workload} {run.levels}: {error}")
         return None
     times = tuple(measured.duration_s for measured in runs)
     configuration = " ".join(f"{name}={level}" for name, level in run.levels.items())
-    same_layout = run.layout == first
-    return Row(package.name, run.workload, configuration, first, same_layout, times, middle_s, low_s, high_s)
+    same_layout = run.layout == learned_layout
+    return Row(package.name, run.workload, configuration, learned_layout, same_layout, times, median_s, low_s, high_s)
 
 
 def prediction(plan: Plan, profile: CostProfile, without: Without | None = None) -> tuple[float, float, float]:
     """Return the time of a plan's only configuration, and its 90 % interval."""
     run = only_run(plan)
-    asked = SimulationRequest(plan.cluster, run.configuration, run.workload.name, size_of(run, plan), profile)
-    trees = [to_builtins(scenario_of(draw.of(asked)).with_seed(draw.seed, "draw")) for draw in draws(profile, DRAWS, 1)]
+    request = SimulationRequest(plan.cluster, run.configuration, run.workload.name, size_of(run, plan), profile)
+    trees = [
+        to_builtins(scenario_of(draw.of(request)).with_seed(draw.seed, "draw")) for draw in draws(profile, DRAWS, 1)
+    ]
     if without is not None:
         for tree in trees:
             without(tree)
     outcomes = simulate(trees)
     times = [outcome.duration_s for outcome in outcomes]
     spread = fmean((math.log(outcome) - fmean(map(math.log, times))) ** 2 for outcome in times)
-    sigma = math.sqrt(spread + sigma_of(shares_of(asked, outcomes)) ** 2 + REPETITION_SIGMA**2)
-    middle_s = median(times)
-    return middle_s, middle_s * math.exp(-Z90 * sigma), middle_s * math.exp(Z90 * sigma)
+    sigma = math.sqrt(spread + sigma_of(shares_of(request, outcomes)) ** 2 + REPETITION_SIGMA**2)
+    median_s = median(times)
+    return median_s, median_s * math.exp(-Z90 * sigma), median_s * math.exp(Z90 * sigma)
 
 
 def print_rows(rows: Sequence[Row]) -> None:
@@ -299,18 +304,21 @@ def print_rows(rows: Sequence[Row]) -> None:
     print("| package | workload | configuration | learned from | measured (s) | n | predicted (s) | 90 % | error |")
     print("|---|---|---|---|---|---|---|---|---|")
     for row in rows:
-        learned = f"{row.learned} (itself)" if row.learned_here else row.learned
+        learned = f"{row.learned} (itself)" if row.is_learned_layout else row.learned
         print(
             f"| {row.package} | {row.workload} | {row.configuration} | {learned} | {row.measured_s:.1f} | "
             f"{len(row.times_s)} | {row.predicted_s:.1f} | {row.low_s:.1f} to {row.high_s:.1f} | {row.error:+.0%} |"
         )
-    for title, chosen in (("all", rows), ("predicted layouts alone", [row for row in rows if not row.learned_here])):
-        errors = sorted(abs(row.error) for row in chosen)
-        inside = [row.low_s <= time_s <= row.high_s for row in chosen for time_s in row.times_s]
+    for title, selected_rows in (
+        ("all", rows),
+        ("predicted layouts alone", [row for row in rows if not row.is_learned_layout]),
+    ):
+        errors = sorted(abs(row.error) for row in selected_rows)
+        in_interval = [row.low_s <= time_s <= row.high_s for row in selected_rows for time_s in row.times_s]
         if errors:
             print(
-                f"\n{title}: {len(chosen)} configurations, {len(inside)} runs; median error {median(errors):.0%}, "
-                f"worst {errors[-1]:.0%}; {fmean(inside):.0%} of the runs inside their interval"
+                f"\n{title}: {len(selected_rows)} configurations, {len(in_interval)} runs; median error "
+                f"{median(errors):.0%}, worst {errors[-1]:.0%}; {fmean(in_interval):.0%} of the runs in their interval"
             )
     ratios = list(ratio_errors(rows))
     if ratios:
@@ -322,10 +330,10 @@ def print_rows(rows: Sequence[Row]) -> None:
 
 def ratio_errors(rows: Sequence[Row]) -> Iterator[tuple[Row, float]]:
     """Yield each predicted row, with the error of its ratio to the otherwise equal row of the learned layout."""
-    reference = {(row.package, row.workload, _others(row)): row for row in rows if row.learned_here}
+    reference = {(row.package, row.workload, _others(row)): row for row in rows if row.is_learned_layout}
     for row in rows:
         base = reference.get((row.package, row.workload, _others(row)))
-        if base is not None and not row.learned_here:
+        if base is not None and not row.is_learned_layout:
             yield row, (base.predicted_s / row.predicted_s) / (base.measured_s / row.measured_s) - 1
 
 
@@ -339,16 +347,16 @@ def main() -> None:
     arguments.add_argument("--demo", type=Path)
     arguments.add_argument("--profile", type=Path)
     arguments.add_argument("--quick", action="store_true", help="the table of what was measured, and no more")
-    asked = arguments.parse_args()
-    loaded = list(packages(asked.demo))
-    if asked.profile:
-        every = [item for package in loaded for item in package.watched]
-        profile = learned_profile(every, "lab", MACHINE_CORES)
+    options = arguments.parse_args()
+    loaded = list(packages(options.demo))
+    if options.profile:
+        all_runs = [item for package in loaded for item in package.observed_runs]
+        profile = learned_profile(all_runs, "lab", MACHINE_CORES)
         source = f"{profile.learned.source}; labs on one machine of {MACHINE_CORES} cores"
-        learned = replace(profile, learned=replace(profile.learned, source=source))
-        asked.profile.write_text(profile_text(learned))
+        described_profile = replace(profile, learned=replace(profile.learned, source=source))
+        options.profile.write_text(profile_text(described_profile))
     print_rows([row for package in loaded for row in predicted(package)])
-    if not asked.quick:
+    if not options.quick:
         print_agreement(loaded)
         print_ablation(loaded)
         print()

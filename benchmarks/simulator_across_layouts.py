@@ -2,9 +2,9 @@
 
     python benchmarks/simulator_across_layouts.py REPOSITORY [--where COLUMN=LEVEL …]
 
-For every measured layout it asks `assay whatif --where layout=A --set layout=B` with a profile learned from the runs of
-A alone, so no answer uses the runs with which it is compared. The table compares each answer with the measured
-time.
+For every pair of measured layouts A and B, it asks `assay whatif --where layout=A --set layout=B` with a profile
+learned from the runs of A alone, so no answer uses the runs with which it is compared. The table compares each answer
+with the measured time.
 """
 
 from __future__ import annotations
@@ -28,8 +28,8 @@ from assay.store import Repository
 def measured_runs(repository: Repository, where: tuple[str, ...]) -> list[Run]:
     """Return the valid measured runs that match."""
     table = selected(repository.table(), where, "--where")
-    every = repository.runs_at(table, range(len(table)))
-    return [run for run in every if run.origin is Origin.MEASURED and run.status is RunStatus.VALID]
+    selected_runs = repository.runs_at(table, range(len(table)))
+    return [run for run in selected_runs if run.origin is Origin.MEASURED and run.status is RunStatus.VALID]
 
 
 def rows(repository: Repository, where: tuple[str, ...]) -> list[tuple[str, str, WhatIf, list[float]]]:
@@ -38,18 +38,23 @@ def rows(repository: Repository, where: tuple[str, ...]) -> list[tuple[str, str,
     result = []
     layouts = list(dict.fromkeys(run.layout for run in runs))
     for engine in dict.fromkeys(run.engine for run in runs):
-        for asked, other in permutations(layouts, 2):
-            question = WhatIfQuestion((("layout", other),), (*where, f"engine={engine}", f"layout={asked}"))
-            known = learn_profile(repository.root, question.where)
-            for answer in what_if(repository, question, profile=known).configurations:
-                wanted = {**dict(part.split("=", 1) for part in answer.configuration.split()), "layout": other}
+        for learned_layout, predicted_layout in permutations(layouts, 2):
+            question = WhatIfQuestion(
+                (("layout", predicted_layout),), (*where, f"engine={engine}", f"layout={learned_layout}")
+            )
+            profile = learn_profile(repository.root, question.where)
+            for answer in what_if(repository, question, profile=profile).configurations:
+                expected_levels = {
+                    **dict(part.split("=", 1) for part in answer.configuration.split()),
+                    "layout": predicted_layout,
+                }
                 times = [
                     run.duration_s
                     for run in runs
-                    if (run.engine, run.workload, run.levels) == (engine, answer.workload, wanted)
+                    if (run.engine, run.workload, run.levels) == (engine, answer.workload, expected_levels)
                 ]
                 if times:
-                    result.append((asked, engine, answer, times))
+                    result.append((learned_layout, engine, answer, times))
     return result
 
 
@@ -58,14 +63,14 @@ def main() -> None:
     arguments = argparse.ArgumentParser(description=__doc__)
     arguments.add_argument("repository", type=Path)
     arguments.add_argument("--where", action="append", default=[])
-    asked = arguments.parse_args()
-    print("| engine | workload | asked from | layout | predicted (s) | 90 % | measured (s) | n | error |")
+    options = arguments.parse_args()
+    print("| engine | workload | learned from | layout | predicted (s) | 90 % | measured (s) | n | error |")
     print("|---|---|---|---|---|---|---|---|---|")
-    errors, inside = [], []
-    for _, engine, answer, times in rows(Repository.open(asked.repository), tuple(asked.where)):
+    errors, in_interval = [], []
+    for _, engine, answer, times in rows(Repository.open(options.repository), tuple(options.where)):
         measured_s = math.exp(fmean(map(math.log, times)))
         errors.append(answer.simulated_s / measured_s - 1)
-        inside += [answer.low_s <= time_s <= answer.high_s for time_s in times]
+        in_interval += [answer.low_s <= time_s <= answer.high_s for time_s in times]
         cells = (
             engine,
             answer.workload,
@@ -81,7 +86,7 @@ def main() -> None:
     sizes = sorted(map(abs, errors))
     print(
         f"\n{len(sizes)} rows; median error {median(sizes):.0%}, worst {sizes[-1]:.0%}; "
-        f"{sum(inside)} of {len(inside)} comparisons of a run with its interval inside"
+        f"{sum(in_interval)} of {len(in_interval)} comparisons of a run with its interval inside"
     )
 
 

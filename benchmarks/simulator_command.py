@@ -74,9 +74,9 @@ class Cost:
 
 def cost_of(command: list[str], standard_input: Path | None = None) -> Cost:
     """Run a command and return its cost. The benchmark ends if the command fails."""
-    with (standard_input or Path(os.devnull)).open("rb") as given, tempfile.TemporaryFile() as out:
+    with (standard_input or Path(os.devnull)).open("rb") as input_file, tempfile.TemporaryFile() as out:
         began = time.monotonic()
-        process = subprocess.Popen(command, stdin=given, stdout=out, stderr=out)
+        process = subprocess.Popen(command, stdin=input_file, stdout=out, stderr=out)
         _, status, usage = os.wait4(process.pid, 0)
         wall_s = time.monotonic() - began
         process.returncode = os.waitstatus_to_exitcode(status)
@@ -91,11 +91,11 @@ def write_scenario(plan_file: Path) -> Path:
     plan = load_plan(plan_file)
     [planned] = schedule(plan, expand(plan))
     configuration = replace(planned.configuration, engine="hadoop")
-    asked = SimulationRequest(
+    request = SimulationRequest(
         plan.cluster, configuration, planned.workload.name, size_of(planned, plan), shipped_profile()
     )
     path = plan_file.with_name("scenario.json")
-    path.write_bytes(msgspec.json.encode(scenario_of(asked).with_seed(1, "terasort", "traces")) + b"\n")
+    path.write_bytes(msgspec.json.encode(scenario_of(request).with_seed(1, "terasort", "traces")) + b"\n")
     return path
 
 
@@ -110,9 +110,9 @@ def main() -> None:
     for nodes, maps, reduces, data, containers in SIZES if largest else SIZES[:2]:
         with tempfile.TemporaryDirectory() as folder:
             (Path(folder) / "cluster.yaml").write_text(CLUSTER.replace("NODES", str(nodes)))
-            given = {"DATA": data, "MAPS": maps, "REDUCES": reduces, "CONTAINERS": containers}
+            values = {"DATA": data, "MAPS": maps, "REDUCES": reduces, "CONTAINERS": containers}
             text = PLAN
-            for name, value in given.items():
+            for name, value in values.items():
                 text = text.replace(name, str(value))
             plan = Path(folder) / "plan.yaml"
             plan.write_text(text)

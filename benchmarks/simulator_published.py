@@ -20,7 +20,7 @@ from statistics import fmean, median
 from assay.estimation.simulator.process import simulate
 from assay.estimation.simulator.scenario import SimulationRequest, scenario_of
 from assay.execution.planning.forecast.inputs import size_of
-from assay.execution.planning.plan_files.changed_plan import altered, only_run
+from assay.execution.planning.plan_files.changed_plan import changed_plan, only_run
 from assay.execution.planning.plan_files.plan_reader import load_plan
 from assay.model.plans.plan import Plan
 from assay.questions.forecasts.learning import shipped_profile
@@ -63,7 +63,7 @@ LISA = (("wordcount", "none", 1.0), ("teravalidate", "none", 1.7), ("shuffle", "
 
 def simulated_s(plan: Plan, levels: Mapping[str, str], workload: str, changes: Mapping[str, str]) -> float:
     """Return the median time of three simulations."""
-    changed = altered(plan, levels, workload, tuple(changes.items()))
+    changed = changed_plan(plan, levels, workload, tuple(changes.items()))
     run = only_run(changed)
     size = size_of(run, changed)
     scenario = scenario_of(
@@ -90,9 +90,9 @@ def sandisk() -> Iterator[str]:
     """Yield the four rows, with the fixed costs of the two on SSDs."""
     plan = load_plan(EXAMPLES / "sandisk-2014" / "plan.yaml")
     speed = {"datanode.cpu.speed": f"{SPEED:g}"}
-    fixed = [time_s - SANDISK_MB / rate for _, layout, time_s, rate in SANDISK if layout == "All-SSD"]
-    fixed_s = fmean(fixed)
-    listed = " and ".join(f"{seconds:.0f}" for seconds in fixed)
+    fixed_costs_s = [time_s - SANDISK_MB / rate for _, layout, time_s, rate in SANDISK if layout == "All-SSD"]
+    fixed_s = fmean(fixed_costs_s)
+    listed = " and ".join(f"{seconds:.0f}" for seconds in fixed_costs_s)
     yield f"SanDisk 2014; fixed costs of {fixed_s:.0f} s a run, from the two rows on SSDs ({listed} s)"
     for workload, layout, printed, rate in SANDISK:
         time_s = simulated_s(plan, {"layout": layout}, workload, speed)
@@ -124,7 +124,7 @@ def bsc() -> Iterator[str]:
     plan = load_plan(EXAMPLES / "bsc-2015" / "plan.yaml")
     speed = {"worker.cpu.speed": f"{fitted_speed(plan):.3f}"}
     names = list(UNKNOWN)
-    middles, inside = [], 0
+    middles, within_count = [], 0
     fitted = f"a core's speed of {speed['worker.cpu.speed']} from {FITTED[0]} {FITTED[1]}"
     yield f"BSC 2015, table 2: {fitted}; band over what is not stated"
     for layout, network, printed in BSC:
@@ -133,15 +133,15 @@ def bsc() -> Iterator[str]:
             for values in itertools.product(*UNKNOWN.values())
         ]
         middles.append(_bsc_s(plan, layout, network, {**speed, **MIDDLE}))
-        fits = min(times) <= printed <= max(times)
-        inside += fits
+        is_within = min(times) <= printed <= max(times)
+        within_count += is_within
         kind = ", fitted" if (layout, network) == FITTED[:2] else ""
         yield (
             f"  {layout} {network}: printed {printed:.0f} s, band {min(times):.0f} to {max(times):.0f} s, "
-            f"middle {middles[-1]:.0f} s ({middles[-1] / printed - 1:+.0%}){kind}{'' if fits else ': outside'}"
+            f"middle {middles[-1]:.0f} s ({middles[-1] / printed - 1:+.0%}){kind}{'' if is_within else ': outside'}"
         )
     tau = kendall(middles, [printed for _, _, printed in BSC])
-    yield f"  {inside} of {len(BSC)} printed times are within their range; Kendall's tau of the middle {tau:.2f}"
+    yield f"  {within_count} of {len(BSC)} printed times are within their range; Kendall's tau of the middle {tau:.2f}"
 
 
 def lisa() -> Iterator[str]:
@@ -149,7 +149,9 @@ def lisa() -> Iterator[str]:
     plan = load_plan(EXAMPLES / "lisa14" / "plan.yaml")
     large = load_plan(EXAMPLES / "lisa14" / "plan-10x.yaml")
 
-    def over(workload: str, codec: str | None, layouts: tuple[str, str] = ("HDD-11", "SSD"), of: Plan = plan) -> str:
+    def ratios_text(
+        workload: str, codec: str | None, layouts: tuple[str, str] = ("HDD-11", "SSD"), of: Plan = plan
+    ) -> str:
         ratios = []
         for speed in SPEEDS:
             levels = [{"layout": layout, **({"compression": codec} if codec else {})} for layout in layouts]
@@ -160,13 +162,13 @@ def lisa() -> Iterator[str]:
     speeds = ", ".join(f"{speed:g}" for speed in SPEEDS)
     yield f"LISA'14: eleven HDDs' time over one SSD's, simulated with a core's speed of {speeds}; nothing is fitted"
     for workload, codec, printed in LISA:
-        yield f"  {workload}, compression {codec}: printed {printed:.1f}, simulated {over(workload, codec)}"
-    hybrids = over("terasort", "none", ("Hybrid", "Hybrid-split"))
+        yield f"  {workload}, compression {codec}: printed {printed:.1f}, simulated {ratios_text(workload, codec)}"
+    hybrids = ratios_text("terasort", "none", ("Hybrid", "Hybrid-split"))
     yield f"  terasort: default hybrid over split hybrid, printed above 1, simulated {hybrids}"
     for codec in ("none", "snappy"):
-        yield f"  terasort, 33 GB a node, compression {codec}: simulated {over('terasort', codec)}"
-    ten = over("terasort", None, of=large)
-    yield f"  terasort, 330 GB a node, compression snappy: printed 1.2, simulated {ten}"
+        yield f"  terasort, 33 GB a node, compression {codec}: simulated {ratios_text('terasort', codec)}"
+    large_ratios = ratios_text("terasort", None, of=large)
+    yield f"  terasort, 330 GB a node, compression snappy: printed 1.2, simulated {large_ratios}"
 
 
 def main() -> None:

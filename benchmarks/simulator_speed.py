@@ -99,31 +99,31 @@ def scenario(nodes: int, maps: int, reduces: int, slots: int) -> dict[str, objec
 
 def lab(fidelity: str) -> dict[str, object]:
     """Return a sort of a lab's size: three nodes with two slow disks each, 600 MB."""
-    made = scenario(3, 24, 6, 4)
-    node = made["cluster"]["nodes"][0]  # type: ignore[index]
+    document = scenario(3, 24, 6, 4)
+    node = document["cluster"]["nodes"][0]  # type: ignore[index]
     node["devices"][0] |= {
         "count": 2,
         "model": {"kind": "hdd", "bytes_per_s": 6e6, "iops": 120},
         "readahead_bytes": 32768,
         "dirty_limit_bytes": 3e6,
     }
-    made["storage"] = {"block_bytes": 25e6}
-    made["datasets"] = [{"name": "in", "bytes": 600e6, "files": 24}]
-    return made | {"fidelity": fidelity}
+    document["storage"] = {"block_bytes": 25e6}
+    document["datasets"] = [{"name": "in", "bytes": 600e6, "files": 24}]
+    return document | {"fidelity": fidelity}
 
 
-def run(program: Path, made: dict[str, object], times: int) -> tuple[dict[str, float], float, int]:
+def run(program: Path, document: dict[str, object], times: int) -> tuple[dict[str, float], float, int]:
     """Run a scenario ``times`` times in one process; return the last result, its CPU seconds, and the peak memory in
     KiB."""
-    before_s = resource.getrusage(resource.RUSAGE_CHILDREN).ru_utime
-    lines = "\n".join([json.dumps(made)] * times)
+    cpu_before_s = resource.getrusage(resource.RUSAGE_CHILDREN).ru_utime
+    lines = "\n".join([json.dumps(document)] * times)
     process = subprocess.Popen([program], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
     out = process.communicate(lines)[0]
-    ended = resource.getrusage(resource.RUSAGE_CHILDREN)
+    usage = resource.getrusage(resource.RUSAGE_CHILDREN)
     result = json.loads(out.splitlines()[-1])
     if "error" in result:
         sys.exit(f"simulator_speed: {result['error']}")
-    return result, (ended.ru_utime - before_s) / times, ended.ru_maxrss
+    return result, (usage.ru_utime - cpu_before_s) / times, usage.ru_maxrss
 
 
 def main() -> None:
@@ -133,12 +133,12 @@ def main() -> None:
     largest = parser.parse_args().largest
     program = installation().simulator
     if program is None:
-        sys.exit("simulator_speed: assay-simulate is not there: run tools/setup.sh")
+        sys.exit("simulator_speed: assay-simulate is not built: run tools/setup.sh")
     print("| nodes | tasks | simulated s | CPU s | million events/s | peak MiB |\n|---|---|---|---|---|---|")
     points = []
     for nodes, maps, reduces, slots in SIZES if largest else SIZES[:3]:
-        small, made = maps < 1000, scenario(nodes, maps, reduces, slots)
-        calls = [run(program, made, 20 if small else 1) for _ in range(7 if small else 1)]
+        is_small, document = maps < 1000, scenario(nodes, maps, reduces, slots)
+        calls = [run(program, document, 20 if is_small else 1) for _ in range(7 if is_small else 1)]
         result, cpu_s, peak = min(calls, key=lambda call: call[1])
         tasks, events = maps + reduces, result["events"]
         points.append((math.log(tasks), math.log(cpu_s)))
@@ -154,9 +154,9 @@ def main() -> None:
         simulated_s = result["duration_s"]
         times = simulated_s / cpu_s
         print(f"Lab size in {fidelity}: {simulated_s:.0f} s in {cpu_s:.4f} s of CPU, {times:.0f} times real time.")
-    done = subprocess.run([SYSTEM_PYTHON, "-c", SIMGRID], capture_output=True, text=True, check=False)
-    if done.returncode == 0:
-        print(f"SimGrid, 512 maps of three steps on 6 nodes: {float(done.stdout.split()[-1]):.4f} s of CPU.")
+    simgrid = subprocess.run([SYSTEM_PYTHON, "-c", SIMGRID], capture_output=True, text=True, check=False)
+    if simgrid.returncode == 0:
+        print(f"SimGrid, 512 maps of three steps on 6 nodes: {float(simgrid.stdout.split()[-1]):.4f} s of CPU.")
     else:
         print("SimGrid: python3-simgrid is not installed.")
 

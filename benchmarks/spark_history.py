@@ -65,19 +65,20 @@ def main(tasks: int, times: int) -> None:
         files = sorted(path for path in logs.rglob("events_*"))
         events = sum(1 for path in files for _ in unpacked(BytesIO(path.read_bytes()), path.name))
         print(f"Spark {spark.version}: {events:,} events in {sum(p.stat().st_size for p in files):,} packed bytes")
-        taken: dict[str, list[float]] = {"history server": [], "assay": []}
+        times_by_reader: dict[str, list[float]] = {"history server": [], "assay": []}
         for _ in range(times):
-            taken["history server"].append(_replayed_s([*java, "-Xmx2g"], logs))
+            times_by_reader["history server"].append(_replayed_s([*java, "-Xmx2g"], logs))
             began = time.monotonic()
             application = read_application(
                 (path.name, unpacked(BytesIO(path.read_bytes()), path.name)) for path in files
             )
-            taken["assay"].append(time.monotonic() - began)
+            times_by_reader["assay"].append(time.monotonic() - began)
             assert len(application.tasks) == tasks + 8
-        for reader, all_s in taken.items():
-            rates = ", ".join(f"{events / seconds:,.0f}" for seconds in all_s)
-            print(f"{reader}: best {min(all_s):.2f} s of {times}; events/s: {rates}")
-        print(f"assay reads {min(taken['history server']) / min(taken['assay']):.1f} times as many per second")
+        for reader, times_s in times_by_reader.items():
+            rates = ", ".join(f"{events / seconds:,.0f}" for seconds in times_s)
+            print(f"{reader}: best {min(times_s):.2f} s of {times}; events/s: {rates}")
+        ratio = min(times_by_reader["history server"]) / min(times_by_reader["assay"])
+        print(f"assay reads {ratio:.1f} times as many per second")
 
 
 def _replayed_s(java: list[str], logs: Path) -> float:
@@ -90,17 +91,17 @@ def _replayed_s(java: list[str], logs: Path) -> float:
     server = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
     address = f"http://127.0.0.1:{port}/api/v1/applications"
     try:
-        listed = b"[]"
+        listing = b"[]"
         deadline = time.monotonic() + WAIT_S
-        while b'"id"' not in listed:
+        while b'"id"' not in listing:
             if time.monotonic() > deadline or server.poll() is not None:
                 sys.exit("Spark's history server did not list the application")
             time.sleep(0.2)
             try:
-                listed = _OPENER.open(address, timeout=5).read()
+                listing = _OPENER.open(address, timeout=5).read()
             except (OSError, urllib.error.URLError):
                 continue
-        application = listed.split(b'"id" : "', 1)[1].split(b'"', 1)[0].decode()
+        application = listing.split(b'"id" : "', 1)[1].split(b'"', 1)[0].decode()
         began = time.monotonic()
         _OPENER.open(f"{address}/{application}/stages", timeout=WAIT_S).read()
         return time.monotonic() - began

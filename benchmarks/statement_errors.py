@@ -58,29 +58,30 @@ def times(rng: Rng, logs: Array) -> Array:
     return np.asarray(np.exp(6 + logs + rng.normal(0, SCATTER, len(logs))))
 
 
-def in_turns(made: list[Run], runs: int) -> list[Run]:
+def in_turns(listed_runs: list[Run], runs: int) -> list[Run]:
     """Return runs that are listed by level, ``runs`` of each, started in turns as a plan's blocks are."""
-    levels = len(made) // runs
+    levels = len(listed_runs) // runs
     return [
         replace(run, started_at=f"2026-01-05T{10 + minute // 60:02d}:{minute % 60:02d}:00Z")
-        for number, run in enumerate(made)
+        for number, run in enumerate(listed_runs)
         for minute in [number % runs * levels + number // runs]
     ]
 
 
 def of_compare(rng: Rng, gain: float, levels: int = 9, runs: int = 5) -> Outcome:
     """Compare a baseline with eight levels that are ``gain`` times as fast, in one group."""
-    made = [
+    drawn_runs = [
         foreign_run(workload="terasort", layout=f"L{level}", duration_s=float(seconds), started_at="")
         for level in range(levels)
         for seconds in times(rng, np.full(runs, -np.log(gain) * (level > 0)))
     ]
-    verdicts = [comparison.verdict for comparison in compare(in_turns(made, runs), factor="layout", baseline="L0")]
-    right = Verdict.FASTER if gain > 1 else Verdict.NOT_DISTINGUISHABLE
-    wrong = {Verdict.FASTER, Verdict.SLOWER} - {right}
-    return any(comparison in wrong for comparison in verdicts), sum(
-        comparison is right for comparison in verdicts
-    ) / len(verdicts) if gain > 1 else NO_VALUE
+    verdicts = [
+        comparison.verdict for comparison in compare(in_turns(drawn_runs, runs), factor="layout", baseline="L0")
+    ]
+    expected_verdict = Verdict.FASTER if gain > 1 else Verdict.NOT_DISTINGUISHABLE
+    wrong_verdicts = {Verdict.FASTER, Verdict.SLOWER} - {expected_verdict}
+    right_share = sum(verdict is expected_verdict for verdict in verdicts) / len(verdicts)
+    return any(verdict in wrong_verdicts for verdict in verdicts), right_share if gain > 1 else NO_VALUE
 
 
 def of_speedup(rng: Rng, gain: float, levels: int = 9, groups: int = 10) -> Outcome:
@@ -90,15 +91,15 @@ def of_speedup(rng: Rng, gain: float, levels: int = 9, groups: int = 10) -> Outc
     speed = np.array([np.log(gain) * (row["layout"] != "L0") for row in rows]) + effects
     speedups = speedups_of(match(table_of_rows(rows, times(rng, -speed)), "layout"), "L0")
     verdicts = [speedup.verdict for speedup in speedups]
-    right = Verdict.FASTER if gain > 1 else Verdict.NOT_DISTINGUISHABLE
-    wrong = {Verdict.FASTER, Verdict.SLOWER} - {right}
-    return any(speedup in wrong for speedup in verdicts), sum(speedup is right for speedup in verdicts) / len(
-        verdicts
-    ) if gain > 1 else NO_VALUE
+    expected_verdict = Verdict.FASTER if gain > 1 else Verdict.NOT_DISTINGUISHABLE
+    wrong_verdicts = {Verdict.FASTER, Verdict.SLOWER} - {expected_verdict}
+    right_share = sum(verdict is expected_verdict for verdict in verdicts) / len(verdicts)
+    return any(verdict in wrong_verdicts for verdict in verdicts), right_share if gain > 1 else NO_VALUE
 
 
 def of_fastest(rng: Rng, gain: float, levels: int = 9, groups: int = 10) -> Outcome:
-    """As :func:`of_speedup`, but only the first level is ``gain`` times as fast. It alone should remain."""
+    """Find the fastest candidates. The runs are as in :func:`of_speedup`, but only the first level is ``gain`` times as
+    fast, so only it should remain."""
     rows = [{"workload": "terasort", "layout": f"L{n}", "block": str(s)} for s in range(groups) for n in range(levels)]
     effects = rng.normal(0, 0.1 / np.sqrt(2), len(rows))
     speed = np.array([np.log(gain) * (row["layout"] == "L0") for row in rows]) + effects
@@ -109,18 +110,19 @@ def of_fastest(rng: Rng, gain: float, levels: int = 9, groups: int = 10) -> Outc
 def of_changes(rng: Rng, gain: float, correlation: float = 0.3, configurations: int = 20, runs: int = 20) -> Outcome:
     """Search twenty histories of twenty correlated runs for changes; one becomes faster in the middle."""
     logs = rng.standard_normal((configurations, runs))
-    for at in range(1, runs):
-        logs[:, at] = correlation * logs[:, at - 1] + np.sqrt(1 - correlation**2) * logs[:, at]
+    for run in range(1, runs):
+        logs[:, run] = correlation * logs[:, run - 1] + np.sqrt(1 - correlation**2) * logs[:, run]
     logs *= SCATTER
     logs[0, runs // 2 :] -= np.log(gain)
     rows = [{"workload": "terasort", "block": str(n)} for n in range(configurations) for _ in range(runs)]
     changes = histories(table_of_rows(rows, np.exp(6 + logs.ravel())))
-    named = {int(change.position) // runs for change in changes.changed}
-    return bool(named - ({0} if gain > 1 else set())), float(0 in named) if gain > 1 else NO_VALUE
+    changed_rows = {int(change.position) // runs for change in changes.changed}
+    return bool(changed_rows - ({0} if gain > 1 else set())), float(0 in changed_rows) if gain > 1 else NO_VALUE
 
 
 def of_findings(rng: Rng, gain: float, groups: int = 8) -> Outcome:
-    """SSDs that are ``gain`` times as fast on TeraSort and on wordcount; gains differ by 5 % from group to group."""
+    """Test the two claims on SSDs, which are ``gain`` times as fast on TeraSort and wordcount; gains differ by 5 %
+    between groups."""
     rows = [
         {"workload": name, "layout": layout, "layout_devices": devices, "dfs.blocksize": str(block)}
         for name in ("terasort", "wordcount")
@@ -131,9 +133,9 @@ def of_findings(rng: Rng, gain: float, groups: int = 8) -> Outcome:
     (claims,) = findings(table_of_rows(rows, times(rng, -speed))).values()
     answers = {claim.name: claim.answer for claim in claims}
     truth = {"ssd-helps-shuffle": gain > 1, "ssd-not-for-cpu": gain <= 1.1}
-    right = {True: ClaimAnswer.SUPPORTED, False: ClaimAnswer.CONTRADICTED}
-    wrong = any(answers[name] is right[not true] for name, true in truth.items())
-    return wrong, float(np.mean([answers[name] is right[true] for name, true in truth.items()]))
+    right_answer = {True: ClaimAnswer.SUPPORTED, False: ClaimAnswer.CONTRADICTED}
+    wrong = any(answers[name] is right_answer[not true] for name, true in truth.items())
+    return wrong, float(np.mean([answers[name] is right_answer[true] for name, true in truth.items()]))
 
 
 def of_conditions(rng: Rng, gain: float, groups: int = 6) -> Outcome:
@@ -161,11 +163,18 @@ def of_conditions(rng: Rng, gain: float, groups: int = 6) -> Outcome:
         for compressed in ("true", "false")
     ]
     effects = rng.normal(0, 0.02, len(rows))
-    ssd, zipped = ([row[name] == level for row in rows] for name, level in (("layout", "SSD"), (COMPRESS, "true")))
-    many, fast = ([row[name] == level for row in rows] for name, level in (("layout", "HD5"), ("network", "IB")))
-    most = [row[MAPS] == "16" for row in rows]
+    is_ssd, is_compressed = (
+        [row[name] == level for row in rows] for name, level in (("layout", "SSD"), (COMPRESS, "true"))
+    )
+    has_many_disks, is_infiniband = (
+        [row[name] == level for row in rows] for name, level in (("layout", "HD5"), ("network", "IB"))
+    )
+    has_many_maps = [row[MAPS] == "16" for row in rows]
     gains = np.array(
-        [(s and not z) + (m and c) + (s and n) for s, z, m, c, n in zip(ssd, zipped, many, most, fast, strict=True)]
+        [
+            (s and not z) + (m and c) + (s and n)
+            for s, z, m, c, n in zip(is_ssd, is_compressed, has_many_disks, has_many_maps, is_infiniband, strict=True)
+        ]
     )
     table = table_of_rows(rows, times(rng, -np.log(gain) * gains + effects))
     (claims,) = findings(table, replace(one_price(len(table)), per_h=_tenth_dearer(table))).values()
@@ -185,26 +194,26 @@ def _tenth_dearer(configurations: RunTable) -> Array:
 
 def of_few(rng: Rng, gain: float) -> Outcome:
     """Name the fastest layout as page one of a report does: three layouts, two workloads, three repetitions."""
-    made = [
+    drawn_runs = [
         foreign_run(workload=name, layout=f"L{level}", duration_s=float(seconds), started_at="")
         for name in ("terasort", "wordcount")
         for level in range(3)
         for seconds in times(rng, np.full(3, -np.log(gain) * (level == 1)))
     ]
-    (decision,) = decide(table_of(in_turns(made, 3)), DecisionRequest("layout", "L0"))
+    (decision,) = decide(table_of(in_turns(drawn_runs, 3)), DecisionRequest("layout", "L0"))
     candidates = {decision.leader, *decision.ties}
     return "L1" not in candidates, float(candidates == {"L1"}) if gain > 1 else NO_VALUE
 
 
 def of_jobs(rng: Rng, gain: float) -> Outcome:
     """Test whether a job costs less on the second of two layouts of one price; ten runs of each of three jobs."""
-    made = [
+    drawn_runs = [
         foreign_run(workload=name, layout=f"L{level}", duration_s=float(seconds), started_at="")
         for name in ("terasort", "wordcount", "sort")
         for level in range(2)
         for seconds in times(rng, np.full(10, -np.log(gain) * (level == 1)))
     ]
-    table = table_of(in_turns(made, 10))
+    table = table_of(in_turns(drawn_runs, 10))
     (decision,) = decide(table, DecisionRequest("layout", "L0"), one_price(len(table)))
     verdicts = [result.cost.verdict for result in decision.results if result.cost]
     less, more = ([verdict is kind for verdict in verdicts] for kind in (CostVerdict.CHEAPER, CostVerdict.DEARER))
@@ -215,9 +224,9 @@ def of_cost(rng: Rng, gain: float, configurations: int = 4, runs: int = 5) -> Ou
     """Name the cheapest of four layouts of one price, of which the first is ``gain`` times as fast."""
     codes = np.repeat(np.arange(configurations), runs)
     cheapest = decision_on_costs(codes, times(rng, -np.log(gain) * (codes == 0)), rng).cheapest
-    sure = cheapest is not None and not cheapest.ties
-    first = cheapest is not None and cheapest.option == "A"
-    return sure and (gain == 1 or not first), float(sure and first) if gain > 1 else NO_VALUE
+    is_named = cheapest is not None and not cheapest.ties
+    is_right = cheapest is not None and cheapest.option == "A"
+    return is_named and (gain == 1 or not is_right), float(is_named and is_right) if gain > 1 else NO_VALUE
 
 
 def of_anomalies(rng: Rng, gain: float, configurations: int = 20, runs: int = 5) -> Outcome:
@@ -230,7 +239,7 @@ def of_anomalies(rng: Rng, gain: float, configurations: int = 20, runs: int = 5)
 
 
 def of_not_done(rng: Rng, gain: float, configurations: int = 20, runs: int = 5) -> Outcome:
-    """As :func:`of_anomalies`, but the first run ends ``gain`` times too soon, as a run that did nothing."""
+    """Search for runs that did no work: the first run ends ``gain`` times too soon."""
     rows = [{"workload": "terasort", "block": str(n)} for n in range(configurations) for _ in range(runs)]
     logs = np.repeat(rng.normal(0, 0.2, configurations), runs)
     logs[0] -= np.log(gain)
@@ -238,7 +247,8 @@ def of_not_done(rng: Rng, gain: float, configurations: int = 20, runs: int = 5) 
 
 
 def of_few_bytes(rng: Rng, gain: float, configurations: int = 20, runs: int = 5) -> Outcome:
-    """Bytes that differ by half from configuration to configuration and scatter by 5 %; the first run moves fewer."""
+    """Search for runs that moved too few bytes: the first run. Bytes differ by half between configurations and scatter
+    by 5 %."""
     rows = [{"workload": "terasort", "block": str(n)} for n in range(configurations) for _ in range(runs)]
     logs = np.repeat(rng.normal(0, 0.5, configurations), runs) + rng.normal(0, SCATTER, len(rows))
     logs[0] -= np.log(gain)
@@ -247,13 +257,14 @@ def of_few_bytes(rng: Rng, gain: float, configurations: int = 20, runs: int = 5)
 
 
 def of_imbalance(rng: Rng, gain: float, tasks: int | None = None, runs: int = 100, workers: int = 5) -> Outcome:
-    """Nodes whose parts scatter by 10 %, or of ``tasks`` placed at random; one does ``gain`` times as much in a run."""
+    """Search for unbalanced runs: in the first run, one node does ``gain`` times as much work. The nodes' parts scatter
+    by 10 %, or consist of ``tasks`` that are placed at random."""
     parts = np.exp(rng.normal(0, 0.1, (runs, workers)))
     if tasks is not None:
         parts = rng.multinomial(tasks, [1 / workers] * workers, runs).astype(np.float64)
     parts[0, 0] *= gain
-    apart = parts.max(axis=1) / parts.mean(axis=1)
-    table = table_of_rows([{"workload": "terasort"}] * runs, times(rng, np.zeros(runs)), cpu_imbalance=apart)
+    imbalance = parts.max(axis=1) / parts.mean(axis=1)
+    table = table_of_rows([{"workload": "terasort"}] * runs, times(rng, np.zeros(runs)), cpu_imbalance=imbalance)
     return _of_kind(table, Kind.IMBALANCE, gain)
 
 
@@ -299,10 +310,10 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else None)
     parser.add_argument("--repositories", type=int, default=500)
     parser.add_argument("--only", default="", help="Only questions whose name begins with this text.")
-    asked = parser.parse_args()
-    repositories = asked.repositories
+    options = parser.parse_args()
+    repositories = options.repositories
     print("| question | true effect | any statement wrong | true effect is stated |\n|---|---|---|---|")
-    for name in (name for name in QUESTIONS if name.startswith(asked.only)):
+    for name in (name for name in QUESTIONS if name.startswith(options.only)):
         for gain, wrong, power in rates(name, repositories=repositories, seed=3):
             print(f"| {name} | {gain:g} | {wrong:.1%} | {'–' if np.isnan(power) else f'{power:.1%}'} |", flush=True)
 

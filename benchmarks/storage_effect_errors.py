@@ -86,14 +86,14 @@ def drawn(rng: Rng, design: Design, gains: tuple[float, ...]) -> RunTable:
     rows: list[dict[str, str]] = []
     logs: list[float] = []
     days: list[int] = []
-    apart = APART if design.groups >= FEW_GROUPS else 0.0
+    gain_spread = APART if design.groups >= FEW_GROUPS else 0.0
     by_day = design.day_for in ("class", "option")
     day_effect = rng.normal(0, SCATTER if by_day else 0.0, (design.classes, 2))
     for storage, gain in enumerate(gains):
         for workload in WORKLOADS[: design.workloads]:
             for group in range(design.groups):
                 base = 6 + rng.normal(0, 0.3)
-                speed = np.log(gain) + rng.normal(0, apart)
+                speed = np.log(gain) + rng.normal(0, gain_spread)
                 for number in range(design.runs):
                     for infiniband in (number % 2, 1 - number % 2):
                         levels = {"layout": LAYOUTS[storage], "network": "IB" if infiniband else "ETH"}
@@ -121,10 +121,10 @@ def _drifting(rng: Rng, design: Design, rows: list[dict[str, str]], logs: Array)
             started_h[storage == code] = 5 * np.arange(np.count_nonzero(storage == code)) + code / 4
     order = np.argsort(started_h)
     drift = np.empty(len(rows))
-    level, before_h = rng.normal(0, DRIFT), started_h[order[0]]
+    level, previous_h = rng.normal(0, DRIFT), started_h[order[0]]
     for row in order:
-        kept = np.exp((before_h - started_h[row]) / DRIFT_H)
-        level, before_h = kept * level + rng.normal(0, DRIFT * np.sqrt(1 - kept**2)), started_h[row]
+        correlation = np.exp((previous_h - started_h[row]) / DRIFT_H)
+        level, previous_h = correlation * level + rng.normal(0, DRIFT * np.sqrt(1 - correlation**2)), started_h[row]
         drift[row] = level
     table = table_of_rows(rows, np.exp(logs + drift))
     return replace(table, values={**table.values, "started_unix_s": 3600 * started_h})
@@ -141,17 +141,17 @@ def rates(design: Design, gains: tuple[float, ...], *, tables: int, seed: int) -
     the share of intervals that hold the true effect of their class."""
     rng = np.random.default_rng(seed)
     answers = [effects for _ in range(tables) if (effects := effects_in(drawn(rng, design, gains))) is not None]
-    stated = [effects for effects in answers if effects.differs_on]
-    last = CLASSES[design.classes - 1]
-    wrong = [effects.effects[0].storage != last for effects in stated]
+    stated_effects = [effects for effects in answers if effects.differs_on]
+    last_class = CLASSES[design.classes - 1]
+    is_wrong = [effects.effects[0].storage != last_class for effects in stated_effects]
     truth = dict(zip(CLASSES, gains, strict=False))
-    held = [
+    holds_truth = [
         effect.time.low <= truth[effect.storage] <= effect.time.high
         for effects in answers
         for effect in effects.effects
         if (not effect.workload or effects.workloads == 1) and effect.time.low and effect.time.high
     ]
-    return len(stated) / tables, float(np.mean(wrong)) if wrong else 0.0, float(np.mean(held))
+    return len(stated_effects) / tables, float(np.mean(is_wrong)) if is_wrong else 0.0, float(np.mean(holds_truth))
 
 
 def main() -> None:

@@ -58,27 +58,29 @@ def draw(world: str, tasks: int, random: np.random.Generator) -> Floats:
     duration = size / 10e6 * noise
     cpu = size / 20e6 * np.exp(0.1 * random.standard_normal(tasks))
     gc = cpu * 0.1 * np.exp(0.4 * random.standard_normal(tasks))
-    more = [10 * np.exp(0.2 * random.standard_normal(tasks)) for _ in range(4 if world == "eight quantities" else 0)]
-    return np.column_stack([duration, size, cpu, gc, *more])
+    other_quantities = [
+        10 * np.exp(0.2 * random.standard_normal(tasks)) for _ in range(4 if world == "eight quantities" else 0)
+    ]
+    return np.column_stack([duration, size, cpu, gc, *other_quantities])
 
 
 def damage(quantities: Floats, fault: str, random: np.random.Generator) -> tuple[Floats, Mask]:
     """Return the quantities with a fault in 2 % of the tasks, or in one node of 16, and which tasks have it."""
     changed, tasks = quantities.copy(), len(quantities)
     share = 1 / 16 if fault == "slow node" else 0.02
-    chosen = np.zeros(tasks, dtype=np.bool_)
-    chosen[random.choice(tasks, max(1, round(share * tasks)), replace=False)] = True
+    is_faulty = np.zeros(tasks, dtype=np.bool_)
+    is_faulty[random.choice(tasks, max(1, round(share * tasks)), replace=False)] = True
     if fault == "3 times the bytes":
-        changed[chosen, DURATION] *= 3
-        changed[chosen, BYTES] *= 3
-        changed[chosen, CPU] *= 3
+        changed[is_faulty, DURATION] *= 3
+        changed[is_faulty, BYTES] *= 3
+        changed[is_faulty, CPU] *= 3
     elif fault == "10 times the GC":
-        added = 9 * changed[chosen, GC]
-        changed[chosen, GC] += added
-        changed[chosen, DURATION] += added
+        added = 9 * changed[is_faulty, GC]
+        changed[is_faulty, GC] += added
+        changed[is_faulty, DURATION] += added
     else:
-        changed[chosen, DURATION] *= 2.0 if fault == "slow node" else float(fault.split()[0])
-    return changed, chosen
+        changed[is_faulty, DURATION] *= 2.0 if fault == "slow node" else float(fault.split()[0])
+    return changed, is_faulty
 
 
 def by_assay(quantities: Floats) -> Mask:
@@ -133,14 +135,14 @@ def detections(fault: str, tasks: int, worlds: int, world: str = NORMAL_WORLDS[0
     random = np.random.default_rng(tasks + 1)
     counts = {name: [0, 0, 0, 0] for name in METHODS}
     for _ in range(worlds):
-        quantities, chosen = damage(draw(world, tasks, random), fault, random)
+        quantities, is_faulty = damage(draw(world, tasks, random), fault, random)
         for name, method in METHODS.items():
             flagged = method(quantities)
             count = counts[name]
-            count[0] += int((flagged & chosen).sum())
-            count[1] += int(chosen.sum())
-            count[2] += int((flagged & ~chosen).sum())
-            count[3] += int((~chosen).sum())
+            count[0] += int((flagged & is_faulty).sum())
+            count[1] += int(is_faulty.sum())
+            count[2] += int((flagged & ~is_faulty).sum())
+            count[3] += int((~is_faulty).sum())
     return {name: (hits / total, wrong / others) for name, (hits, total, wrong, others) in counts.items()}
 
 

@@ -62,13 +62,13 @@ class TuningSpace:
     truth: np.ndarray
 
     def search(self, pick: Callable[[list[CandidateRun]], int], budget: int, seed: int) -> list[CandidateRun]:
-        """Return the run that a search observes."""
+        """Return the runs of a search, in order."""
         random = np.random.default_rng(seed)
-        tried: list[CandidateRun] = []
+        candidate_runs: list[CandidateRun] = []
         for _ in range(budget):
-            candidate = pick(tried)
-            tried.append(CandidateRun(candidate, float(self.truth[candidate] + random.normal(0.0, SCATTER))))
-        return tried
+            candidate = pick(candidate_runs)
+            candidate_runs.append(CandidateRun(candidate, float(self.truth[candidate] + random.normal(0.0, SCATTER))))
+        return candidate_runs
 
 
 @dataclass(frozen=True)
@@ -76,17 +76,17 @@ class Outcome:
     """The result of one search."""
 
     slower: float
-    believed: float
+    expected_gain: float
     gain: float
 
 
-def outcome(tuning_space: TuningSpace, tried: Sequence[CandidateRun], winner: int) -> Outcome:
+def outcome(tuning_space: TuningSpace, candidate_runs: Sequence[CandidateRun], winner: int) -> Outcome:
     """Compare the expectation of a search with the truth."""
-    least = float(np.min(tuning_space.truth[tuning_space.tuner.possible]))
-    mean_log = fmean(trial.log_s for trial in tried if trial.candidate == winner and trial.log_s is not None)
-    base = fmean(trial.log_s for trial in tried if trial.candidate == 0 and trial.log_s is not None)
+    fastest_log_s = float(np.min(tuning_space.truth[tuning_space.tuner.possible]))
+    mean_log = fmean(trial.log_s for trial in candidate_runs if trial.candidate == winner and trial.log_s is not None)
+    base = fmean(trial.log_s for trial in candidate_runs if trial.candidate == 0 and trial.log_s is not None)
     return Outcome(
-        math.expm1(float(tuning_space.truth[winner]) - least),
+        math.expm1(float(tuning_space.truth[winner]) - fastest_log_s),
         math.exp(base - mean_log),
         math.exp(float(tuning_space.truth[0] - tuning_space.truth[winner])),
     )
@@ -97,8 +97,8 @@ def by_assay(
 ) -> Outcome:
     """Return the result of `assay tune`."""
     tuner = replace(tuning_space.tuner, budget=budget, strategy=strategy, seed=seed, estimate=estimate, _drawn={})
-    tried = tuning_space.search(lambda so_far: tuner.pick(so_far, len(so_far)), budget, seed)
-    return outcome(tuning_space, tried, tuner.winner(tried) or 0)
+    candidate_runs = tuning_space.search(lambda so_far: tuner.pick(so_far, len(so_far)), budget, seed)
+    return outcome(tuning_space, candidate_runs, tuner.winner(candidate_runs) or 0)
 
 
 def by_optuna(tuning_space: TuningSpace, budget: int, seed: int) -> Outcome:
@@ -125,12 +125,16 @@ def by_optuna(tuning_space: TuningSpace, budget: int, seed: int) -> Outcome:
             study.tell(trial, float(np.max(tuning_space.truth)))
 
     random = np.random.default_rng(seed)
-    tried = [CandidateRun(0, float(tuning_space.truth[0] + random.normal(0.0, SCATTER)))]
-    while len(tried) < budget:
+    candidate_runs = [CandidateRun(0, float(tuning_space.truth[0] + random.normal(0.0, SCATTER)))]
+    while len(candidate_runs) < budget:
         trial, candidate = ask()
-        tried.append(CandidateRun(candidate, float(tuning_space.truth[candidate] + random.normal(0.0, SCATTER))))
-        study.tell(trial, tried[-1].log_s)
-    return outcome(tuning_space, tried, min(tried, key=lambda attempt: attempt.log_s or 0.0).candidate)
+        candidate_runs.append(
+            CandidateRun(candidate, float(tuning_space.truth[candidate] + random.normal(0.0, SCATTER)))
+        )
+        study.tell(trial, candidate_runs[-1].log_s)
+    return outcome(
+        tuning_space, candidate_runs, min(candidate_runs, key=lambda attempt: attempt.log_s or 0.0).candidate
+    )
 
 
 def tuning_space_of(plan: str, at: dict[str, str], over: tuple[str, ...]) -> TuningSpace:
@@ -162,7 +166,7 @@ def main() -> None:
     parser = argparse.ArgumentParser()
     parser.add_argument("--seeds", type=int, default=20)
     parser.add_argument("--optuna", action="store_true")
-    parser.add_argument("--only", default="", metavar="TITLE", help="the spaces whose title begins so")
+    parser.add_argument("--only", default="", metavar="TITLE", help="only spaces whose title begins with this text")
     options = parser.parse_args()
     for title, spec in SPACES.items():
         if not title.startswith(options.only):
@@ -180,11 +184,11 @@ def main() -> None:
             for budget in BUDGETS:
                 outcomes = [run_search(budget, seed) for seed in range(1, options.seeds + 1)]
                 slower = [outcome.slower for outcome in outcomes]
-                believed, gain = (
-                    fmean(outcome.believed for outcome in outcomes),
+                expected_gain, gain = (
+                    fmean(outcome.expected_gain for outcome in outcomes),
                     fmean(outcome.gain for outcome in outcomes),
                 )
-                cells = f"{fmean(slower):.1%} | {max(slower):.1%} | {believed:.2f} times | {gain:.2f} times"
+                cells = f"{fmean(slower):.1%} | {max(slower):.1%} | {expected_gain:.2f} times | {gain:.2f} times"
                 print(f"| {name} | {budget} | {cells} |", flush=True)
 
 

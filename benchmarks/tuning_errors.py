@@ -55,16 +55,16 @@ def one_gain(gain: float, rng: Rng, at: Array) -> Array:
     column = at[:, int(rng.integers(at.shape[1]))]
     edges = np.unique(column)
     edge = float(rng.choice((edges[1:] + edges[:-1]) / 2))
-    other: Array = (column > edge) != (column[0] > edge)
-    effect: Array = -np.log(gain) * other
+    is_faster: Array = (column > edge) != (column[0] > edge)
+    effect: Array = -np.log(gain) * is_faster
     return effect
 
 
 def interactions(rng: Rng, at: Array) -> Array:
-    """Return log times with a slope for each name and one for every two."""
-    apart = (at - at.mean(axis=0)) / np.maximum(at.std(axis=0), 1e-9)
-    both = np.triu(rng.normal(0, SLOPE, (at.shape[1], at.shape[1])), 1)
-    effect: Array = apart @ rng.normal(0, SLOPE, at.shape[1]) + np.einsum("ni,ij,nj->n", apart, both, apart)
+    """Return log times with a slope for each name, and a slope for each pair of names."""
+    scaled = (at - at.mean(axis=0)) / np.maximum(at.std(axis=0), 1e-9)
+    pair_slopes = np.triu(rng.normal(0, SLOPE, (at.shape[1], at.shape[1])), 1)
+    effect: Array = scaled @ rng.normal(0, SLOPE, at.shape[1]) + np.einsum("ni,ij,nj->n", scaled, pair_slopes, scaled)
     return effect
 
 
@@ -112,18 +112,18 @@ def tuned(tuner: Tuner, truth: Array, drift: float, rng: Rng) -> ScoredTuning:
     described = {"workload": "terasort", "over": over, "defaults": defaults, "budget": BUDGET, "pairs": PAIRS}
     runs: list[Run] = []
     while planned := tuner(tuner.space.plan, (), runs):
-        made = [
+        new_runs = [
             _run(dimension, tuner.space, truth, drift * (len(runs) + n), rng) for n, dimension in enumerate(planned)
         ]
-        runs += made
+        runs += new_runs
     state = state_of("drawn", described | {NOTHING_BETTER: tuner.expects_no_gain(runs)}, {}, runs)
     assert state.search_best is not None
     assert state.search_defaults is not None
     believed = state.search_defaults.mean_s / state.search_best.mean_s
     best = math.exp(float(truth[0] - truth[tuner.possible].min()))
-    nothing = math.nan
+    no_value = math.nan
     if state.ratio is None or state.ratio_low is None or state.ratio_high is None or state.compared is None:
-        return ScoredTuning(False, state.complete, believed, nothing, nothing, nothing, nothing, best)
+        return ScoredTuning(False, state.complete, believed, no_value, no_value, no_value, no_value, best)
     winner = tuner.space.candidate_of(state.compared.levels)
     assert winner is not None
     gain = math.exp(float(truth[0] - truth[winner]))
@@ -133,11 +133,11 @@ def tuned(tuner: Tuner, truth: Array, drift: float, rng: Rng) -> ScoredTuning:
 def _run(planned: PlannedRun, space: Space, truth: Array, slower: float, rng: Rng) -> Run:
     candidate = space.candidate_of(dict(planned.configuration.levels))
     log_s = 4.0 + float(truth[candidate or 0]) + slower + float(rng.normal(0, SCATTER))
-    made = foreign_run(workload="terasort", duration_s=math.exp(log_s), levels=dict(planned.configuration.levels))
-    made = replace(made, position=planned.index, block=planned.block, repetition=planned.repetition)
-    if planned.at_most_s is None or made.duration_s <= planned.at_most_s:
-        return made
-    return replace(made, status=RunStatus.FAILED, failure_class=FailureClass.WORKLOAD, duration_s=planned.at_most_s)
+    run = foreign_run(workload="terasort", duration_s=math.exp(log_s), levels=dict(planned.configuration.levels))
+    run = replace(run, position=planned.index, block=planned.block, repetition=planned.repetition)
+    if planned.at_most_s is None or run.duration_s <= planned.at_most_s:
+        return run
+    return replace(run, status=RunStatus.FAILED, failure_class=FailureClass.WORKLOAD, duration_s=planned.at_most_s)
 
 
 SURFACES = {
@@ -155,34 +155,36 @@ SURFACES = {
 def tunings(name: str, strategy: Strategy, surfaces: int, seed: int) -> Iterator[ScoredTuning]:
     """Yield the results of ``surfaces`` drawn surfaces."""
     draw, drift = SURFACES[name]
-    known = space()
-    first = Tuner(known, BUDGET, PAIRS, strategy)
+    search_space = space()
+    first_tuner = Tuner(search_space, BUDGET, PAIRS, strategy)
     rng = np.random.default_rng(seed)
     for number in range(surfaces):
-        tuner = replace(first, seed=number + 1, _drawn={})
-        tuner.__dict__.update(possible=first.possible, coordinates=first.coordinates)
-        truth = draw(rng, first.coordinates)
+        tuner = replace(first_tuner, seed=number + 1, _drawn={})
+        tuner.__dict__.update(possible=first_tuner.possible, coordinates=first_tuner.coordinates)
+        truth = draw(rng, first_tuner.coordinates)
         yield tuned(tuner, truth, math.log1p(drift) / (BUDGET + 2 * PAIRS - 1), rng)
 
 
 def row(results: Sequence[ScoredTuning]) -> list[str]:
-    """Return a table's cells; gains are geometric means of those that were compared."""
-    again, silent = ([item for item in results if item.compared is compared] for compared in (True, False))
+    """Return a table's cells; gains are geometric means over the tunings with a comparison."""
+    compared_results, other_results = (
+        [item for item in results if item.compared is compared] for compared in (True, False)
+    )
     n = len(results)
 
     def share(count: int, of: int) -> str:
         return f"{count / of:.1%}" if of else "–"
 
     return [
-        share(sum(item.wrong for item in again), n),
-        share(sum(item.faster and not item.wrong for item in again), n),
-        share(sum(item.nothing_faster for item in silent), n),
-        share(sum(not item.nothing_faster for item in silent), n),
-        share(sum(item.holds for item in again), len(again)),
-        f"{geometric_mean(item.believed for item in again):.2f}" if again else "–",
-        f"{geometric_mean(item.ratio for item in again):.2f}" if again else "–",
-        f"{geometric_mean(item.truth for item in again):.2f}" if again else "–",
-        f"{geometric_mean(item.best for item in again):.2f}" if again else "–",
+        share(sum(item.wrong for item in compared_results), n),
+        share(sum(item.faster and not item.wrong for item in compared_results), n),
+        share(sum(item.nothing_faster for item in other_results), n),
+        share(sum(not item.nothing_faster for item in other_results), n),
+        share(sum(item.holds for item in compared_results), len(compared_results)),
+        f"{geometric_mean(item.believed for item in compared_results):.2f}" if compared_results else "–",
+        f"{geometric_mean(item.ratio for item in compared_results):.2f}" if compared_results else "–",
+        f"{geometric_mean(item.truth for item in compared_results):.2f}" if compared_results else "–",
+        f"{geometric_mean(item.best for item in compared_results):.2f}" if compared_results else "–",
     ]
 
 
@@ -192,14 +194,14 @@ def main() -> None:
     parser.add_argument("--surfaces", type=int, default=500)
     parser.add_argument("--strategy", type=Strategy, default=Strategy.BAYESIAN, choices=list(Strategy))
     parser.add_argument("--only", default="", help="Only surfaces whose name begins with this text.")
-    asked = parser.parse_args()
+    options = parser.parse_args()
     print(
         '| surface | wrong verdict | correct verdict "faster" | nothing faster found | no verdict '
         "| interval holds | gain expected by the search | measured again | true gain | maximum gain |"
     )
     print("|---|" + "---|" * 9)
-    for name in (name for name in SURFACES if name.startswith(asked.only)):
-        results = list(tunings(name, asked.strategy, asked.surfaces, seed=7))
+    for name in (name for name in SURFACES if name.startswith(options.only)):
+        results = list(tunings(name, options.strategy, options.surfaces, seed=7))
         print(f"| {name} | " + " | ".join(row(results)) + " |", flush=True)
 
 

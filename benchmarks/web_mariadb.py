@@ -43,7 +43,7 @@ from statistics import median
 sys.path.insert(0, str(Path(__file__).parent))
 from import_mariadb import server
 from repository_views import LAYOUTS, WORKLOADS, filled
-from web_readers import READERS, TARGET_MS, p95_ms, questions, reader, served, together
+from web_readers import READERS, TARGET_MS, concurrent_times_ms, p95_ms, questions, reader, served
 
 from assay.analysis.statistics.runs.run_table import RunTable
 from assay.store import Repository
@@ -76,23 +76,23 @@ END = "-- end of answer --"
 QUERY_CACHE_BYTES = 64 * 2**20
 
 
-def where_of(workload: str | None, layout: str | None = None, but: str = "") -> str:
-    """Return a condition; ``but`` names the column whose filter is left out, for the list of its levels."""
-    chosen = {"bench": workload, "disk": layout}
-    parts = [f"{name} = '{level}'" for name, level in chosen.items() if level and name != but]
+def where_of(workload: str | None, layout: str | None = None, omitted_column: str = "") -> str:
+    """Return a condition without the filter of ``omitted_column``, whose levels are listed."""
+    filters = {"bench": workload, "disk": layout}
+    parts = [f"{name} = '{level}'" for name, level in filters.items() if level and name != omitted_column]
     return f"WHERE {' AND '.join(parts)}" if parts else ""
 
 
 def run_list(workload: str | None = None, layout: str | None = None) -> str:
     """Return the statements of the list of runs: a page, and the number of runs in all and for each level."""
-    where = where_of(workload, layout)
+    condition = where_of(workload, layout)
     facets = [
-        f"SELECT {name}, COUNT(*) FROM execs {where_of(workload, layout, but=name)} GROUP BY {name}"
+        f"SELECT {name}, COUNT(*) FROM execs {where_of(workload, layout, omitted_column=name)} GROUP BY {name}"
         for name in COLUMNS.values()
         if name not in ("valid", "exec_type")
     ]
-    page = f"SELECT * FROM execs {where} ORDER BY start_time DESC, id_exec DESC LIMIT {PAGE}"
-    return "; ".join([page, f"SELECT COUNT(*) FROM execs {where}", *facets])
+    page = f"SELECT * FROM execs {condition} ORDER BY start_time DESC, id_exec DESC LIMIT {PAGE}"
+    return "; ".join([page, f"SELECT COUNT(*) FROM execs {condition}", *facets])
 
 
 def averages(workload: str | None) -> str:
@@ -112,10 +112,10 @@ def ranking(workload: str) -> str:
 
 def like(run_id: str) -> str:
     """Return the statements of one side of a comparison: the run, and the average of all with its configuration."""
-    same = " AND ".join(f"e.{name} = c.{name}" for name in CONFIGURATION.split(", "))
+    same_configuration = " AND ".join(f"e.{name} = c.{name}" for name in CONFIGURATION.split(", "))
     return (
         f"SELECT * FROM execs WHERE exec = '{run_id}'; SELECT AVG(e.exe_time), STDDEV(e.exe_time), COUNT(*) "
-        f"FROM execs e JOIN execs c ON {same} WHERE c.exec = '{run_id}' AND e.valid = 'valid'"
+        f"FROM execs e JOIN execs c ON {same_configuration} WHERE c.exec = '{run_id}' AND e.valid = 'valid'"
     )
 
 
@@ -142,9 +142,9 @@ def write_rows(repository: Repository, table: RunTable, path: Path) -> None:
     texts = [
         [column.text(row) or "\\N" for row in range(len(table))] for column in (table.columns[name] for name in COLUMNS)
     ]
-    seconds, started = table.values["duration_s"], table.values["started_unix_s"]
-    moments = [time.strftime("%Y-%m-%d %H:%M:%S", time.gmtime(moment)) for moment in started]
-    lines = zip(ids, *texts, (f"{s:.3f}" for s in seconds), moments, strict=True)
+    seconds, started_unix_s = table.values["duration_s"], table.values["started_unix_s"]
+    start_texts = [time.strftime("%Y-%m-%d %H:%M:%S", time.gmtime(moment)) for moment in started_unix_s]
+    lines = zip(ids, *texts, (f"{s:.3f}" for s in seconds), start_texts, strict=True)
     path.write_text("".join("\t".join(line) + "\n" for line in lines))
 
 
@@ -223,25 +223,25 @@ def check_averages(port: int, socket: Path, address: str, statement: str) -> int
     return len(assay_figures)
 
 
-def measured(port: int, socket: Path, ids: list[str], ask: Callable[[str], str]) -> None:
+def measure(port: int, socket: Path, ids: list[str], ask: Callable[[str], str]) -> None:
     """Let the readers ask all servers and print the times in one table."""
-    asked, sql = questions(ids), statements(ids)
-    address, statement = asked["speedup: averages"][0][1], sql["speedup: averages"][0]
+    requests, sql = questions(ids), statements(ids)
+    address, statement = requests["speedup: averages"][0][1], sql["speedup: averages"][0]
     print(f"ALOJA's averages: {check_averages(port, socket, address, statement)} figures, equal on both sides")
     print(f"{READERS} readers; ms within which 95 % of the answers came (median). Target: {TARGET_MS}.")
     print(f"{'':<20}{'assay':>16}{'MariaDB':>16}{'its cache on':>16}   assay / MariaDB, / with its cache")
     for page, page_statements in sql.items():
-        with reader(port) as first:
-            first(asked[page][0])
-        columns = [together(asked[page], partial(reader, port))]
+        with reader(port) as read_page:
+            read_page(requests[page][0])
+        columns = [concurrent_times_ms(requests[page], partial(reader, port))]
         for cache_bytes in (0, QUERY_CACHE_BYTES):
             ask(f"SET GLOBAL query_cache_size = {cache_bytes}")
-            with sql_reader(socket) as first_sql:
-                first_sql(page_statements[0])
-            columns.append(together(page_statements, partial(sql_reader, socket)))
-        most = [p95_ms(times) for times in columns]
-        cells = "".join(f"{f'{p95:.1f} ({median(times):.1f})':>16}" for p95, times in zip(most, columns, strict=True))
-        print(f"{page:<20}{cells}   {most[0] / most[1]:.2f}, {most[0] / most[2]:.2f}  (n = {len(columns[0])} each)")
+            with sql_reader(socket) as run_sql:
+                run_sql(page_statements[0])
+            columns.append(concurrent_times_ms(page_statements, partial(sql_reader, socket)))
+        p95s = [p95_ms(times) for times in columns]
+        cells = "".join(f"{f'{p95:.1f} ({median(times):.1f})':>16}" for p95, times in zip(p95s, columns, strict=True))
+        print(f"{page:<20}{cells}   {p95s[0] / p95s[1]:.2f}, {p95s[0] / p95s[2]:.2f}  (n = {len(columns[0])} each)")
     print("anomalies, precision, plan: no SQL of ALOJA's answers these. Of speedup, cost and compare MariaDB gives")
     print("averages and standard deviations alone; assay's answers hold matched groups, intervals and probabilities.")
 
@@ -264,10 +264,10 @@ def main(runs: int) -> None:
                 f"USE b; {TABLE}; LOAD DATA LOCAL INFILE '{rows}' INTO TABLE execs "
                 f"(exec, {', '.join(COLUMNS.values())}, exe_time, start_time); ANALYZE TABLE execs"
             )
-            loaded = ask("SELECT COUNT(*) FROM b.execs").split()[-1]
-            print(f"MariaDB holds {int(loaded):,} runs, {ask('SELECT VERSION()').split()[-1]}")
+            run_count = ask("SELECT COUNT(*) FROM b.execs").split()[-1]
+            print(f"MariaDB holds {int(run_count):,} runs, {ask('SELECT VERSION()').split()[-1]}")
             with served(repository.root, folder) as port:
-                measured(port, folder / "socket", ids, ask)
+                measure(port, folder / "socket", ids, ask)
 
 
 if __name__ == "__main__":

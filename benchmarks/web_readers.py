@@ -67,8 +67,8 @@ items:
 
 def questions(ids: list[str]) -> dict[str, list[tuple[str, str, str]]]:
     """Return the requests of each page: method, address and body. Half of the readers send the first."""
-    some = [("where", f"workload={name}") for name in WORKLOADS]
-    more = [[("where", f"workload={w}"), ("where", f"layout={layout}")] for w in WORKLOADS for layout in LAYOUTS]
+    workload_filters = [("where", f"workload={name}") for name in WORKLOADS]
+    run_filters = [[("where", f"workload={w}"), ("where", f"layout={layout}")] for w in WORKLOADS for layout in LAYOUTS]
 
     def get(path: str, *queries: list[tuple[str, str]]) -> list[tuple[str, str, str]]:
         return [("GET", f"/api/v1/{path}?{urlencode(query)}", "") for query in queries]
@@ -77,17 +77,17 @@ def questions(ids: list[str]) -> dict[str, list[tuple[str, str, str]]]:
     prices = [("POST", "/api/v1/cost", json.dumps({"where": [f"workload={name}"]})) for name in WORKLOADS]
     return {
         "overview": get("summary", []) + get("campaigns", []),
-        "runs": get("runs", [], *more),
+        "runs": get("runs", [], *run_filters),
         "run": get("runs/" + ids[0] + "/detail", []) + [q for run_id in ids for q in get(f"runs/{run_id}/detail", [])],
         "compare": get("sides", *pairs),
-        "speedup": get("speedup", *[[run_id] for run_id in some]),
+        "speedup": get("speedup", *[[run_id] for run_id in workload_filters]),
         "speedup: averages": get(
-            "speedup/published", *[[("method", "aloja"), ("baseline", "HDD"), run_id] for run_id in some]
+            "speedup/published", *[[("method", "aloja"), ("baseline", "HDD"), run_id] for run_id in workload_filters]
         ),
         "cost": prices,
-        "quality: anomalies": get("anomalies", [], *[[run_id] for run_id in some]),
-        "quality: precision": get("precision", [], *[[run_id] for run_id in some]),
-        "quality: coverage": get("coverage", [], *[[run_id] for run_id in some]),
+        "quality: anomalies": get("anomalies", [], *[[run_id] for run_id in workload_filters]),
+        "quality: precision": get("precision", [], *[[run_id] for run_id in workload_filters]),
+        "quality: coverage": get("coverage", [], *[[run_id] for run_id in workload_filters]),
         "plan": get("clusters", []),
     }
 
@@ -98,23 +98,25 @@ def pages(ids: list[str]) -> dict[str, list[tuple[str, str, str]]]:
     def get(path: str, *queries: list[tuple[str, str]]) -> list[tuple[str, str, str]]:
         return [("GET", f"/{path}?{urlencode(query)}", "") for query in queries or [[]]]
 
-    some = [[("where", f"workload={name}")] for name in WORKLOADS]
-    more = [[("where", f"workload={w}"), ("where", f"layout={layout}")] for w in WORKLOADS for layout in LAYOUTS]
+    workload_filters = [[("where", f"workload={name}")] for name in WORKLOADS]
+    run_filters = [[("where", f"workload={w}"), ("where", f"layout={layout}")] for w in WORKLOADS for layout in LAYOUTS]
     pairs = [[("run", a), ("run", b)] for a, b in zip(ids[::2], ids[1::2], strict=False)]
     by_workload = [[("workload", name)] for name in WORKLOADS]
     return {
         "overview": get(""),
-        "runs": get("runs", [], *more),
+        "runs": get("runs", [], *run_filters),
         "run": [page for run_id in (ids[0], *ids) for page in get(f"runs/{run_id}")],
         "compare": get("compare", *pairs),
-        "speedup": get("speedup", [], *some),
-        "speedup: averages": get("speedup", *[[("method", "aloja"), ("baseline", "HDD"), *run_id] for run_id in some]),
+        "speedup": get("speedup", [], *workload_filters),
+        "speedup: averages": get(
+            "speedup", *[[("method", "aloja"), ("baseline", "HDD"), *run_id] for run_id in workload_filters]
+        ),
         "cost": get("cost", [], *by_workload),
         "cost: years": get("cost", *[[("view", "years"), *run_id] for run_id in by_workload]),
-        "quality": get("quality", [], *some),
+        "quality": get("quality", [], *workload_filters),
         "cluster": [page for number in range(4) for page in get(f"clusters/cluster-{number}")],
         "configuration": [page for run_id in (ids[0], *ids) for page in get(f"configurations/{run_id}")],
-        "predict": get("predict", [], *some),
+        "predict": get("predict", [], *workload_filters),
         "plan": get("plan"),
         "hosts": get("hosts"),
         "whatif": get("whatif"),
@@ -186,25 +188,25 @@ def reader(port: int) -> Iterator[Callable[[tuple[str, str, str]], float]]:
         connection.close()
 
 
-def together(
-    asked: Sequence[Question], connected: Callable[[], AbstractContextManager[Callable[[Question], float]]]
+def concurrent_times_ms(
+    requests: Sequence[Question], connect: Callable[[], AbstractContextManager[Callable[[Question], float]]]
 ) -> list[float]:
     """Return the times of all answers in ms when all readers ask at the same time, each on its own connection."""
-    times_s: list[float] = []
-    failed: list[BaseException] = []
+    times_ms: list[float] = []
+    errors: list[BaseException] = []
     ready = threading.Barrier(READERS)
 
     def read(number: int) -> None:
         chance = random.Random(number)
         try:
-            with connected() as ask:
+            with connect() as ask:
                 ready.wait()
                 time.sleep(chance.uniform(0, 1))
                 for _ in range(QUESTIONS):
-                    times_s.append(ask(asked[0] if number % 2 else chance.choice(asked)))
+                    times_ms.append(ask(requests[0] if number % 2 else chance.choice(requests)))
                     time.sleep(chance.uniform(0.5, 1.5))  # a reader looks at the page
         except BaseException as error:
-            failed.append(error)
+            errors.append(error)
             ready.abort()
 
     threads = [threading.Thread(target=read, args=(number,), daemon=True) for number in range(READERS)]
@@ -212,9 +214,9 @@ def together(
         thread.start()
     for thread in threads:
         thread.join()
-    if failed:
-        raise failed[0]
-    return times_s
+    if errors:
+        raise errors[0]
+    return times_ms
 
 
 def p95_ms(times_ms: Sequence[float]) -> float:
@@ -229,16 +231,16 @@ def cpu_s(pid: int) -> float:
 
 
 @dataclass(slots=True)
-class Adding:
+class RunAdder:
     """Adds runs, and measures when all lists contain them."""
 
     repository: Repository
     port: int
-    seen_s: list[float] = field(default_factory=list)
+    listed_after_s: list[float] = field(default_factory=list)
 
     def run(self) -> None:
         """Add a run to an existing configuration."""
-        chance = random.Random(len(self.seen_s))
+        chance = random.Random(len(self.listed_after_s))
         run = foreign_run(
             workload=chance.choice(WORKLOADS),
             layout=chance.choice(LAYOUTS),
@@ -253,12 +255,12 @@ class Adding:
         """Add a run half-way, and note how long it takes until it is listed."""
         time.sleep(HALF_WAY_S)
         connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=120)
-        before = listed(connection)
+        runs_before = listed(connection)
         self.run()
         began = time.monotonic()
-        while listed(connection) == before and time.monotonic() - began < WATCHED_S_MAX:
+        while listed(connection) == runs_before and time.monotonic() - began < WATCHED_S_MAX:
             time.sleep(0.2)
-        self.seen_s.append(time.monotonic() - began)
+        self.listed_after_s.append(time.monotonic() - began)
         connection.close()
 
 
@@ -268,52 +270,55 @@ def listed(connection: http.client.HTTPConnection) -> int:
     return int(json.loads(connection.getresponse().read())["of"])
 
 
-def measured(name: str, asked: Sequence[tuple[str, str, str]], server: tuple[int, int], adding: Adding) -> list[float]:
+def measure(
+    name: str, requests: Sequence[tuple[str, str, str]], server: tuple[int, int], adding: RunAdder
+) -> list[float]:
     """Let all readers read one page while two runs are added; print the times of the answers and return them."""
     port, pid = server
     connection = http.client.HTTPConnection("127.0.0.1", port, timeout=600)
-    first = answer_ms(connection, asked[0])
-    before_s = cpu_s(pid)
+    first_ms = answer_ms(connection, requests[0])
+    cpu_before_s = cpu_s(pid)
     adding.run()
-    after = answer_ms(connection, asked[0])
+    first_after_adding_ms = answer_ms(connection, requests[0])
     connection.close()
-    watching = threading.Thread(target=adding.run_and_watch, daemon=True)
-    watching.start()
-    times = together(asked, partial(reader, port))
-    watching.join()
-    used_ms = 1000 * (cpu_s(pid) - before_s) / (len(times) + 1)
+    watch_thread = threading.Thread(target=adding.run_and_watch, daemon=True)
+    watch_thread.start()
+    times = concurrent_times_ms(requests, partial(reader, port))
+    watch_thread.join()
+    used_ms = 1000 * (cpu_s(pid) - cpu_before_s) / (len(times) + 1)
     print(
-        f"{name:<24}{first:8.0f}{after:8.0f}{median(times):8.0f}{p95_ms(times):8.0f}{max(times):8.0f}"
-        f"{used_ms:8.1f}{adding.seen_s[-1]:8.1f}{len(times):6d}",
+        f"{name:<24}{first_ms:8.0f}{first_after_adding_ms:8.0f}{median(times):8.0f}{p95_ms(times):8.0f}{max(times):8.0f}"
+        f"{used_ms:8.1f}{adding.listed_after_s[-1]:8.1f}{len(times):6d}",
         flush=True,
     )
     return times
 
 
-def main(there: Path | None, runs: int, chosen: Sequence[str] = ()) -> None:
+def main(existing: Path | None, runs: int, page_names: Sequence[str] = ()) -> None:
     """Measure every page and its data, or the named ones, and print the times with the target."""
     with tempfile.TemporaryDirectory() as folder:
-        repository = Repository.open(there) if there else filled(Path(folder), runs)
+        repository = Repository.open(existing) if existing else filled(Path(folder), runs)
         table = repository.table()
         target_ms = TARGET_MS if len(table) <= MANY_RUNS else MANY_TARGET_MS
         ids = repository.ids_at(table, np.flatnonzero(~has_level(table, "plan", "added"))[:64:2].tolist())
-        every = pages(ids) | {f"data: {name}": asked for name, asked in questions(ids).items()}
+        all_requests = pages(ids) | {f"data: {name}": requests for name, requests in questions(ids).items()}
         print(
             f"{READERS} readers, {len(table):,} runs, load average {os.getloadavg()[0]:.1f} of {os.cpu_count()} cores. "
             f"Target: 95 % within {target_ms} ms."
         )
         print(f"{'ms':<24}{'first':>8}{'added':>8}{'median':>8}{'95 %':>8}{'most':>8}{'CPU':>8}{'seen s':>8}{'n':>6}")
         with serving(repository.root, Path(folder)) as server:
-            adding = Adding(repository, server[0])
-            over = [
+            adding = RunAdder(repository, server[0])
+            slow_pages = [
                 name
-                for name, asked in every.items()
-                if (not chosen or name in chosen) and p95_ms(measured(name, asked, server, adding)) > target_ms
+                for name, requests in all_requests.items()
+                if (not page_names or name in page_names)
+                and p95_ms(measure(name, requests, server, adding)) > target_ms
             ]
-        print(f"over the target: {', '.join(over) or 'none'}")
+        print(f"over the target: {', '.join(slow_pages) or 'none'}")
 
 
 if __name__ == "__main__":
-    asked_for = sys.argv[1] if len(sys.argv) > 1 else str(MANY_RUNS)
-    folder_there = None if asked_for.isdecimal() else Path(asked_for)
-    main(folder_there, int(asked_for) if folder_there is None else 0, sys.argv[2:])
+    argument = sys.argv[1] if len(sys.argv) > 1 else str(MANY_RUNS)
+    existing_folder = None if argument.isdecimal() else Path(argument)
+    main(existing_folder, int(argument) if existing_folder is None else 0, sys.argv[2:])

@@ -27,7 +27,7 @@ from assay.estimation.simulator.process import SimulationResult, simulate
 from assay.estimation.simulator.scenario import SimulationRequest, scenario_of, shares_of
 from assay.estimation.simulator.scenario_document import ScenarioDocument
 from assay.execution.planning.forecast.inputs import size_of
-from assay.execution.planning.plan_files.changed_plan import altered, only_run
+from assay.execution.planning.plan_files.changed_plan import changed_plan, only_run
 from assay.execution.planning.plan_files.plan_reader import load_plan
 from assay.model import CostProfile, Plan
 from assay.model.runs.imported import foreign_run
@@ -100,18 +100,18 @@ def request_of(plan: Plan, profile: CostProfile, lab_cpu: float) -> SimulationRe
 
 
 def true_log_times(
-    requests: Sequence[SimulationRequest], draw: ParameterDraw, errors: Mapping[str, float], alike: bool, rng: Rng
+    requests: Sequence[SimulationRequest], draw: ParameterDraw, errors: Mapping[str, float], correlated: bool, rng: Rng
 ) -> list[float]:
     """Return the logarithm of each side's mean time in a world.
 
-    ``alike``: whether the sides' remainders are correlated by their similarity, as `assay whatif` assumes, or
+    ``correlated``: whether the sides' remainders are correlated by their similarity, as `assay whatif` assumes, or
     independent.
     """
     drawn = [draw.of(request) for request in requests]
     outcomes = simulate([scenario_of(side).with_seed(int(rng.integers(2**31)), "world") for side in drawn])
     shares = [shares_of(side, [outcome]) for side, outcome in zip(drawn, outcomes, strict=True)]
     times = [outcome.duration_s for outcome in outcomes]
-    correlation = similarity(shares[0], shares[1], times[0], times[1]) if alike else 0.0
+    correlation = similarity(shares[0], shares[1], times[0], times[1]) if correlated else 0.0
     first, second = rng.normal(0, REST_SIGMA, 2)
     remainders = (first, correlation * first + math.sqrt(1 - correlation**2) * second)
     return [
@@ -121,19 +121,22 @@ def true_log_times(
 
 
 def scored_answers(
-    workload: str, layout: str, change: tuple[str, str], worlds: int, seed: int, alike: bool = True
+    workload: str, layout: str, change: tuple[str, str], worlds: int, seed: int, correlated: bool = True
 ) -> Iterator[ScoredAnswer]:
     """Yield the answers in ``worlds`` worlds, and the truth."""
-    plan, profile, ask, rng = load_plan(PLAN), shipped_profile(), CachedSimulator(), np.random.default_rng(seed)
-    sides = [altered(plan, {"layout": layout}, workload), altered(plan, {"layout": layout}, workload, (change,))]
+    plan, profile, simulator_, rng = load_plan(PLAN), shipped_profile(), CachedSimulator(), np.random.default_rng(seed)
+    sides = [
+        changed_plan(plan, {"layout": layout}, workload),
+        changed_plan(plan, {"layout": layout}, workload, (change,)),
+    ]
     costs = profile.of_engine(plan.engine)
     for draw in list(draws(costs, worlds + 1, seed))[1:]:
         errors = {name: sigma * float(rng.standard_normal()) for name, sigma in SIGMAS.items()}
         requests = [request_of(side, costs, share_of_lab_cpu(sides[0], side)) for side in sides]
-        logs = true_log_times(requests, draw, errors, alike, rng)
+        logs = true_log_times(requests, draw, errors, correlated, rng)
         times = np.exp(logs[0] + rng.normal(0, REPETITION_SIGMA, RUNS)).tolist()
         runs = tuple(foreign_run(workload=workload, duration_s=time_s, layout=layout) for time_s in times)
-        answer = answered(anchored(Measured(plan, workload, runs), costs, ask), (change,), None, ask)
+        answer = answered(anchored(Measured(plan, workload, runs), costs, simulator_), (change,), None, simulator_)
         truth_s = math.exp(logs[1] + float(rng.normal(0, REPETITION_SIGMA)))
         yield ScoredAnswer(answer, truth_s, math.exp(logs[0] - logs[1]))
 
@@ -143,19 +146,19 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else None)
     parser.add_argument("--worlds", type=int, default=170, help="of each workload and change")
     parser.add_argument("--independent", action="store_true", help="the remainders of two sides are not correlated")
-    asked = parser.parse_args()
-    print("| measured on, change | worlds | interval of 90 % holds | stated_share faster or slower | of these wrong |")
+    options = parser.parse_args()
+    print("| measured on, change | worlds | interval of 90 % holds | stated faster or slower | of these wrong |")
     print("|---|---|---|---|---|")
     for layout, change in CHANGES:
-        every = [
+        answers = [
             item
-            for at, name in enumerate(WORKLOADS)
-            for item in scored_answers(name, layout, change, asked.worlds, 8 + at, not asked.independent)
+            for number, name in enumerate(WORKLOADS)
+            for item in scored_answers(name, layout, change, options.worlds, 8 + number, not options.independent)
         ]
-        clear = [item for item in every if item.informative]
-        held, stated_share = np.mean([item.holds for item in every]), len(clear) / len(every)
-        wrong = f"{np.mean([item.wrong for item in clear]):.1%}" if clear else "–"
-        cells = f"{len(every)} | {held:.1%} | {stated_share:.1%} | {wrong}"
+        informative_answers = [item for item in answers if item.informative]
+        held, stated_share = np.mean([item.holds for item in answers]), len(informative_answers) / len(answers)
+        wrong = f"{np.mean([item.wrong for item in informative_answers]):.1%}" if informative_answers else "–"
+        cells = f"{len(answers)} | {held:.1%} | {stated_share:.1%} | {wrong}"
         print(f"| {layout}, {change[0]}={change[1]} | {cells} |", flush=True)
 
 

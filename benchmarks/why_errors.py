@@ -59,9 +59,9 @@ def explained(
     """Return the stated reasons for a pair of runs; the second run has the cause."""
     sides = []
     for label, request in (("A", first), ("B", other)):
-        longer = math.exp(rng.normal(0, SCATTER))
-        slower = replace(request, cpu=request.cpu * longer, fixed=request.fixed * longer)
-        scattered = replace(slower, disks=request.disks / longer, links=request.links / longer)
+        noise_factor = math.exp(rng.normal(0, SCATTER))
+        slower = replace(request, cpu=request.cpu * noise_factor, fixed=request.fixed * noise_factor)
+        scattered = replace(slower, disks=request.disks / noise_factor, links=request.links / noise_factor)
         scenario = to_builtins(scenario_of(scattered).with_seed(int(rng.integers(2**31)), "drawn", "traces"))
         scenario["cluster"] = with_faster_disks(scenario["cluster"], scattered.disks)
         run, observed = as_run(scattered, simulate([scenario])[0])
@@ -90,22 +90,22 @@ def pairs(cause: str, count: int, seed: int) -> Iterator[ScoredExplanation]:
         yield explained(request, changed(request, cause), cause, rng)
 
 
-def cells(every: Sequence[ScoredExplanation]) -> list[str]:
+def cells(explanations: Sequence[ScoredExplanation]) -> list[str]:
     """Return a row of the table."""
-    shares = [[item.names_phases for item in every], [item.work_differs for item in every]]
-    ratio = float(np.median([item.ratio for item in every]))
-    return [str(len(every)), *(f"{np.mean(share):.1%}" for share in shares), f"{ratio:.2f} times"]
+    shares = [[item.names_phases for item in explanations], [item.work_differs for item in explanations]]
+    ratio = float(np.median([item.ratio for item in explanations]))
+    return [str(len(explanations)), *(f"{np.mean(share):.1%}" for share in shares), f"{ratio:.2f} times"]
 
 
 def main() -> None:
     """Print the table."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else None)
     parser.add_argument("--pairs", type=int, default=500)
-    request = parser.parse_args()
+    options = parser.parse_args()
     print("| differs | pairs | phases are named | work is said to differ | times as fast, median |")
     print("|---|---|---|---|---|")
     for cause in CAUSES:
-        print(f"| {cause} | " + " | ".join(cells(list(pairs(cause, request.pairs, seed=6)))) + " |", flush=True)
+        print(f"| {cause} | " + " | ".join(cells(list(pairs(cause, options.pairs, seed=6)))) + " |", flush=True)
 
 
 if __name__ == "__main__":

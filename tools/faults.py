@@ -4,9 +4,9 @@ The first table has faults injected into campaigns on labs with real daemons. Th
 the tests that cover them (tests/support/fault_claims.py), which are run.
 
 ``--table injected|held``: one table. ``--short``: the rows of `make test`, without tests that need a lab or Hadoop.
-``--only WORDS``: rows whose names contain these words (``A|B``: either), repeatable. ``--minutes N``: start no row
-after N minutes. ``--at-once N``: number of concurrent labs. ``--kept FILE``: print rows of FILE and append new results
-to it, so that several calls complete the table, which names rows that were not run.
+``--only WORDS``: rows whose names contain these words (``A|B``: one of the two), repeatable. ``--minutes N``: start no
+row after N minutes. ``--at-once N``: number of concurrent labs. ``--kept FILE``: print rows of FILE and append new
+results to it, so that several calls complete the table, which names rows that were not run.
 """
 
 from __future__ import annotations
@@ -38,11 +38,11 @@ def line(row: Row, result: FaultResult | None) -> str:
     if result is None:
         cells = [row.fault, row.phase, row.engine, "not run", "", "", ""]
     else:
-        noticed = f"{result.noticed_s:.1f} s" if result.noticed_s is not None else "–"
-        held = "; ".join(result.wrong).replace("\n", " ")[:200] or "yes"
-        held += f"; {result.before} attempts had ended before the fault" if result.before else ""
+        noticed_text = f"{result.noticed_s:.1f} s" if result.noticed_s is not None else "–"
+        verdict = "; ".join(result.wrong).replace("\n", " ")[:200] or "yes"
+        verdict += f"; {result.before} attempts had ended before the fault" if result.before else ""
         cause = result.cause.replace("\n", " ").replace("|", "/")[:140]
-        cells = [row.fault, row.phase, row.engine, result.attempts.replace(" ", ", "), cause, noticed, held]
+        cells = [row.fault, row.phase, row.engine, result.attempts.replace(" ", ", "), cause, noticed_text, verdict]
     return f"| {' | '.join(cells)} |"
 
 
@@ -65,9 +65,9 @@ def verdicts(claims: list[Claim], stored: StoredLines, marks: str, run: bool) ->
     """Return the result of each claim's tests by fault: the stored result, or that of running them now."""
     results = {claim.fault: stored.lines[claim.fault] for claim in claims if claim.fault in stored.lines}
     remaining = [claim for claim in claims if claim.fault not in results]
-    tried = claims_held.tried(remaining, marks) if run and remaining else {}
+    test_results = claims_held.tried(remaining, marks) if run and remaining else {}
     for claim in remaining:
-        results[claim.fault] = claims_held.verdict(claim, tried)
+        results[claim.fault] = claims_held.verdict(claim, test_results)
         if results[claim.fault] != claims_held.NOT_RUN:
             stored.add(claim.fault, results[claim.fault])
     return results
@@ -95,29 +95,29 @@ def main() -> int:
         stored.add(row.name, line(row, result))
         return line(row, result), not result.wrong
 
-    def chosen(name: str) -> bool:
+    def is_selected(name: str) -> bool:
         return all(any(word in name for word in option.split("|")) for option in options.only)
 
-    claims = [claim for claim in CLAIMS if chosen(claim.fault) and options.table != "injected"]
+    claims = [claim for claim in CLAIMS if is_selected(claim.fault) and options.table != "injected"]
     marks = claims_held.WITHOUT_LABS if options.short else ""
     held_by_tests = verdicts(claims, stored, marks, run=options.minutes > 0)
     selected = [
         (number, row)
         for number, row in enumerate(ROWS)
-        if chosen(row.name) and (row.short or not options.short) and options.table != "held"
+        if is_selected(row.name) and (row.short or not options.short) and options.table != "held"
     ]
     sys.stdout.write(f"{HEAD}\n" if options.table != "held" else "")
-    all_held = not any(held.startswith("no: ") for held in held_by_tests.values())
+    all_rows_hold = not any(row_holds.startswith("no: ") for row_holds in held_by_tests.values())
     with ThreadPoolExecutor(options.at_once) as pool:
-        for text, held in pool.map(lambda item: result_of(*item), selected):
-            all_held = all_held and held
+        for text, row_holds in pool.map(lambda item: result_of(*item), selected):
+            all_rows_hold = all_rows_hold and row_holds
             sys.stdout.write(f"{text}\n")
             sys.stdout.flush()
     if claims:
         sys.stdout.write(f"\n{claims_held.HEAD}\n" if options.table is None else f"{claims_held.HEAD}\n")
         for claim in claims:
             sys.stdout.write(f"{claims_held.line(claim, held_by_tests[claim.fault])}\n")
-    return 0 if all_held else 1
+    return 0 if all_rows_hold else 1
 
 
 if __name__ == "__main__":

@@ -102,9 +102,9 @@ def _hadoop_jars(root: Path, work: Path) -> Path:
         content = jar.read_bytes()
         lines.append(f"{hashlib.sha256(content).hexdigest()}  {len(content)}  {jar.relative_to(layout)}\n")
     shutil.rmtree(layout)
-    partial = list_file.with_suffix(".new")
-    partial.write_text("".join(lines))
-    partial.replace(list_file)
+    temporary_file = list_file.with_suffix(".new")
+    temporary_file.write_text("".join(lines))
+    temporary_file.replace(list_file)
     return list_file
 
 
@@ -129,9 +129,9 @@ def _maven(root: Path, pom: Path, *settings: str) -> None:
 def _run(command: list[str], folder: Path, hint: str, **settings: str) -> str:
     if shutil.which(command[0]) is None:
         raise RuntimeError(f"{command[0]} is not installed; {hint}")
-    done = subprocess.run(
+    result = subprocess.run(
         command, cwd=folder, env={**os.environ, **settings}, capture_output=True, text=True, check=False
     )
-    if done.returncode != 0:
-        raise RuntimeError(f"{' '.join(command)} failed:\n{(done.stdout + done.stderr)[-3000:]}")
-    return done.stdout
+    if result.returncode != 0:
+        raise RuntimeError(f"{' '.join(command)} failed:\n{(result.stdout + result.stderr)[-3000:]}")
+    return result.stdout

@@ -100,12 +100,12 @@ def main() -> int:
             command = [*assay, "run", str(plan), "--simulate", "--repository", str(repository)]
             campaign = subprocess.Popen(command, stdout=run_log, stderr=run_log, text=True)
             try:
-                taken: list[float] = []
+                durations_s: list[float] = []
                 for number, seconds in answers(port_of(server, log), options.requests):
-                    taken.append(seconds)
+                    durations_s.append(seconds)
                     if number % CHECK_INTERVAL == 0:
                         check = {
-                            "request, s": float(np.median(taken)),
+                            "request, s": float(np.median(durations_s)),
                             "partial": len(list((repository / "partial").iterdir())),
                         }
                         for name, pid in (("serve", server.pid), ("run", campaign.pid)):
@@ -113,7 +113,7 @@ def main() -> int:
                         check["temporary entries"] = float(len(list(Path(tempfile.gettempdir()).glob("assay-*"))))
                         for name, value in check.items():
                             checks.setdefault(name, []).append(value)
-                        taken.clear()
+                        durations_s.clear()
                 status = campaign.wait(3600)
             finally:
                 for process in (server, campaign):

@@ -65,17 +65,17 @@ def failed_of(marks: str) -> list[str]:
 def try_again(codes: dict[str, int], arguments: list[str]) -> list[str]:
     """Run the failed tests of each set alone, update ``codes``, and return the tests that passed."""
     sets = {"measurements": ALONE, **CONCURRENT_SETS}
-    failed = {name: failed_of(sets[name]) for name, code in codes.items() if code == FAILED}
-    if not 0 < sum(map(len, failed.values())) <= REPEATED_MAX:
+    failed_tests = {name: failed_of(sets[name]) for name, code in codes.items() if code == FAILED}
+    if not 0 < sum(map(len, failed_tests.values())) <= REPEATED_MAX:
         return []
-    passed = []
-    for name, tests in failed.items():
+    passed_tests = []
+    for name, tests in failed_tests.items():
         sys.stdout.write(f"== failed, tried again alone: {name}\n")
         sys.stdout.flush()
         command = [*pytest(sets[name], arguments), "--last-failed", "--last-failed-no-failures=none"]
         codes[name] = subprocess.run(command, cwd=ROOT, check=False).returncode
-        passed += sorted({*tests} - {*failed_of(sets[name])})
-    return passed
+        passed_tests += sorted({*tests} - {*failed_of(sets[name])})
+    return passed_tests
 
 
 def main(arguments: list[str]) -> int:
@@ -87,7 +87,7 @@ def main(arguments: list[str]) -> int:
         outputs = {name: files.enter_context(tempfile.TemporaryFile()) for name in [*CONCURRENT_SETS][:-1]}
         state = files.enter_context(tempfile.TemporaryDirectory(prefix="assay-tests-"))
         # Without a shell: its background jobs ignore SIGINT and pass that on, but tests interrupt campaigns by SIGINT.
-        running = {
+        processes = {
             name: subprocess.Popen(
                 pytest(marks, arguments),
                 cwd=ROOT,
@@ -98,20 +98,20 @@ def main(arguments: list[str]) -> int:
             for number, (name, marks) in enumerate(CONCURRENT_SETS.items())
         }
         with contextlib.suppress(KeyboardInterrupt):  # the children got the signal too, and clean up
-            for process in reversed(running.values()):
+            for process in reversed(processes.values()):
                 process.wait()
-        codes |= {name: process.wait() for name, process in running.items()}
+        codes |= {name: process.wait() for name, process in processes.items()}
         for name, output in outputs.items():
             output.seek(0)
             sys.stdout.write(f"== {name}\n")
             sys.stdout.flush()
             sys.stdout.buffer.write(output.read())
-    unsteady = try_again(codes, arguments)
+    passed_alone = try_again(codes, arguments)
     failed_sets = [name for name, code in codes.items() if code not in (0, NO_TESTS)]
     took_min, took_s = divmod(round(time.monotonic() - began_s), 60)
     summary = f"tests {'failed: ' + ', '.join(failed_sets) if failed_sets else 'passed'}; {took_min} min {took_s} s"
-    if unsteady:
-        summary += f"; passed only alone: {', '.join(unsteady)}"
+    if passed_alone:
+        summary += f"; passed only alone: {', '.join(passed_alone)}"
     sys.stdout.write(summary + "\n")
     return 1 if failed_sets else 0
 

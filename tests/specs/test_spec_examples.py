@@ -61,7 +61,7 @@ def held(plan: Plan, runs: list[PlannedRun]) -> Counter[str]:
     for run in runs:
         size, workload = size_of(run, plan), workloads()[run.workload.name]
         layout, needed = run.configuration.layout.name, workload.input(size)
-        for dataset in workload.leaves(size):
+        for dataset in workload.kept_outputs(size):
             kept[layout, dataset] = (workload.data_bytes(size) * size.replication, run)
         while needed is not None:
             kept[layout, needed.path] = (needed.data_bytes * needed.replication, run)

@@ -250,7 +250,7 @@ def test_every_workload_declares_everything_required() -> None:
         assert workload.engines[0] == "hadoop" or workload.engines == ("spark",)
         flow = workload.flow
         assert max(flow.read, flow.shuffled, flow.written) > 0
-        assert set(workload.waved) <= {option.name for option in workload.options}
+        assert set(workload.wave_options) <= {option.name for option in workload.options}
 
 
 ROWS = SIZE.data_bytes // 100
@@ -400,7 +400,7 @@ def test_a_read_uses_the_files_of_an_equal_write(name: str) -> None:
     write, read = workloads()[f"{name}-write"], workloads()[f"{name}-read"]
     needed = read.input(SIZE)
     assert needed is not None
-    assert write.leaves(SIZE) == (needed.path,)
+    assert write.kept_outputs(SIZE) == (needed.path,)
     assert needed.files == 6
     assert not any(needed.path.startswith(path) for path in write.outputs)
     made, written = needed.program, write.programs(SIZE, None)["hadoop"]
@@ -422,12 +422,13 @@ def test_a_read_uses_no_files_of_another_number_size_or_copies(name: str) -> Non
         replace(SIZE, replication=1),
         replace(SIZE, data_bytes=2 * SIZE.data_bytes),
     ]
-    datasets = [workloads()[f"{name}-write"].leaves(size) for size in (SIZE, *others)]
+    datasets = [workloads()[f"{name}-write"].kept_outputs(size) for size in (SIZE, *others)]
     assert len(set(datasets)) == len(datasets)
 
 
 def test_only_what_another_workload_reads_stays() -> None:
-    assert {name for name, workload in workloads().items() if workload.leaves(SIZE)} == {"dfsio-write", "dfsioe-write"}
+    names = {name for name, workload in workloads().items() if workload.kept_outputs(SIZE)}
+    assert names == {"dfsio-write", "dfsioe-write"}
 
 
 def test_the_written_payload_decides_which_input_is_read() -> None:

@@ -31,7 +31,7 @@ MODULE = '''
 
 from assay.model.plans.program import Program
 from assay.workloads.common.checks import common_checks, equal
-from assay.workloads.common.hadoop_options import storing
+from assay.workloads.common.hadoop_options import storage_options
 from assay.workloads.common.inputs import OUTPUT, generated
 from assay.workloads.workload import MAPS, ValidationResult, Option, Workload
 from assay.workloads.data_flow import DataFlow
@@ -43,12 +43,12 @@ class Reverse(Workload):
     name, title = "reverse", "Lines backwards"
     options = (MAPS, Option("turns", "How often a line is turned."), Option("by", "What is turned.", ("word", "line")))
     flow = DataFlow(read=1, shuffled=1, written=2)
-    waved = ("turns",)
+    wave_options = ("turns",)
     copies = 1
     outputs = (f"{OUTPUT}/reverse",)
 
     def input(self, size):
-        return generated("lines", lambda path: Program("x.Lines", (path,), storing(size)), size.data_bytes, 2)
+        return generated("lines", lambda path: Program("x.Lines", (path,), storage_options(size)), size.data_bytes, 2)
 
     def programs(self, size, input_path):
         turns = size.options.get("turns", "1")
@@ -138,7 +138,7 @@ def test_time_and_room_follow_from_its_data_flow(tmp_path: Path) -> None:
     plan = load_plan(tmp_path / "plan.yaml")
     run = planned(tmp_path)[0]
     assert expected(run, plan, []).duration_s == pytest.approx(JOB_START_S + (200e9 + 300e9) / 200e6)
-    [claim] = claims_of(plan, [run]).passing
+    [claim] = claims_of(plan, [run]).temporary
     assert [part.bytes for part in claim.hdfs] == [200e9]
     assert claim.intermediate is not None
     assert claim.intermediate.bytes == 2 * 100e9

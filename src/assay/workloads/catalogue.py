@@ -47,7 +47,7 @@ def _declared(folders: tuple[str, ...]) -> Mapping[str, Workload]:
         for workload in getattr(importlib.import_module(f"assay.workloads.{module.name}"), "WORKLOADS", ()):
             if workload.name in by_name:
                 raise ValueError(f"two workloads are called {workload.name!r}")
-            if missing := [part for part in ("title", "flow") if not hasattr(workload, part)]:
-                raise ValueError(f"workload {workload.name!r} does not declare its {' and '.join(missing)}")
+            if missing_parts := [part for part in ("title", "flow") if not hasattr(workload, part)]:
+                raise ValueError(f"workload {workload.name!r} does not declare its {' and '.join(missing_parts)}")
             by_name[workload.name] = workload
     return by_name

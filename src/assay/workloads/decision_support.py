@@ -15,7 +15,7 @@ from decimal import Decimal, InvalidOperation
 
 from assay.model import GENERATOR, Check, Outcome, Program, ReferenceQueries, Rows
 from assay.workloads.common.checks import common_checks, equal
-from assay.workloads.common.hadoop_options import DEFAULT_MAPS, storing
+from assay.workloads.common.hadoop_options import DEFAULT_MAPS, storage_options
 from assay.workloads.common.inputs import OUTPUT, Input
 from assay.workloads.common.spark_options import spark_program
 from assay.workloads.common.tpch_queries import queries
@@ -64,23 +64,23 @@ class DecisionSupport(Workload):
         parts = size.maps or DEFAULT_MAPS
 
         def generator(folder: str) -> Program:
-            program = spark_program("DecisionData", scale_factor(size), parts, folder, options=storing(size))
+            program = spark_program("DecisionData", scale_factor(size), parts, folder, options=storage_options(size))
             return replace(program, tools=(GENERATOR,))
 
-        kept = (_BYTES, _CHECKSUM)
-        wanted = Input(
-            generator(""), "tables", size.data_bytes, size.replication, kept, exact=False, files=6 * parts + 2
+        counters = (_BYTES, _CHECKSUM)
+        tables = Input(
+            generator(""), "tables", size.data_bytes, size.replication, counters, exact=False, files=6 * parts + 2
         )
-        folder = wanted.path_of("data")
-        return wanted.with_program(generator(folder), path=folder)
+        folder = tables.path_of("data")
+        return tables.with_program(generator(folder), path=folder)
 
     def programs(self, size: Size, input_path: str | None) -> Mapping[str, Program]:
         """Return the program that runs the questions."""
         reference_queries = queries(float(scale_factor(size)))
         text = ";".join(f"{_name(number)} {reference_queries[number - 1]}" for number in _ORDER)
         streams = size.options.get("streams", "0")
-        given = (input_path or "", _ANSWERS, streams, text)
-        return {"spark": spark_program("DecisionSupport", *given, options={"dfs.replication": "1"})}
+        arguments = (input_path or "", _ANSWERS, streams, text)
+        return {"spark": spark_program("DecisionSupport", *arguments, options={"dfs.replication": "1"})}
 
     def reference(self, size: Size) -> ReferenceQueries | None:
         """Return the same questions for DuckDB, over the same files."""
@@ -91,22 +91,24 @@ class DecisionSupport(Workload):
         checks = list(common_checks(outcome))
         if outcome.exit_status != 0:
             return ValidationResult(tuple(checks))
-        answered = validation_input.reference
-        if answered is None:
+        reference = validation_input.reference
+        if reference is None:
             return ValidationResult((*checks, Check("answers", False, "there are no reference answers")))
         checks += [
-            equal("bytes of tables", validation_input.manifest.get(_BYTES), answered.files_bytes),
-            equal("checksum of tables", validation_input.manifest.get(_CHECKSUM), answered.files_checksum, "as a sum"),
+            equal("bytes of tables", validation_input.manifest.get(_BYTES), reference.files_bytes),
+            equal("checksum of tables", validation_input.manifest.get(_CHECKSUM), reference.files_checksum, "as a sum"),
         ]
         texts = {path.rsplit("-", 1)[-1]: path for path in await validation_input.files.paths(_ANSWERS)}
-        wrong = []
-        for number, expected in enumerate(answered.rows, 1):
+        differences = []
+        for number, expected in enumerate(reference.rows, 1):
             path = texts.get(_name(number))
             rows = rows_of(await validation_input.files.read(path)) if path else None
             if difference := _difference(rows, expected):
-                wrong.append(f"question {number}: {difference}")
-        all_of = f"{len(answered.rows)} questions, {sum(map(len, answered.rows))} rows"
-        checks.append(Check("answers", not wrong, "; ".join(wrong)[:600] if wrong else f"DuckDB's: {all_of}"))
+                differences.append(f"question {number}: {difference}")
+        summary = f"{len(reference.rows)} questions, {sum(map(len, reference.rows))} rows"
+        checks.append(
+            Check("answers", not differences, "; ".join(differences)[:600] if differences else f"DuckDB's: {summary}")
+        )
         if "streams" in size.options:
             checks.append(equal("streams' answers", outcome.counter("STREAMS_DIFFERING_ANSWERS"), 0, "differ"))
         return ValidationResult(tuple(checks), _metrics(outcome))

@@ -13,7 +13,7 @@ from assay.foundation.units import MIB
 from assay.model import Check, Outcome, Program
 from assay.model.runs.throughput import PER_STREAM
 from assay.workloads.common.checks import common_checks, equal, read_by_counter, replicas
-from assay.workloads.common.hadoop_options import storing
+from assay.workloads.common.hadoop_options import storage_options
 from assay.workloads.common.inputs import INPUT, Input
 from assay.workloads.common.testdfsio_output import DfsioResult, parse_dfsio
 from assay.workloads.data_flow import DataFlow
@@ -60,7 +60,7 @@ def _program(operation: str, size: Size) -> Program:
         _CLASS,
         (f"-{operation}", "-nrFiles", str(files_of(size)), "-size", f"{_file_mib(size)}MB", "-resFile", "/dev/null"),
         # TestDFSIO writes one replica by default, whatever the cluster's default is, so the number is always set.
-        {"test.build.data": _folder(size), **storing(size)},
+        {"test.build.data": _folder(size), **storage_options(size)},
     )
 
 
@@ -114,7 +114,7 @@ class DfsioWrite(_Dfsio):
         """Return the program that writes the files."""
         return {"hadoop": _program("write", size)}
 
-    def leaves(self, size: Size) -> tuple[str, ...]:
+    def kept_outputs(self, size: Size) -> tuple[str, ...]:
         """Return the files' folder: the files are the read test's input."""
         return (_data(size),)
 

@@ -14,7 +14,7 @@ import msgspec
 from assay.model import Check, CountedStream, Outcome, Program
 from assay.model.runs.throughput import GATED_AGGREGATE, PER_STREAM
 from assay.workloads.common.checks import common_checks, equal, read_by_counter, replicas
-from assay.workloads.common.hadoop_options import assay_program, storing
+from assay.workloads.common.hadoop_options import assay_program, storage_options
 from assay.workloads.common.inputs import OUTPUT, Input
 from assay.workloads.data_flow import DataFlow
 from assay.workloads.dfsio import files_of
@@ -72,17 +72,15 @@ def _total_bytes(size: Size) -> int:
 
 
 def _program(operation: str, size: Size, folder: str, series: str) -> Program:
-    options = {**storing(size), "assay.payload": size.payload, "assay.seed": str(size.seed)}
+    options = {**storage_options(size), "assay.payload": size.payload, "assay.seed": str(size.seed)}
     return assay_program("Dfsio", operation, folder, series, files_of(size), _file_bytes(size), options=options)
 
 
-def _written(size: Size) -> Input:
+def _files_input(size: Size) -> Input:
     """Return the files that the write test leaves and the read test reads, as an input."""
-    wanted = Input(
-        _program("write", size, "", ""), "dfsioe", _total_bytes(size), size.replication, files=files_of(size)
-    )
-    folder = wanted.path_of("data")
-    return wanted.with_program(_program("write", size, folder, wanted.path_of("series")), path=folder)
+    files = Input(_program("write", size, "", ""), "dfsioe", _total_bytes(size), size.replication, files=files_of(size))
+    folder = files.path_of("data")
+    return files.with_program(_program("write", size, folder, files.path_of("series")), path=folder)
 
 
 async def _streams(validation_input: ValidationInput, series: str) -> tuple[bytes, list[Stream] | str]:
@@ -97,23 +95,23 @@ async def _streams(validation_input: ValidationInput, series: str) -> tuple[byte
 
 
 def _stream_checks(streams: Sequence[Stream], size: Size) -> tuple[Check, ...]:
-    wrong_ms = max((stream.time_error_ms for stream in streams), default=0.0)
-    clocks = f"times are at most {wrong_ms:.1f} ms wrong; {CLOCK_ERROR_MAX_MS:.0f} ms are allowed"
+    error_max_ms = max((stream.time_error_ms for stream in streams), default=0.0)
+    clocks_text = f"times are at most {error_max_ms:.1f} ms wrong; {CLOCK_ERROR_MAX_MS:.0f} ms are allowed"
     return (
         equal("files", len({stream.file for stream in streams}), files_of(size), "files"),
         equal("bytes moved", sum(stream.moved_bytes for stream in streams), _total_bytes(size)),
-        Check("clocks", wrong_ms <= CLOCK_ERROR_MAX_MS, clocks),
+        Check("clocks", error_max_ms <= CLOCK_ERROR_MAX_MS, clocks_text),
     )
 
 
 def _metrics(streams: Sequence[Stream]) -> dict[str, float]:
     """Return the per-stream metrics as TestDFSIO defines them, and the clocks' errors and offsets."""
     rates = [stream.bytes_per_s for stream in streams]
-    taken_s = sum(stream.end_ms - stream.start_ms for stream in streams) / 1000
-    if not streams or taken_s <= 0:
+    total_s = sum(stream.end_ms - stream.start_ms for stream in streams) / 1000
+    if not streams or total_s <= 0:
         return {}
     return {
-        PER_STREAM: sum(stream.moved_bytes for stream in streams) / taken_s / 1e6,
+        PER_STREAM: sum(stream.moved_bytes for stream in streams) / total_s / 1e6,
         "stream_rate_mean_mb_per_s": statistics.fmean(rates) / 1e6,
         "stream_rate_stddev_mb_per_s": statistics.pstdev(rates) / 1e6,
         "clock_error_max_ms": max(stream.time_error_ms for stream in streams),
@@ -132,11 +130,11 @@ async def _validate(
         return ValidationResult(
             (*common_checks(outcome), Check("series", False, streams)), logs={"streams.jsonl": lines}
         )
-    measured = [CountedStream(s.start_ms / 1000, s.end_ms / 1000, s.first_slot_s, s.slot_bytes) for s in streams]
+    counted_streams = [CountedStream(s.start_ms / 1000, s.end_ms / 1000, s.first_slot_s, s.slot_bytes) for s in streams]
     return ValidationResult(
         (*common_checks(outcome), *_stream_checks(streams, size), *further_checks),
         _metrics(streams),
-        tuple(measured),
+        tuple(counted_streams),
         {"streams.jsonl": lines},
     )
 
@@ -161,15 +159,15 @@ class DfsioeWrite(_Dfsioe):
 
     def programs(self, size: Size, input_path: str | None) -> Mapping[str, Program]:  # noqa: ARG002
         """Return the program that writes the files into the folder that the read test uses."""
-        return {"hadoop": _program("write", size, _written(size).path, f"{_WRITTEN}/series")}
+        return {"hadoop": _program("write", size, _files_input(size).path, f"{_WRITTEN}/series")}
 
-    def leaves(self, size: Size) -> tuple[str, ...]:
+    def kept_outputs(self, size: Size) -> tuple[str, ...]:
         """Return the files' folder: the files are the read test's input."""
-        return (_written(size).path,)
+        return (_files_input(size).path,)
 
     async def validate(self, size: Size, outcome: Outcome, validation_input: ValidationInput) -> ValidationResult:
         """Check the bytes moved, the stored files and their replicas, and the clocks."""
-        stored = await validation_input.files.stored(_written(size).path)
+        stored = await validation_input.files.stored(_files_input(size).path)
         further_checks = (
             equal("bytes in HDFS", stored.length_bytes, _total_bytes(size)),
             replicas(stored, size.replication),
@@ -186,7 +184,7 @@ class DfsioeRead(_Dfsioe):
 
     def input(self, size: Size) -> Input | None:
         """Return the files. They are written if they do not exist in the requested number and size."""
-        return _written(size)
+        return _files_input(size)
 
     def programs(self, size: Size, input_path: str | None) -> Mapping[str, Program]:
         """Return the program that reads the files."""

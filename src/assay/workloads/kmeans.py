@@ -11,7 +11,7 @@ from itertools import pairwise
 
 from assay.model import Check, Outcome, Program
 from assay.workloads.common.checks import approximately_equal, common_checks, equal
-from assay.workloads.common.hadoop_options import assay_program, generator, reducing
+from assay.workloads.common.hadoop_options import assay_program, generator, reduce_options
 from assay.workloads.common.inputs import OUTPUT, Input, generated
 from assay.workloads.common.spark_options import partitions, spark_program
 from assay.workloads.data_flow import DataFlow
@@ -76,10 +76,10 @@ class KMeans(Workload):
     def programs(self, size: Size, input_path: str | None) -> Mapping[str, Program]:
         """Return the programs, with one job for each iteration."""
         counts = (size.clusters or DEFAULT_CLUSTERS, self.iterations(size))
-        given = (input_path or "", _OUTPUT, *counts)
+        arguments = (input_path or "", _OUTPUT, *counts)
         return {
-            "hadoop": assay_program("KMeans", *given, options=reducing(size)),
-            "spark": spark_program("KMeans", *given, partitions(size), options={}),
+            "hadoop": assay_program("KMeans", *arguments, options=reduce_options(size)),
+            "spark": spark_program("KMeans", *arguments, partitions(size), options={}),
         }
 
     async def validate(self, size: Size, outcome: Outcome, validation_input: ValidationInput) -> ValidationResult:
@@ -89,13 +89,19 @@ class KMeans(Workload):
             return ValidationResult(common_checks(outcome))
         source = await validation_input.files.stored(validation_input.input_path or _OUTPUT)
         totals = await _iterations(validation_input, self.iterations(size))
-        worse = [number for number, (a, b) in enumerate(pairwise(totals), 2) if b[1] > a[1] * (1 + _ROUNDING)]
+        worse_iterations = [
+            number for number, (a, b) in enumerate(pairwise(totals), 2) if b[1] > a[1] * (1 + _ROUNDING)
+        ]
         costs = ", ".join(f"{cost:.6g}" for _, cost in totals)
         checks = (
             *common_checks(outcome),
             equal("points read", outcome.counter("MAP_INPUT_RECORDS"), _points(size), "points"),
             equal("points in clusters", min(points for points, _ in totals), _points(size), "points"),
-            Check("squared distances", not worse, f"by iteration: {costs}" + (f"; {worse} are worse" if worse else "")),
+            Check(
+                "squared distances",
+                not worse_iterations,
+                f"by iteration: {costs}" + (f"; {worse_iterations} are worse" if worse_iterations else ""),
+            ),
             approximately_equal("input size", source.length_bytes, size.data_bytes),
         )
         return ValidationResult(checks, {"input_bytes": float(source.length_bytes), "squared_distances": totals[-1][1]})

@@ -10,7 +10,7 @@ from functools import partial
 
 from assay.model import Check, Outcome, Program
 from assay.workloads.common.checks import approximately_equal, common_checks, equal, equal_to_manifest, replicas
-from assay.workloads.common.hadoop_options import assay_program, generator, reducing, storing
+from assay.workloads.common.hadoop_options import assay_program, generator, reduce_options, storage_options
 from assay.workloads.common.inputs import OUTPUT, Input, generated
 from assay.workloads.common.spark_options import partitions, spark_program
 from assay.workloads.data_flow import DataFlow
@@ -67,10 +67,10 @@ class PageRank(Workload):
 
     def programs(self, size: Size, input_path: str | None) -> Mapping[str, Program]:
         """Return the programs, with one job for each iteration."""
-        given = (input_path or "", _OUTPUT, _pages(size), self.iterations(size))
+        arguments = (input_path or "", _OUTPUT, _pages(size), self.iterations(size))
         return {
-            "hadoop": assay_program("PageRank", *given, options={**storing(size), **reducing(size)}),
-            "spark": spark_program("PageRank", *given, partitions(size), options=storing(size)),
+            "hadoop": assay_program("PageRank", *arguments, options={**storage_options(size), **reduce_options(size)}),
+            "spark": spark_program("PageRank", *arguments, partitions(size), options=storage_options(size)),
         }
 
     async def validate(self, size: Size, outcome: Outcome, validation_input: ValidationInput) -> ValidationResult:

@@ -19,7 +19,7 @@ from assay.workloads.common.checks import (
     replicas,
     unfinished_check,
 )
-from assay.workloads.common.hadoop_options import DEFAULT_MAPS, storing
+from assay.workloads.common.hadoop_options import DEFAULT_MAPS, storage_options
 from assay.workloads.common.inputs import OUTPUT, Input, generated
 from assay.workloads.common.spark_options import partitions, spark_program
 from assay.workloads.data_flow import DataFlow
@@ -51,7 +51,7 @@ def _writer(size: Size, path: str, output_format: str) -> Program:
     options = {
         "mapreduce.randomtextwriter.totalbytes": str(size.data_bytes),
         "mapreduce.randomtextwriter.bytespermap": str(max(1, size.data_bytes // maps)),
-        **storing(size),
+        **storage_options(size),
     }
     return Program("org.apache.hadoop.examples.RandomTextWriter", ("-outFormat", output_format, path), options)
 
@@ -79,8 +79,8 @@ class RandomTextWriter(Workload):
     async def validate(self, size: Size, outcome: Outcome, validation_input: ValidationInput) -> ValidationResult:
         """Check that HDFS contains all words that the maps counted, with their replicas."""
         stored = await validation_input.files.stored(_WRITTEN)
-        counted = (outcome.counter("BYTES_WRITTEN"), outcome.counter("RECORDS_WRITTEN"))
-        expected = (counted[0] or 0) + _BYTES_PER_RECORD * (counted[1] or 0)
+        counters = (outcome.counter("BYTES_WRITTEN"), outcome.counter("RECORDS_WRITTEN"))
+        expected = (counters[0] or 0) + _BYTES_PER_RECORD * (counters[1] or 0)
         checks = (
             *common_checks(outcome),
             equal("bytes in HDFS", stored.length_bytes, expected),
@@ -109,8 +109,8 @@ class Sort(Workload):
         reduces = ("-r", str(size.reduces)) if size.reduces else ()
         arguments = (*reduces, "-outKey", _TEXT, "-outValue", _TEXT, input_path or "", _SORTED)
         return {
-            "hadoop": Program("org.apache.hadoop.examples.Sort", arguments, storing(size)),
-            "spark": spark_program("Sort", input_path or "", _SORTED, partitions(size), options=storing(size)),
+            "hadoop": Program("org.apache.hadoop.examples.Sort", arguments, storage_options(size)),
+            "spark": spark_program("Sort", input_path or "", _SORTED, partitions(size), options=storage_options(size)),
         }
 
     def check_program(self, input_path: str | None) -> Program | None:

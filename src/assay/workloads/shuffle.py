@@ -9,7 +9,7 @@ from collections.abc import Mapping
 
 from assay.model import Outcome, Program
 from assay.workloads.common.checks import common_checks, equal, equal_to_counter, no_output_check
-from assay.workloads.common.hadoop_options import DEFAULT_MAPS, assay_program, generating, reducing
+from assay.workloads.common.hadoop_options import DEFAULT_MAPS, assay_program, generator_options, reduce_options
 from assay.workloads.common.spark_options import partitions, spark_program
 from assay.workloads.data_flow import DataFlow
 from assay.workloads.workload import (
@@ -37,13 +37,13 @@ class Shuffle(Workload):
     options = (MAPS, REDUCES, PAYLOAD, SEED, MAP_BURN_MS, REDUCE_BURN_MS)
     flow = DataFlow(shuffled=1)
     figures = (Figure("shuffle_bytes", "counter of the bytes that reduces fetched"),)
-    waved = ("maps", "reduces")
+    wave_options = ("maps", "reduces")
 
     def programs(self, size: Size, input_path: str | None) -> Mapping[str, Program]:  # noqa: ARG002
         """Return the programs of the shuffle."""
         map_burn_ms, reduce_burn_ms = (size.options.get(burn.name, "0") for burn in (MAP_BURN_MS, REDUCE_BURN_MS))
         burns = {"assay.shuffle.map-burn-ms": map_burn_ms, "assay.shuffle.reduce-burn-ms": reduce_burn_ms}
-        options = {**generating(size), "assay.payload": size.payload, **reducing(size), **burns}
+        options = {**generator_options(size), "assay.payload": size.payload, **reduce_options(size), **burns}
         maps = size.maps or DEFAULT_MAPS
         counts = (size.data_bytes, maps, partitions(size), size.payload, size.seed, map_burn_ms, reduce_burn_ms)
         return {

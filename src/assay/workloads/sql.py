@@ -12,7 +12,7 @@ from functools import partial
 
 from assay.model import Outcome, Program
 from assay.workloads.common.checks import approximately_equal, common_checks, equal_to_manifest, replicas
-from assay.workloads.common.hadoop_options import assay_program, generator, reducing, storing
+from assay.workloads.common.hadoop_options import assay_program, generator, reduce_options, storage_options
 from assay.workloads.common.inputs import OUTPUT, Input, generated
 from assay.workloads.common.spark_options import spark_program
 from assay.workloads.data_flow import DataFlow
@@ -61,14 +61,14 @@ class SqlQuery(Workload):
 
     def programs(self, size: Size, input_path: str | None) -> Mapping[str, Program]:
         """Return the programs of the query."""
-        options = {**storing(size), **reducing(size)}
-        given = (input_path or "", *self.outputs)
+        options = {**storage_options(size), **reduce_options(size)}
+        arguments = (input_path or "", *self.outputs)
         # Spark SQL has a separate setting for the number of shuffle partitions; a plan's reduces set it.
-        shuffled = {"spark.sql.shuffle.partitions": str(size.reduces)} if size.reduces else {}
-        spark = spark_program(self.main_class, *given, options=storing(size))
+        partition_setting = {"spark.sql.shuffle.partitions": str(size.reduces)} if size.reduces else {}
+        spark = spark_program(self.main_class, *arguments, options=storage_options(size))
         return {
-            "hadoop": assay_program(self.main_class, *given, options=options),
-            "spark": replace(spark, options={**spark.options, **shuffled}),
+            "hadoop": assay_program(self.main_class, *arguments, options=options),
+            "spark": replace(spark, options={**spark.options, **partition_setting}),
         }
 
     async def validate(self, size: Size, outcome: Outcome, validation_input: ValidationInput) -> ValidationResult:

@@ -20,7 +20,7 @@ from assay.workloads.common.checks import (
     replicas,
     unfinished_check,
 )
-from assay.workloads.common.hadoop_options import DEFAULT_MAPS, assay_program, storing
+from assay.workloads.common.hadoop_options import DEFAULT_MAPS, assay_program, storage_options
 from assay.workloads.common.inputs import OUTPUT, Input, generated
 from assay.workloads.common.spark_options import partitions, spark_program
 from assay.workloads.data_flow import DataFlow
@@ -55,7 +55,7 @@ def _bytes(size: Size) -> int:
 
 def _teragen(size: Size, path: str) -> Program:
     maps = {"mapreduce.job.maps": str(size.maps)} if size.maps else {}
-    return Program(f"{_PACKAGE}.TeraGen", (str(_rows(size)), path), {**maps, **storing(size)})
+    return Program(f"{_PACKAGE}.TeraGen", (str(_rows(size)), path), {**maps, **storage_options(size)})
 
 
 def _copies(size: Size) -> int:
@@ -93,8 +93,8 @@ async def _report_check(validation_input: ValidationInput) -> Check:
         return Check("sorted output", False, f"TeraValidate: {text.strip()[:200]}")
     if match is None or expected is None:
         return Check("sorted output", False, f"no checksum to compare: report {text.strip()[:100]!r}, input {expected}")
-    same = int(match[1], 16) == expected
-    return Check("sorted output", same, f"TeraValidate's checksum {match[1]}, TeraGen's {expected:x}")
+    is_equal = int(match[1], 16) == expected
+    return Check("sorted output", is_equal, f"TeraValidate's checksum {match[1]}, TeraGen's {expected:x}")
 
 
 class _RowWorkload(Workload):
@@ -166,10 +166,10 @@ class TeraSort(_RowWorkload):
         ]
         if outcome.exit_status != 0:
             return ValidationResult(tuple(checks))
-        validated = validation_input.check_outcome
-        if validated is None or validated.exit_status != 0:
-            checks.append(unfinished_check("sorted output", "TeraValidate", validated))
-            return ValidationResult(tuple(checks), failed_checker=validated)
+        check_outcome = validation_input.check_outcome
+        if check_outcome is None or check_outcome.exit_status != 0:
+            checks.append(unfinished_check("sorted output", "TeraValidate", check_outcome))
+            return ValidationResult(tuple(checks), failed_checker=check_outcome)
         return ValidationResult((*checks, await _report_check(validation_input)))
 
 

@@ -8,7 +8,7 @@ from collections.abc import Mapping
 
 from assay.model import Check, Outcome, Program
 from assay.workloads.common.checks import approximately_equal, common_checks, equal_to_counter
-from assay.workloads.common.hadoop_options import reducing, storing
+from assay.workloads.common.hadoop_options import reduce_options, storage_options
 from assay.workloads.common.inputs import OUTPUT, Input
 from assay.workloads.common.spark_options import partitions, spark_program
 from assay.workloads.data_flow import DataFlow
@@ -36,8 +36,8 @@ class WordCount(Workload):
         """Return the programs that count the words."""
         paths = (input_path or "", _OUTPUT)
         return {
-            "hadoop": Program("org.apache.hadoop.examples.WordCount", paths, reducing(size)),
-            "spark": spark_program("WordCount", *paths, partitions(size), options=storing(size)),
+            "hadoop": Program("org.apache.hadoop.examples.WordCount", paths, reduce_options(size)),
+            "spark": spark_program("WordCount", *paths, partitions(size), options=storage_options(size)),
         }
 
     async def validate(self, size: Size, outcome: Outcome, validation_input: ValidationInput) -> ValidationResult:
@@ -53,11 +53,11 @@ class WordCount(Workload):
             lines = (await validation_input.files.read(path)).decode(errors="replace").splitlines()
             words += sum(int(line.rsplit("\t", 1)[-1]) for line in lines)
         checks.append(equal_to_counter("words counted", words, outcome, "MAP_OUTPUT_RECORDS", "words"))
-        read = outcome.counter("HDFS_BYTES_READ") or 0
+        read_bytes = outcome.counter("HDFS_BYTES_READ") or 0
         if stored is not None:
-            passed = read >= stored.length_bytes
+            passed = read_bytes >= stored.length_bytes
             checks += [
-                Check("bytes read", passed, f"{read:,} bytes, at least {stored.length_bytes:,} expected"),
+                Check("bytes read", passed, f"{read_bytes:,} bytes, at least {stored.length_bytes:,} expected"),
                 approximately_equal("input size", stored.length_bytes, size.data_bytes),
             ]
             metrics["input_bytes"] = float(stored.length_bytes)

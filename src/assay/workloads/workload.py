@@ -65,7 +65,7 @@ REDUCES = Option("reduces", "Number of reduce tasks of the sorting or counting j
 ITERATIONS = Option("iterations", "Number of iterations, each of them a job.")
 PAYLOAD = Option(
     "payload",
-    "Bytes written or sent: a pattern as in stock jobs, or random ones, which can't be compressed.",
+    "Bytes written or sent: a pattern as in stock jobs, or random bytes, which can't be compressed.",
     ("pattern", "random"),
 )
 SEED = Option("seed", "Seed of everything random in generated data; the same seed makes the same data. 1 if left out.")
@@ -84,7 +84,7 @@ class Size:
     clusters: int | None = None
     seed: int = 1
     payload: str = "pattern"
-    """``pattern``: as in stock jobs; ``random``: seeded bytes that can't be compressed."""
+    """``pattern``: as in stock jobs. ``random``: bytes from a seed, which can't be compressed."""
     block_bytes: int | None = None
     """Size of HDFS blocks, also of the input; None: the engine's default."""
     options: Mapping[str, str] = field(default_factory=dict, compare=False)
@@ -171,10 +171,10 @@ class WorkloadProgram(Program):
     """Seed of random choices; repetitions have different seeds."""
 
 
-def waved_of(options: Iterable[str]) -> tuple[str, ...]:
+def wave_options_of(options: Iterable[str]) -> tuple[str, ...]:
     """Return the options that ``waves`` sets by default: files, else reduces, else maps."""
-    given = set(options)
-    return next(((name,) for name in ("files", "reduces", "maps") if name in given), ())
+    names = set(options)
+    return next(((name,) for name in ("files", "reduces", "maps") if name in names), ())
 
 
 class Workload(ABC):
@@ -202,9 +202,9 @@ class Workload(ABC):
     """Engine parameter with the number of copies, if the program has a separate parameter."""
 
     @property
-    def waved(self) -> tuple[str, ...]:
+    def wave_options(self) -> tuple[str, ...]:
         """The options with the number of tasks, which ``waves`` sets: files, else reduces, else maps."""
-        return waved_of(option.name for option in self.options)
+        return wave_options_of(option.name for option in self.options)
 
     @property
     def workload_class(self) -> WorkloadClass:
@@ -247,7 +247,7 @@ class Workload(ABC):
         """
         return getattr(task, self.streamed) if self.streamed and task.kind == "map" else 0
 
-    def leaves(self, size: Size) -> tuple[str, ...]:  # noqa: ARG002
+    def kept_outputs(self, size: Size) -> tuple[str, ...]:  # noqa: ARG002
         """Return the paths that must not exist before the run and that remain after it, as another workload's input."""
         return ()
 

@@ -60,10 +60,10 @@ class FakeHands:
         failure = next(self.outcomes, None)
         self.made.append((planned.title, number))
         self.limits.append(str(context.limit))
-        context.ended("restart", 1000.0, 7.0)
-        await context.settled()
+        context.report_step("restart", 1000.0, 7.0)
+        await context.await_publishing()
         self.before_job()
-        context.ended("job", 1007.0, 60.0)
+        context.report_step("job", 1007.0, 60.0)
         return CompletedRun(self._run(planned, number, failure))
 
     def _run(self, planned: PlannedRun, number: int, failure: Outcome) -> Run:
@@ -189,7 +189,7 @@ def test_hosts_that_come_back_are_reached_anew_and_hosts_that_do_not_end_the_cal
     with pytest.raises(HostError, match="no answer"):
         other.go(GONE, unreachable=99)
     assert status_of(other.folder, 0.0).stopped == "no answer"
-    assert len(other.prepare().left) == 6
+    assert len(other.prepare().remaining) == 6
 
 
 def test_an_unusable_host_ends_the_call_at_the_first_attempt_and_the_remaining_runs_stay_planned(
@@ -201,7 +201,7 @@ def test_an_unusable_host_ends_the_call_at_the_first_attempt_and_the_remaining_r
     assert [event["event"] for event in read_events(scene.folder)].count("begin") == 1
     assert len(scene.repository.runs()) == 1
     assert scene.waits == [], "nothing is waited for that could end no better"
-    assert len(scene.prepare().left) == 6
+    assert len(scene.prepare().remaining) == 6
 
 
 def test_three_runs_given_up_in_a_row_end_the_call_but_wrong_output_does_not(tmp_path: Path) -> None:
@@ -222,7 +222,7 @@ def test_a_call_stops_after_the_given_number_of_runs_and_the_next_continues(tmp_
     assert made.stopped is None
     assert len(rest.made) == 4
     assert not {title for title, _ in executor.made} & {title for title, _ in rest.made}
-    assert scene.prepare().left == []
+    assert scene.prepare().remaining == []
 
 
 def test_no_run_and_no_retry_begins_after_the_time_is_up(tmp_path: Path) -> None:
@@ -234,14 +234,14 @@ def test_no_run_and_no_retry_begins_after_the_time_is_up(tmp_path: Path) -> None
     executor, made = scene.go(None, WORKLOAD, stop=Stop("it was to end", at_unix_s=7000.0), before_job=an_hour)
     assert [number for _, number in executor.made] == [1, 1]
     assert made.stopped == "it was to end"
-    assert scene.prepare().left[0][1] == 2  # the next call makes its second attempt
+    assert scene.prepare().remaining[0][1] == 2  # the next call makes its second attempt
 
 
 def test_only_selected_runs_are_made_and_the_others_stay_planned(tmp_path: Path) -> None:
     scene = Scene(tmp_path)
     executor, _ = scene.go(only=("terasort", "layout=HD2"))
     assert [title for title, _ in executor.made] == ["terasort on layout=HD2, repetition 1"]
-    assert len(scene.prepare().left) == 5
+    assert len(scene.prepare().remaining) == 5
 
 
 def test_the_next_run_can_be_unplanned_and_depend_on_earlier_ones(tmp_path: Path) -> None:
@@ -264,7 +264,7 @@ def test_the_next_run_can_be_unplanned_and_depend_on_earlier_ones(tmp_path: Path
         "8, repetition 1",
     ]
     assert made.stopped is None
-    assert scene.prepare().left == []
+    assert scene.prepare().remaining == []
 
 
 def test_a_bundle_is_stored_before_the_next_runs_caches_are_dropped(tmp_path: Path) -> None:

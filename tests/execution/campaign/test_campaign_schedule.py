@@ -22,7 +22,7 @@ from assay.execution.planning.forecast.estimate import (
     RESTART_S,
     STOP_S,
     Overheads,
-    around_s,
+    call_overhead_s,
     expected_s,
     remaining_s,
 )
@@ -90,15 +90,15 @@ def test_every_combination_is_run_as_often_as_asked(repetitions: int, seed: int)
 
 def test_a_valid_run_is_never_repeated_and_an_invalid_run_has_the_next_attempt_number(plan: Plan) -> None:
     runs = planned_runs(plan)
-    assert [number for _, number in Schedule(runs).left_after(plan, [])] == [1] * len(runs)
+    assert [number for _, number in Schedule(runs).remaining_after(plan, [])] == [1] * len(runs)
     made = [finished(runs[0]), finished(runs[1], RunStatus.FAILED, 1)]
-    left = {planned.key: number for planned, number in Schedule(runs).left_after(plan, made)}
+    left = {planned.key: number for planned, number in Schedule(runs).remaining_after(plan, made)}
     assert runs[0].key not in left
     assert left[runs[1].key] == 2
     made.append(finished(runs[1], RunStatus.INVALID, 2))
-    assert (runs[1], 3) in Schedule(runs).left_after(plan, made)
+    assert (runs[1], 3) in Schedule(runs).remaining_after(plan, made)
     made.append(finished(runs[1], RunStatus.VALID, 3))
-    assert runs[1].key not in {planned.key for planned, _ in Schedule(runs).left_after(plan, made)}
+    assert runs[1].key not in {planned.key for planned, _ in Schedule(runs).remaining_after(plan, made)}
 
 
 def test_a_run_is_repeated_until_its_mean_is_known_and_no_further(plan: Plan) -> None:
@@ -115,7 +115,7 @@ def test_a_run_is_repeated_until_its_mean_is_known_and_no_further(plan: Plan) ->
     restless = [replace(run, duration_s=10.0 * (1 + run.repetition % 2)) for run in steady]
     assert repeated[5] in remaining_planned(careful, runs, restless)
     assert repeated[5] in remaining_planned(careful, runs, [replace(run, status=RunStatus.INVALID) for run in steady])
-    left = {planned.key for planned, _ in Schedule(runs).left_after(careful, steady)}
+    left = {planned.key for planned, _ in Schedule(runs).remaining_after(careful, steady)}
     assert not left & {run.key for run in repeated}
     assert len(left) == len(runs) - len(repeated)
 
@@ -199,14 +199,16 @@ def test_time_before_the_first_run_and_after_the_last_is_expected_too(plan: Plan
         for placement in (Placement.LOCAL, Placement.SSH)
     )
     theirs = replace(hosts, cluster=replace(hosts.cluster, attached=ATTACHMENT))
-    assert around_s(local) == CONNECT_S + STOP_S
-    assert around_s(plan) == CONNECT_S + BASELINE_S + LAB_S + STOP_S
-    assert around_s(hosts) == CONNECT_S + HOST_CHECKS_S + INSTALL_S + BASELINE_S + STOP_S
-    assert around_s(theirs) == CONNECT_S + HOST_CHECKS_S
-    assert around_s(hosts, Overheads(begin_s=70.0)) == 70.0 + STOP_S
-    assert around_s(replace(plan, cluster=replace(plan.cluster, simulated=True))) == 0.0
+    assert call_overhead_s(local) == CONNECT_S + STOP_S
+    assert call_overhead_s(plan) == CONNECT_S + BASELINE_S + LAB_S + STOP_S
+    assert call_overhead_s(hosts) == CONNECT_S + HOST_CHECKS_S + INSTALL_S + BASELINE_S + STOP_S
+    assert call_overhead_s(theirs) == CONNECT_S + HOST_CHECKS_S
+    assert call_overhead_s(hosts, Overheads(begin_s=70.0)) == 70.0 + STOP_S
+    assert call_overhead_s(replace(plan, cluster=replace(plan.cluster, simulated=True))) == 0.0
     schedule = prepare(hosts, None, again=False, write=False)
-    assert schedule.expected_s == around_s(hosts) + remaining_s([run for run, _ in schedule.left], hosts, [])
+    assert schedule.expected_s == call_overhead_s(hosts) + remaining_s(
+        [run for run, _ in schedule.remaining], hosts, []
+    )
 
 
 def test_daemons_that_run_already_and_those_of_an_attached_cluster_are_not_expected_to_start(plan: Plan) -> None:

@@ -73,8 +73,8 @@ def test_the_lowest_limit_of_nested_control_groups_counts(tmp_path: Path) -> Non
         (tmp_path / folder / "cpu.max").write_text("150000 100000" if folder == "a" else "max 100000")
     script = source("survey").partition("if __name__")[0]
     ask = (
-        "print(lowest(ROOT, '/a/b/c', lambda folder: number_of(folder + '/memory.max')), "
-        "lowest(ROOT, '/a/b/c', quota_of), lowest(ROOT, '/', quota_of))"
+        "print(lowest_limit(ROOT, '/a/b/c', lambda folder: number_of(folder + '/memory.max')), "
+        "lowest_limit(ROOT, '/a/b/c', quota_of), lowest_limit(ROOT, '/', quota_of))"
     )
     code = f"{script}\nROOT = {str(tmp_path)!r}\n{ask}"
     done = subprocess.run([sys.executable, "-c", code, "{}"], capture_output=True, text=True, check=True)

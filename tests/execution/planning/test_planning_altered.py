@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from assay.execution.planning.plan_files.changed_plan import altered, only_run, parse_changes, parse_question
+from assay.execution.planning.plan_files.changed_plan import changed_plan, only_run, parse_changes, parse_question
 from assay.execution.planning.plan_files.plan_reader import load_plan
 from assay.foundation.errors import SpecificationError
 from assay.model.plans.plan import Plan
@@ -50,7 +50,7 @@ def plan(tmp_path: Path) -> Plan:
 
 
 def test_a_plan_without_changes_has_the_measured_configuration(plan: Plan) -> None:
-    run = only_run(altered(plan, LEVELS, "terasort"))
+    run = only_run(changed_plan(plan, LEVELS, "terasort"))
     assert (run.configuration.layout.name, run.configuration.network) == ("HD2", "ETH")
     assert run.workload.parameters == {"maps": "6", "reduces": "12"}
     assert plan.cluster.workers[0].type.cpu_speed == 0.6
@@ -60,7 +60,7 @@ def test_a_plan_without_changes_has_the_measured_configuration(plan: Plan) -> No
 
 def test_everything_that_a_plan_can_set_can_be_set(plan: Plan) -> None:
     changes = parse_changes(["layout=SS2", "containers=3", "data=10TB", "terasort.maps=9", "dfs.replication=2"])
-    run = only_run(altered(plan, LEVELS, "terasort", changes))
+    run = only_run(changed_plan(plan, LEVELS, "terasort", changes))
     assert run.configuration.layout.name == "SS2"
     assert run.configuration.parameters["yarn.nodemanager.resource.cpu-vcores"] == "3"
     assert run.configuration.parameters["dfs.replication"] == "2"
@@ -79,7 +79,7 @@ def test_the_described_cluster_can_be_changed(plan: Plan) -> None:
         "racks.uplink=40Gbit/s",
         "layout=SS3",
     ]
-    changed = altered(plan, LEVELS, "dfsio-write", parse_question(texts))
+    changed = changed_plan(plan, LEVELS, "dfsio-write", parse_question(texts))
     worker = changed.cluster.workers[-1]
     assert [node.name for node in changed.cluster.workers] == [f"worker{n}" for n in range(1, 6)]
     assert worker.type.nic.rate_bits_per_s == 25e9
@@ -88,7 +88,7 @@ def test_the_described_cluster_can_be_changed(plan: Plan) -> None:
     assert (worker.type.cores, worker.type.cpu_speed) == (16, 2.0)
     assert changed.cluster.racks is not None
     assert (changed.cluster.racks.nodes, changed.cluster.racks.uplink_bits_per_s) == (2, 40e9)
-    fewer = altered(plan, LEVELS, "terasort", [("workers.count", "2"), ("dfs.replication", "2")])
+    fewer = changed_plan(plan, LEVELS, "terasort", [("workers.count", "2"), ("dfs.replication", "2")])
     assert len(fewer.cluster.workers) == 2
 
 
@@ -114,7 +114,7 @@ def test_the_described_cluster_can_be_changed(plan: Plan) -> None:
 )
 def test_impossible_input_is_refused_with_the_reason(plan: Plan, text: str, words: str) -> None:
     with pytest.raises(SpecificationError) as caught:
-        altered(plan, LEVELS, "terasort", parse_question([text]))
+        changed_plan(plan, LEVELS, "terasort", parse_question([text]))
     assert words in str(caught.value)
 
 
@@ -128,13 +128,13 @@ def test_a_name_is_set_once() -> None:
 @pytest.mark.parametrize("word", ["workers", "nodes"])
 def test_a_question_can_have_another_number_of_workers(plan: Plan, word: str) -> None:
     assert parse_question([f" {word} =5"]) == parse_question(["workers.count=5"])
-    assert len(altered(plan, LEVELS, "terasort", parse_question([f"{word}=5"])).cluster.workers) == 5
+    assert len(changed_plan(plan, LEVELS, "terasort", parse_question([f"{word}=5"])).cluster.workers) == 5
 
 
 def test_parameters_of_a_tuning_run_are_kept_though_no_factor_sets_them(plan: Plan) -> None:
     """Such as one of a tuning, whose levels are its own."""
     levels = {**LEVELS, "mapreduce.task.io.sort.mb": "44", "compression": "snappy"}
-    parameters = only_run(altered(plan, levels, "terasort")).configuration.parameters
+    parameters = only_run(changed_plan(plan, levels, "terasort")).configuration.parameters
     assert parameters["mapreduce.task.io.sort.mb"] == "44"
     assert parameters["mapreduce.map.output.compress"] == "true"
 
@@ -146,5 +146,5 @@ def test_a_run_of_a_plan_that_varies_engines_keeps_its_engine(tmp_path: Path, en
         "factors:", "factors:\n  engine: [hadoop, spark]"
     )
     (tmp_path / "plan.yaml").write_text(varied)
-    changed = altered(load_plan(tmp_path / "plan.yaml"), {**LEVELS, "engine": engine}, "terasort")
+    changed = changed_plan(load_plan(tmp_path / "plan.yaml"), {**LEVELS, "engine": engine}, "terasort")
     assert changed.engine == engine

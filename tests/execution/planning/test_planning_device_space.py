@@ -19,12 +19,18 @@ from assay.execution.planning.forecast.device_space import (
     Part,
     SpaceClaim,
     claims_of,
-    filled,
+    device_usages,
     refusal,
     shortage,
     warnings,
 )
-from assay.execution.planning.forecast.estimate import JOB_START_S, around_s, existing_inputs, inputs_s, remaining_s
+from assay.execution.planning.forecast.estimate import (
+    JOB_START_S,
+    call_overhead_s,
+    existing_inputs,
+    inputs_s,
+    remaining_s,
+)
 from assay.execution.planning.forecast.forecast import rows
 from assay.execution.planning.forecast.inputs import datasets_after, inputs_to_make
 from assay.execution.planning.order import PlannedRun, schedule
@@ -78,20 +84,22 @@ def runs_of(plan: Plan) -> list[PlannedRun]:
 
 
 def kept_on(plan: Plan) -> dict[str, dict[str, float]]:
-    devices = filled(claims_of(plan, runs_of(plan)), {f"{kind}{n}": 1e12 for kind in ("hdd", "ssd") for n in (1, 2)})
-    return {device.device: dict(device.kept_bytes) for device in devices}
+    devices = device_usages(
+        claims_of(plan, runs_of(plan)), {f"{kind}{n}": 1e12 for kind in ("hdd", "ssd") for n in (1, 2)}
+    )
+    return {device.device: dict(device.stored_bytes) for device in devices}
 
 
 def test_layouts_that_share_a_device_add_up_on_it(tmp_path: Path) -> None:
     """100 GB in two copies on two workers: 100 GB a worker, all on one SSD, or half on each of two."""
     plan = load(tmp_path)
     capacities = {"hdd1": 1.0, "ssd1": 240e9, "ssd2": 240e9}
-    devices = {device.device: device for device in filled(claims_of(plan, runs_of(plan)), capacities)}
+    devices = {device.device: device for device in device_usages(claims_of(plan, runs_of(plan)), capacities)}
     assert devices["hdd1"].needed_bytes == 0
-    assert devices["ssd1"].kept_bytes == {"SSD": 100e9, "SS2": 50e9}
-    assert devices["ssd2"].kept_bytes == {"SS2": 50e9}
+    assert devices["ssd1"].stored_bytes == {"SSD": 100e9, "SS2": 50e9}
+    assert devices["ssd2"].stored_bytes == {"SS2": 50e9}
     # Two copies of the output, and map output with what reduces fetched of it.
-    assert (devices["ssd1"].passing, devices["ssd1"].passing_bytes) == ("terasort on SSD", 100e9 + 2 * 50e9)
+    assert (devices["ssd1"].temporary, devices["ssd1"].temporary_bytes) == ("terasort on SSD", 100e9 + 2 * 50e9)
     assert warnings(plan, runs_of(plan))[0] == (
         "no room: ssd1 of a worker would have to hold 350 GB but has 240 GB: inputs that stay take 150 GB (SSD 100 GB, "
         "SS2 50 GB), terasort on SSD up to 200 GB more while it runs"
@@ -125,7 +133,7 @@ def test_an_input_counts_once_for_all_readers_and_so_does_the_output_of_a_write_
     )
     plan = load(tmp_path, several)
     runs = runs_of(plan)
-    assert {claim.what for claim in claims_of(plan, runs).kept} >= {"teragen's data", "terasort's data"}
+    assert {claim.description for claim in claims_of(plan, runs).stored} >= {"teragen's data", "terasort's data"}
     dfsio_bytes = 6 * round(2e9 / 2**20) * 2**20
     assert kept_on(plan)["ssd1"]["SSD"] == pytest.approx(200e9 + dfsio_bytes)
     made = [[kept.name for kept in new] for new in inputs_to_make(runs, plan, ())]
@@ -137,10 +145,10 @@ def test_hdfs_write_and_terasort_write_their_number_of_copies(tmp_path: Path) ->
     once = PLAN.replace("{dfs.replication: 2}", "{dfs.replication: 2, mapreduce.terasort.output.replication: 1}")
     for text in (once, PLAN.replace("terasort", "hdfs-write")):
         plan = load(tmp_path, text)
-        passing = claims_of(plan, runs_of(plan)).passing
+        passing = claims_of(plan, runs_of(plan)).temporary
         assert [part.bytes for claim in passing for part in claim.hdfs] == [100e9, 100e9]
     plan = load(tmp_path)
-    passing = claims_of(plan, runs_of(plan)).passing
+    passing = claims_of(plan, runs_of(plan)).temporary
     assert [part.bytes for claim in passing for part in claim.hdfs] == [200e9, 200e9]
 
 
@@ -152,7 +160,7 @@ def test_intermediate_data_follows_the_rule_of_the_engine(tmp_path: Path) -> Non
     plan = load(tmp_path, text)
     directories = {}
     for run in runs_of(plan):
-        (claim,) = claims_of(plan, [run]).passing
+        (claim,) = claims_of(plan, [run]).temporary
         assert claim.intermediate is not None
         written_bytes = sum(part.bytes for part in claim.hdfs) / 2
         directories[run.configuration.engine] = (written_bytes, round(claim.intermediate.bytes / 10e9, 3))
@@ -173,7 +181,7 @@ def test_a_plan_that_must_fail_is_refused_before_it_starts_and_in_a_dry_run(tmp_
     assert any(line.startswith("warning: the plan can't be executed: the plan does not fit") for line in shown)
     only = prepare(plan, repository, again=False, only=["layout=SS2"])
     assert only.warnings
-    assert len(only.left) == 2
+    assert len(only.remaining) == 2
 
 
 def test_a_dry_run_prints_warnings_as_text_and_as_json(tmp_path: Path) -> None:
@@ -256,14 +264,14 @@ claim_lists = st.lists(
 
 @given(claim_lists, claim_lists, st.dictionaries(st.just("a"), st.integers(1, 10**6), min_size=1))
 def test_bytes_are_conserved_and_a_refused_value_has_a_warning(
-    kept: tuple[SpaceClaim, ...], passing: tuple[SpaceClaim, ...], capacities_: Mapping[str, int]
+    stored: tuple[SpaceClaim, ...], passing: tuple[SpaceClaim, ...], capacities_: Mapping[str, int]
 ) -> None:
     capacities = {name: float(capacities_["a"] + 7 * index) for index, name in enumerate("abc")}
-    claims = Claims(kept, passing)
-    devices = filled(claims, capacities)
-    both = [(claim, [*claim.hdfs, *([claim.intermediate] if claim.intermediate else [])]) for claim in kept]
+    claims = Claims(stored, passing)
+    devices = device_usages(claims, capacities)
+    both = [(claim, [*claim.hdfs, *([claim.intermediate] if claim.intermediate else [])]) for claim in stored]
     staying = sum(part.bytes / claim.workers for claim, parts_ in both for part in parts_)
-    assert sum(sum(device.kept_bytes.values()) for device in devices) == pytest.approx(staying)
+    assert sum(sum(device.stored_bytes.values()) for device in devices) == pytest.approx(staying)
     if shortage(claims, capacities):
         assert any(device.needed_bytes > device.capacity_bytes * (1 - 1e-9) for device in devices)
 
@@ -279,10 +287,10 @@ def test_the_first_run_on_each_file_system_is_expected_to_make_its_input(tmp_pat
     todo = prepare(plan, None, again=False, write=False)
     listed = rows(plan, todo, [], 0.0)
     assert [row.input_s > 0 for row in listed] == [True, True, False, False]
-    assert listed[0].starts_after_s == around_s(plan)
+    assert listed[0].starts_after_s == call_overhead_s(plan)
     assert todo.expected_s == pytest.approx(listed[-1].starts_after_s + listed[-1].expected_s)
     without_s = remaining_s(runs, plan, [], existing=_all_of(runs, plan))
-    assert todo.expected_s == pytest.approx(around_s(plan) + without_s + sum(took_s.values()))
+    assert todo.expected_s == pytest.approx(call_overhead_s(plan) + without_s + sum(took_s.values()))
 
 
 def _all_of(runs: list[PlannedRun], plan: Plan) -> set[tuple[str, str]]:

@@ -10,7 +10,7 @@ from click.testing import CliRunner
 
 from assay.execution.planning.expansion import expand
 from assay.execution.planning.order import schedule
-from assay.execution.planning.plan_files.plan_reader import checked, load_plan
+from assay.execution.planning.plan_files.plan_reader import checked_plan, load_plan
 from assay.foundation.errors import SpecificationError
 from assay.interfaces.cli.main import assay
 from assay.questions.forecasts.next_plan import next_plan
@@ -35,7 +35,7 @@ def test_a_plan_runs_only_the_combinations_that_it_names(tmp_path: Path) -> None
     path.write_text(f"{text}only:\n  - {{layout: HDD, containers: 4}}\n  - {{containers: 2, workload: terasort}}\n")
     assert runs_of(path) == {("terasort", "HDD", "4"), ("terasort", "HDD", "2"), ("terasort", "HD5", "2")}
     plan = load_plan(path)
-    assert checked(plan).fingerprint == plan.fingerprint != load_plan(LAB).fingerprint
+    assert checked_plan(plan).fingerprint == plan.fingerprint != load_plan(LAB).fingerprint
     path.write_text(f"{text}only:\n  - {{layout: HDX}}\n  - {{disks: 1}}\n")
     with pytest.raises(SpecificationError, match=r"level of layout 'HDX'(.|\n)*factor 'disks'"):
         load_plan(path)

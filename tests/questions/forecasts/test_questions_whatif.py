@@ -16,7 +16,7 @@ import pytest
 from assay.estimation.simulator.draws import DEVICE_SIGMA, cpu_sigma, draws, log_sigma
 from assay.estimation.simulator.scenario import SimulationRequest, scenario_of
 from assay.execution.planning.forecast.inputs import size_of
-from assay.execution.planning.plan_files.changed_plan import altered, only_run
+from assay.execution.planning.plan_files.changed_plan import changed_plan, only_run
 from assay.execution.planning.plan_files.plan_reader import load_plan, plan_of_texts
 from assay.foundation.errors import AssayError, RepositoryError, SpecificationError
 from assay.model.plans.workload_profile import Uncertain
@@ -383,7 +383,7 @@ def test_the_same_seed_gives_the_same_runs(tmp_path: Path) -> None:
 
 def test_a_labs_profile_on_real_hosts_says_so() -> None:
     plan = load_plan(EXAMPLE.parents[1] / "sandisk-2014" / "plan.yaml")
-    changed = altered(plan, {"layout": "All-HDD"}, "dfsioe-read")
+    changed = changed_plan(plan, {"layout": "All-HDD"}, "dfsioe-read")
     run = only_run(changed)
     size = size_of(run, changed)
     asked = SimulationRequest(changed.cluster, run.configuration, run.workload.name, size, shipped_profile())
@@ -393,7 +393,7 @@ def test_a_labs_profile_on_real_hosts_says_so() -> None:
 
 
 def test_an_assumed_compression_is_listed_also_if_the_profile_states_it() -> None:
-    changed = altered(load_plan(EXAMPLE), {}, "terasort")
+    changed = changed_plan(load_plan(EXAMPLE), {}, "terasort")
     run = only_run(changed)
     compress = "mapreduce.map.output.compress"
     snappy = {compress: "true", f"{compress}.codec": "org.apache.hadoop.io.compress.SnappyCodec"}

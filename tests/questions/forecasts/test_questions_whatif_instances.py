@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from click.testing import CliRunner, Result
 
-from assay.execution.planning.plan_files.changed_plan import altered, only_run
+from assay.execution.planning.plan_files.changed_plan import changed_plan, only_run
 from assay.execution.planning.plan_files.plan_reader import load_plan
 from assay.foundation.errors import AssayError, SpecificationError
 from assay.interfaces.cli.main import assay
@@ -25,7 +25,7 @@ PRICES = rented_prices("0.5", i4i_2xlarge="0.686")
 
 
 def _altered(*changes: tuple[str, str]) -> Plan:
-    return altered(load_plan(EXAMPLE), {"layout": "HD2"}, "terasort", changes)
+    return changed_plan(load_plan(EXAMPLE), {"layout": "HD2"}, "terasort", changes)
 
 
 def _whatif(repository: Path, *changes: tuple[str, str], words: tuple[str, ...] = ()) -> Result:

@@ -279,5 +279,5 @@ def test_a_truncated_recording_or_one_of_another_time_is_refused(store: Reposito
         cut = written(tmp_path, "cut.jfr", target.read_bytes()[:kept])
         with pytest.raises(FormatError) as error:
             import_profile(store, [cut], ProfileImportRequest(make_run(1).run_id))
-        assert "not a whole JFR recording" in error.value.message
+        assert "not a complete JFR recording" in error.value.message
         assert "jcmd PID JFR.dump" in str(error.value.hint)

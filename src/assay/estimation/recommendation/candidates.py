@@ -18,8 +18,8 @@ from assay.execution.engines.hadoop.settings.containers import NODE_MEMORY
 from assay.execution.engines.hadoop.settings.defaults import STOCK_MEMORY, TASK_MEMORY
 from assay.execution.engines.rules_catalogue import all_rules
 from assay.execution.engines.spark import settings as spark
-from assay.execution.planning.plan_files.hardware_file import numbered
-from assay.execution.planning.plan_files.plan_reader import made_plan
+from assay.execution.planning.plan_files.hardware_file import numbered_devices
+from assay.execution.planning.plan_files.plan_reader import plan_of_content
 from assay.foundation.errors import SpecificationError
 from assay.foundation.units import MIB, format_bit_rate, format_bytes, format_memory
 from assay.model import (
@@ -222,7 +222,7 @@ def _storages(option: WorkerOption) -> list[tuple[tuple[Device, ...], Layout]]:
         by_name = {
             device.name: device
             for device_option in option.devices
-            for device in numbered(device_option, device_option.counts[-1])
+            for device in numbered_devices(device_option, device_option.counts[-1])
         }
         return [(tuple(by_name[name] for name in layout.devices()), layout) for layout in option.layouts]
     storages = []
@@ -230,7 +230,9 @@ def _storages(option: WorkerOption) -> list[tuple[tuple[Device, ...], Layout]]:
         device_counts = [
             (device_option, count) for device_option, count in zip(option.devices, counts, strict=True) if count
         ]
-        devices = tuple(device for device_option, count in device_counts for device in numbered(device_option, count))
+        devices = tuple(
+            device for device_option, count in device_counts for device in numbered_devices(device_option, count)
+        )
         storages += [(devices, layout) for layout in _layouts(device_counts, devices)]
     return storages
 
@@ -341,7 +343,7 @@ def plan_for(
                 **({"policy": str(layout.policy)} if layout.policy else {}),
             }
         }
-    return made_plan(content, cluster_of(candidates, row), "", {engine: all_rules()[engine]})
+    return plan_of_content(content, cluster_of(candidates, row), "", {engine: all_rules()[engine]})
 
 
 def parts_of(candidates: Candidates) -> list[Parts]:

@@ -39,5 +39,5 @@ def simulated_plan(plan: Plan, profile: CostProfile) -> Plan:
 
 def refuse_unsupported(profile: CostProfile, plan: Plan, schedule: Schedule) -> None:
     """Raise SpecificationError for the first remaining run that cannot be simulated."""
-    for planned_run in {planned_run.key[:2]: planned_run for planned_run, _ in schedule.left}.values():
+    for planned_run in {planned_run.key[:2]: planned_run for planned_run, _ in schedule.remaining}.values():
         refuse(request_of(plan, planned_run, profile))

@@ -117,6 +117,6 @@ def execute_tuning(
     tuning.keep(schedule.journal)
     for line in [f"tuning plan {request.plan.name}, campaign {schedule.journal.campaign_id}", *tuning.lines()]:
         watcher.say(line)
-    summary = execute_campaign(request, schedule, repository, watcher) if schedule.left else None
+    summary = execute_campaign(request, schedule, repository, watcher) if schedule.remaining else None
     tuning.settle(schedule.journal, repository.runs(environment=False))
     return schedule.journal.campaign_id, summary

@@ -17,8 +17,8 @@ import numpy as np
 
 from assay.analysis.statistics import Floats
 from assay.execution.planning.order import PlannedRun
-from assay.execution.planning.plan_files.changed_plan import CLUSTER_WORDS, altered, only_run
-from assay.execution.planning.plan_files.plan_reader import checked
+from assay.execution.planning.plan_files.changed_plan import CLUSTER_SETTINGS, changed_plan, only_run
+from assay.execution.planning.plan_files.plan_reader import checked_plan
 from assay.execution.planning.plan_files.settings import setting_names
 from assay.execution.planning.plan_files.workload_section import varied_options
 from assay.foundation.errors import SpecificationError
@@ -123,7 +123,7 @@ class Space:
         [workload] = self.plan.workloads
         base = only_run(self.plan)
         try:
-            run = only_run(altered(self.plan, base.configuration.levels, workload.key, changes))
+            run = only_run(changed_plan(self.plan, base.configuration.levels, workload.key, changes))
         except SpecificationError as error:
             if candidate == 0:
                 raise
@@ -148,7 +148,7 @@ def space_of(plan: Plan, workload: str, at: dict[str, str], over: Sequence[str],
         raise SpecificationError(unknown("workload", workload, [spec.key for spec in plan.workloads]), where="--for")
     if not over:
         raise SpecificationError("no parameter is varied", where="--over", hint="for example --over containers=2..16")
-    base_plan = altered(plan, at, workload)
+    base_plan = changed_plan(plan, at, workload)
     dimensions = tuple(_dimension(text, base_plan) for text in over)
     names = [dimension.name for dimension in dimensions]
     if repeated_name := next((name for name in names if names.count(name) > 1), None):
@@ -162,7 +162,7 @@ def space_of(plan: Plan, workload: str, at: dict[str, str], over: Sequence[str],
     sampled_points = _points(dimensions, combinations, plan.seed)
     points = tuple(dict.fromkeys((defaults, *sampled_points)))
     retries = {**base_plan.retries, FailureClass.WORKLOAD: 0, FailureClass.VALIDATION: 0}  # a failure is a result
-    return Space(checked(replace(base_plan, repetitions=runs, retries=retries)), dimensions, points, combinations)
+    return Space(checked_plan(replace(base_plan, repetitions=runs, retries=retries)), dimensions, points, combinations)
 
 
 def _points(dimensions: Sequence[Dimension], combinations: int, seed: int) -> list[tuple[str | None, ...]]:
@@ -183,7 +183,7 @@ def _dimension(text: str, plan: Plan) -> Dimension:
     [workload] = plan.workloads
     options = varied_options(workload.name)
     option = name.partition(".")[2] if name.partition(".")[0] in (workload.key, workload.name) else name
-    if name in CLUSTER_WORDS:
+    if name in CLUSTER_SETTINGS:
         message = f"{name} describes the cluster, which a tuning does not change"
         raise SpecificationError(message, where="--over", hint="`assay whatif` estimates times on another cluster")
     if option in _NOT_TUNED:

@@ -12,13 +12,14 @@ from assay.model import Cluster, LabFacts, Placement
 
 @contextmanager
 def hosts_for(cluster: Cluster, progress: Callable[[str], None]) -> Iterator[tuple[Cluster, LabFacts | None]]:
-    """Yield the cluster with its hosts' addresses, and the lab's facts (None elsewhere).
+    """Yield the cluster with its hosts' addresses, and the lab's facts (None without a lab).
 
-    A running lab with the cluster's name is used and left up; otherwise a lab is made and removed at the end. Labs that
-    a dead assay process left behind are removed first. Raises LabError when a lab can't be made.
+    Use a running lab with the cluster's name, and leave it up. If none is running, make a lab and remove it at the end.
+    First remove the labs of assay processes that died. Raises LabError if a lab can't be made.
     """
-    for line in () if cluster.simulated else clear_abandoned():
-        progress(line)
+    if not cluster.simulated:
+        for line in clear_abandoned():
+            progress(line)
     if cluster.placement is not Placement.LAB or cluster.simulated:
         yield cluster, None
         return

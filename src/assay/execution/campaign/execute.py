@@ -56,7 +56,7 @@ def prepare_campaign(request: CampaignRequest, repository: Repository) -> Prepar
     schedule = prepare(
         request.plan, repository, again=request.again, only=request.only, stop=request.stop, next_runs=request.next_runs
     )
-    if schedule.left:
+    if schedule.remaining:
         request.check(request.plan, schedule)
     return schedule
 
@@ -74,13 +74,13 @@ def execute_campaign(
     parts: list[CampaignSummary] = []
     while True:
         with terminable(), hosts_for(plan.cluster, watcher.step) as (cluster, lab):
-            connection = CampaignCluster(cluster, lab, request.provide)
+            campaign_cluster = CampaignCluster(cluster, lab, request.provide)
             work = CampaignWork(plan, repository, schedule, watcher)
-            runs = run_campaign(work, connection, with_baseline=request.baseline)
+            runs = run_campaign(work, campaign_cluster, with_baseline=request.baseline)
             parts.append(run_interruptibly(runs, watcher.say))
-        lost = parts[-1].lab_lost
-        if lost is None:
+        lab_error = parts[-1].lab_lost
+        if lab_error is None:
             return merge_summaries(parts)
         if len(parts) == LABS_MAX:
-            raise lost
-        watcher.say(f"rebuilding the lab: {lost.message}")
+            raise lab_error
+        watcher.say(f"rebuilding the lab: {lab_error.message}")

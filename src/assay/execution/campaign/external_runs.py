@@ -30,10 +30,11 @@ ResultReader = Callable[[ProgramResult], Awaitable[ProgramResult]]
 
 @dataclass(frozen=True, slots=True)
 class ObservationRequest:
-    """A description, and a function that waits: it returns an exit status, or None when a fixed time has passed."""
+    """An observation's title, and the work to observe."""
 
     title: str
     work: Callable[[], Awaitable[int | None]]
+    """Waits for the work to end, and returns its exit status, or None after a fixed time."""
 
 
 async def unchanged_result(finished: ProgramResult) -> ProgramResult:
@@ -53,27 +54,27 @@ async def observe(
     began = time.time()
     trace, logs, warnings = Trace(), {}, []
 
-    def keep(raw: Mapping[str, bytes]) -> None:
+    def store_samples(raw: Mapping[str, bytes]) -> None:
         for node, content in raw.items():
             logs[f"samples-{node}.jsonl"] = content
             warnings.extend(parse_samples(node, content, began, trace))
 
     options = {node.name: sampler_options(node, None) for node in cluster.nodes if node.name in transports}
-    async with sampling(transports, options, keep) as samplers:
+    async with sampling(transports, options, store_samples) as samplers:
         began, clock = time.time(), time.monotonic()
         status = await request.work()
         elapsed_s = time.monotonic() - clock
         await samplers.stop()
     outcome = Outcome(status or 0, "", {}, 0, elapsed_s)
-    finished = await reader(ProgramResult(outcome, began, sources={"duration_s": "wall time of the observation"}))
-    if not finished.jobs:
+    result = await reader(ProgramResult(outcome, began, sources={"duration_s": "wall time of the observation"}))
+    if not result.jobs:
         message = "the trace covers the hosts; the jobs are unknown"
         warnings.append(CodedWarning(WarningCode.TRACE, message))
     warnings.extend(unobserved_workers(cluster))
     directories = {
         node.name: [device.directory for device in node.type.devices if device.directory] for node in cluster.nodes
     }
-    captured = await asyncio.gather(*(capture(t, directories=directories[n]) for n, t in transports.items()))
+    environments = await asyncio.gather(*(capture(t, directories=directories[n]) for n, t in transports.items()))
     run = Run(
         run_id=new_run_id(),
         campaign_id="",
@@ -99,12 +100,12 @@ async def observe(
         duration_s=round(elapsed_s, 3),
         cold=None,
         data_bytes=None,
-        metrics={**finished.metrics, **device_totals(trace, 0.0, elapsed_s)},
-        phases=finished.phases,
-        jobs=finished.jobs,
-        warnings=(*warnings, *finished.warnings),
-        environment={"assay": {"version": __version__}, "nodes": dict(zip(transports, captured, strict=True))},
-        sources=dict(finished.sources),
+        metrics={**result.metrics, **device_totals(trace, 0.0, elapsed_s)},
+        phases=result.phases,
+        jobs=result.jobs,
+        warnings=(*warnings, *result.warnings),
+        environment={"assay": {"version": __version__}, "nodes": dict(zip(transports, environments, strict=True))},
+        sources=dict(result.sources),
     )
-    metrics = detail_metrics(run_detail(run, finished.tasks, trace)) | run.metrics
-    return CompletedRun(replace(run, metrics=metrics), finished.tasks, trace, {**logs, **finished.logs})
+    metrics = detail_metrics(run_detail(run, result.tasks, trace)) | run.metrics
+    return CompletedRun(replace(run, metrics=metrics), result.tasks, trace, {**logs, **result.logs})

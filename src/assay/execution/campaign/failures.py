@@ -19,9 +19,9 @@ _DISK_FULL = ("No space left on device", "Disk quota exceeded")
 """The kernel's messages (errno(3): ENOSPC, EDQUOT)."""
 
 
-def disk_is_full(text: str, words: Collection[str] = ()) -> bool:
-    """Return whether a text reports a full device; ``words``: the engine's messages for that."""
-    return any(part in text for part in (*_DISK_FULL, *words))
+def disk_is_full(text: str, engine_messages: Collection[str] = ()) -> bool:
+    """Return whether a text reports a full device; ``engine_messages``: the engine's messages for that."""
+    return any(message in text for message in (*_DISK_FULL, *engine_messages))
 
 
 def class_of_error(error: AssayError, full_disk_messages: Collection[str] = ()) -> FailureClass:
@@ -47,16 +47,18 @@ def class_of_end(
     return FailureClass.WORKLOAD
 
 
-def of_hosts(observations: Sequence[NodeObservations]) -> list[str]:
-    """Return the problems of links and devices during an attempt, as text: they explain a failure."""
-    events = [change for node in observations for change in (*node.links.values(), *node.devices, *node.low.values())]
+def host_problems(observations: Sequence[NodeObservations]) -> list[str]:
+    """Return the problems of links and devices during an attempt, as text."""
+    events = [
+        change for node in observations for change in (*node.links.values(), *node.devices, *node.low_space.values())
+    ]
     events += contact_losses(observations)
     return list(dict.fromkeys(change.message for change in sorted(events, key=lambda change: change.at_unix_s)))[
         :_CAUSES_MAX
     ]
 
 
-def of_memory(observations: Sequence[NodeObservations]) -> list[str]:
+def memory_problems(observations: Sequence[NodeObservations]) -> list[str]:
     """Return the processes that were killed for lack of memory, as text."""
     return list(dict.fromkeys(change.message for node in observations for change in node.memory))[:_CAUSES_MAX]
 
@@ -85,7 +87,7 @@ def wait_before_retry_s(run: Run, tried: Sequence[FailureClass], plan: Plan) -> 
     return 0.0
 
 
-def retry_words(plan: Plan) -> str:
+def retry_text(plan: Plan) -> str:
     """Return the plan's retry rules: ``infrastructure 3, engine 2, workload 1, validation 0, at most 3 in all``."""
     rules = ", ".join(f"{name} {plan.retries[name]}" for name in FailureClass)
     return rules if plan.attempts > sum(plan.retries.values()) else f"{rules}, at most {plan.attempts - 1} in all"

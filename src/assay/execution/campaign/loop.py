@@ -62,7 +62,7 @@ class RunExecutor(Protocol):
 
     @property
     def baseline(self) -> DeviceBaseline | None:
-        """The measured devices and links of the cluster, stored in each bundle."""
+        """The baseline of the cluster's devices and links, stored in each bundle."""
 
     @property
     def host_checks(self) -> HostCheckReport | None:
@@ -91,7 +91,7 @@ class CallResult:
     runs: int = 0
     """Number of planned runs that were started."""
     stopped: str | None = None
-    """Why the call ended with runs left; None if it made all runs."""
+    """Why the call ended before it made all runs; None if it made them all."""
     lab_lost: LabLostError | None = None
     """The lab's error, if the call ended because the lab was lost."""
     stopped_early: int = 0
@@ -109,14 +109,14 @@ class RunSequence:
         self._took_s: list[float] = []
         """Wall time of each attempt of this call."""
         self._publishing: asyncio.Task[None] | None = None
-        self._queue: list[tuple[PlannedRun, int]] = list(work.schedule.left)
-        self._begun: set[tuple[str, str, int]] = set()
-        self._there = set(work.schedule.existing_inputs)
+        self._queue: list[tuple[PlannedRun, int]] = list(work.schedule.remaining)
+        self._started_keys: set[tuple[str, str, int]] = set()
+        self._inputs = set(work.schedule.existing_inputs)
         self._room_bytes = RESERVED_BYTES_MIN
         self._running: Configuration | None = None
         """The configuration of the running daemons, according to the last attempt."""
-        self.made = CallResult()
-        self._made_with = files_of_bundles(work.plan)
+        self._result = CallResult()
+        self._specification_files = files_of_bundles(work.plan)
 
     async def run(self) -> CallResult:
         """Make the remaining runs until all are made or the call must stop.
@@ -127,19 +127,19 @@ class RunSequence:
         cluster = plan.cluster.name
         runs = await asyncio.to_thread(lambda: self._work.repository.runs(environment=False))
         self._history = [run for run in runs if run.cluster == cluster or run.campaign_id == self._journal.campaign_id]
-        starts = sum(reason is not None for reason in restarts((run for run, _ in self._queue), plan))
+        daemon_starts = sum(reason is not None for reason in restarts((run for run, _ in self._queue), plan))
         self._journal.write(
-            "start", planned=len(schedule.runs), done=schedule.done, left=len(self._queue), restarts=starts
+            "start", planned=len(schedule.runs), done=schedule.done, left=len(self._queue), restarts=daemon_starts
         )
         stopped = "an error"
         try:
             await self._make_all()
-            stopped = self.made.stopped or "all its runs are done"
+            stopped = self._result.stopped or "all its runs are done"
         except asyncio.CancelledError:
             stopped = "interrupted"
             raise
         except LabLostError as error:
-            self.made.lab_lost, stopped = error, error.message
+            self._result.lab_lost, stopped = error, error.message
         except AssayError as error:
             stopped = error.message
             raise
@@ -149,23 +149,23 @@ class RunSequence:
             unpublished = self._publish_error()
         if unpublished is not None:
             raise unpublished
-        return self.made
+        return self._result
 
     async def _make_all(self) -> None:
         stop, consecutive_failures = self._work.schedule.stop, 0
         while queue := self._updated_queue():
-            if stop and stop.reached(self.made.runs, self._work.now_unix_s()):
-                self.made.stopped = stop.text
+            if stop and stop.reached(self._result.runs, self._work.now_unix_s()):
+                self._result.stopped = stop.text
                 return
             planned, number = queue[0]
-            self._begun.add(planned.key)
-            last = await self._make(planned, number)
-            stopped_early = planned.at_most_s is not None and last.failure_class is FailureClass.WORKLOAD
-            failed = last.status is RunStatus.FAILED and not stopped_early
-            consecutive_failures = consecutive_failures + 1 if failed else 0
+            self._started_keys.add(planned.key)
+            last_run = await self._make(planned, number)
+            stopped_early = planned.at_most_s is not None and last_run.failure_class is FailureClass.WORKLOAD
+            is_failed = last_run.status is RunStatus.FAILED and not stopped_early
+            consecutive_failures = consecutive_failures + 1 if is_failed else 0
             if consecutive_failures >= CONSECUTIVE_FAILURES_MAX:
                 raise EngineError(
-                    f"{consecutive_failures} runs in a row failed, the last because: {last.cause}",
+                    f"{consecutive_failures} runs in a row failed, the last because: {last_run.cause}",
                     where=f"campaign {self._journal.campaign_id}",
                     hint="fix the cause; the same command resumes the campaign",
                 )
@@ -174,23 +174,23 @@ class RunSequence:
         """Update the queue of needed runs from the finished runs, without runs that this call has started; return
         the queue."""
         finished = [run for run in self._history if run.campaign_id == self._journal.campaign_id]
-        left = self._work.schedule.left_after(self._work.plan, finished)
-        before, self._queue = self._queue, [item for item in left if item[0].key not in self._begun]
-        needed = {planned.key for planned, _ in self._queue} | self._begun
-        for planned, _ in before:
+        remaining = self._work.schedule.remaining_after(self._work.plan, finished)
+        previous_queue, self._queue = self._queue, [item for item in remaining if item[0].key not in self._started_keys]
+        needed = {planned.key for planned, _ in self._queue} | self._started_keys
+        for planned, _ in previous_queue:
             if planned.key not in needed:
                 self._work.watcher.step(f"the mean is precise enough: {planned.title} is not needed")
         return self._queue
 
     async def _make(self, planned: PlannedRun, number: int) -> Run:
         """Attempt one run until it is valid or given up; return its last attempt."""
-        tried: list[FailureClass] = []
-        self.made.runs += 1
+        failure_classes: list[FailureClass] = []
+        self._result.runs += 1
         while True:
             run = await self._attempt(planned, number)
             if run.failure_class is not None:
-                tried.append(run.failure_class)
-            wait_s = wait_before_retry_s(run, tried, self._work.plan)
+                failure_classes.append(run.failure_class)
+            wait_s = wait_before_retry_s(run, failure_classes, self._work.plan)
             stop = self._work.schedule.stop
             if wait_s is None or (stop and stop.reached(0, self._work.now_unix_s())):
                 return run
@@ -201,13 +201,13 @@ class RunSequence:
     def _left_s(self) -> float | None:
         """Return the expected wall time of all remaining runs, in seconds.
 
-        A simulation takes computing time; its estimate is the mean of this call's earlier simulations.
+        For simulations this is computing time, estimated by the mean of this call's earlier simulations.
         """
         work = self._work
         if work.plan.cluster.simulated:
             return fmean(self._took_s) * len(self._queue) if self._took_s else None
         queued = [run for run, _ in self._queue]
-        return remaining_s(queued, work.plan, self._history, work.schedule.overheads, self._there, self._running)
+        return remaining_s(queued, work.plan, self._history, work.schedule.overheads, self._inputs, self._running)
 
     async def _attempt(self, planned: PlannedRun, number: int) -> Run:
         work, clock = self._work, time.monotonic()
@@ -228,7 +228,7 @@ class RunSequence:
             else round(expected(planned, work.plan, self._history).duration_s, 1),
         )
 
-        def ended(step: str, began_unix_s: float, took_s: float) -> None:
+        def report_step(step: str, began_unix_s: float, took_s: float) -> None:
             self._journal.write(
                 "step",
                 synced=False,
@@ -246,7 +246,7 @@ class RunSequence:
         room = await asyncio.to_thread(reserve, work.repository.folders, self._room_bytes)
         try:
             completed = await self._await_or_storage_error(
-                self._executor.make(planned, number, AttemptContext(limit, self._settle, ended, report_problem))
+                self._executor.make(planned, number, AttemptContext(limit, self._settle, report_step, report_problem))
             )
         except BaseException:
             room.close()
@@ -254,25 +254,25 @@ class RunSequence:
         work.watcher.end(completed.run)
         self._took_s.append(time.monotonic() - clock)
         self._history.append(completed.run)
-        self.made.statuses[str(completed.run.status)] += 1
+        self._result.statuses[str(completed.run.status)] += 1
         self._running = planned.configuration if completed.run.status is RunStatus.VALID else None
         if completed.run.status is RunStatus.VALID:
-            self._there |= {kept.key for kept in datasets_after(planned, work.plan)}
+            self._inputs |= {dataset.key for dataset in datasets_after(planned, work.plan)}
         if planned.at_most_s == limit.seconds and completed.run.duration_s >= limit.seconds:
-            self.made.stopped_early += 1
+            self._result.stopped_early += 1
         if completed.run.failure_class is not None:
-            self.made.failures[str(completed.run.failure_class)] += 1
-        self._publishing = asyncio.create_task(self._publish(planned, completed, room, ended))
+            self._result.failures[str(completed.run.failure_class)] += 1
+        self._publishing = asyncio.create_task(self._publish(planned, completed, room, report_step))
         if completed.unusable_host:
             raise completed.unusable_host
         return completed.run
 
-    async def _await_or_storage_error(self, making: Coroutine[Any, Any, CompletedRun]) -> CompletedRun:
+    async def _await_or_storage_error(self, attempt: Coroutine[Any, Any, CompletedRun]) -> CompletedRun:
         """Await an attempt; if the previous run can't be stored, cancel the attempt and raise that error."""
-        task = asyncio.create_task(making)
+        task = asyncio.create_task(attempt)
         try:
-            before = {self._publishing} if self._publishing else set()
-            await asyncio.wait({task, *before}, return_when=asyncio.FIRST_COMPLETED)
+            publishing = {self._publishing} if self._publishing else set()
+            await asyncio.wait({task, *publishing}, return_when=asyncio.FIRST_COMPLETED)
             if self._publish_error() is None:
                 await asyncio.wait({task})
             await self._settle()
@@ -283,17 +283,21 @@ class RunSequence:
             await end_tasks(task)
 
     async def _publish(
-        self, planned: PlannedRun, completed: CompletedRun, room: ExitStack, ended: Callable[[str, float, float], None]
+        self,
+        planned: PlannedRun,
+        completed: CompletedRun,
+        room: ExitStack,
+        report_step: Callable[[str, float, float], None],
     ) -> None:
-        """Store a bundle while the next run is prepared; this ends before caches are dropped for the next run.
+        """Store a bundle while the next run is prepared. The next run drops caches only after this has ended.
 
-        ``room``: disk space reserved for the bundle. Raises RepositoryError, with the path where the run is kept, if
-        the bundle can't be stored.
+        ``room``: disk space reserved for the bundle. If the bundle can't be stored, save a copy of the run and raise
+        RepositoryError with the copy's path.
         """
         began, clock = self._work.now_unix_s(), time.monotonic()
         attachments = {"baseline.json": self._executor.baseline, "host-checks.json": self._executor.host_checks}
         files = {name: msgspec.json.format(msgspec.json.encode(value)) for name, value in attachments.items() if value}
-        files |= self._made_with
+        files |= self._specification_files
 
         def store() -> int:
             room.close()
@@ -303,17 +307,17 @@ class RunSequence:
                 )
             except RepositoryError as error:
                 contents = Contents(completed.run, completed.tasks, completed.trace, completed.logs, files)
-                kept = keep(self._journal.campaign_id, contents)
-                hint = f"the run was saved to {kept}; fix this and run the same command, which then stores the run"
+                copy_path = keep(self._journal.campaign_id, contents)
+                hint = f"the run was saved to {copy_path}; fix this and run the same command, which then stores the run"
                 raise RepositoryError(error.message, where=error.where, hint=hint) from error
             return size_of(bundle)
 
         self._room_bytes = max(self._room_bytes, 2 * await asyncio.to_thread(store))
-        ended("publish", began, time.monotonic() - clock)
+        report_step("publish", began, time.monotonic() - clock)
         self._journal.record_end(planned.index, completed.run)
 
     async def _settle(self) -> None:
-        """Wait until the previous run is stored. Never raises, because the attempt that waits has not failed."""
+        """Wait until the previous run is stored. Never raise: the waiting attempt has not failed."""
         if self._publishing is not None and not self._publishing.done():
             await asyncio.wait({self._publishing})
 
@@ -323,7 +327,7 @@ class RunSequence:
         return self._publishing.exception()
 
     async def _wait_and_reconnect(self, wait_s: float) -> None:
-        """Wait for the hosts and reconnect to the cluster. Raises the error if that still fails after the last wait."""
+        """Wait for the hosts and reconnect to the cluster. Raises the error of the last try if all tries fail."""
         waits = [wait_s, *RETRY_WAITS_S]
         for index, wait in enumerate(waits):
             self._work.watcher.step(f"waiting {format_duration(wait)} for the hosts")

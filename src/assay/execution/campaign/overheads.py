@@ -21,7 +21,7 @@ def measured_overheads(campaigns: Path, cluster: str) -> Overheads:
     """Return the median overheads of restarts and runs in a repository's newest campaigns on ``cluster``."""
     restarts: list[float] = []
     call_starts: list[float] = []
-    extras: dict[str, list[float]] = {}
+    overheads_s: dict[str, list[float]] = {}
     for folder in campaign_folders(campaigns)[::-1][:_CAMPAIGNS_READ_MAX]:
         if object_in(folder / "campaign.json").get("cluster") != cluster:
             continue
@@ -37,8 +37,8 @@ def measured_overheads(campaigns: Path, cluster: str) -> Overheads:
                 continue
             restarts += [step.took_s for step in attempt.steps if step.name == RESTART]
             overhead_s = attempt.ended_unix_s - attempt.began_unix_s - sum(map(attempt.step_s, (JOB, RESTART, INPUT)))
-            extras.setdefault(attempt.workload, []).append(max(0.0, overhead_s))
-    extra_s = {workload: median(times) for workload, times in extras.items()}
+            overheads_s.setdefault(attempt.workload, []).append(max(0.0, overhead_s))
+    extra_s = {workload: median(times) for workload, times in overheads_s.items()}
     call_start_s = median(call_starts) if call_starts else None
     return Overheads(median(restarts) if restarts else RESTART_S, extra_s, call_start_s)
 

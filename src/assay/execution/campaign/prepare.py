@@ -1,6 +1,6 @@
 """Prepare a call of ``assay run``: schedule the plan's runs, and find the campaign to resume.
 
-In: a plan, the repository or none, the options of the command line. Out: a :class:`PreparedCampaign`, and its
+In: a plan, a repository or None, the options of the command line. Out: a :class:`PreparedCampaign`, and its
 schedule as text. It connects to no host. With ``write=False`` it writes nothing.
 """
 
@@ -8,7 +8,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from assay.execution.campaign.failures import retry_words
+from assay.execution.campaign.failures import retry_text
 from assay.execution.campaign.overheads import measured_overheads
 from assay.execution.planning.expansion import expand
 from assay.execution.planning.forecast.call_limits import Stop, parse_selection
@@ -65,9 +65,9 @@ def prepare(
         campaigns = repository.folders.campaigns
         campaign = find_campaign(campaigns, plan, history, prepared, again=again)
         overheads = measured_overheads(campaigns, plan.cluster.name)
-        known = campaign.campaign_id if campaign else None
+        campaign_id = campaign.campaign_id if campaign else None
         prepared = replace(
-            prepared, campaign=campaign, campaign_id=known, continued=campaign is not None, overheads=overheads
+            prepared, campaign=campaign, campaign_id=campaign_id, continued=campaign is not None, overheads=overheads
         )
     prepared = with_warnings(plan, update_schedule(plan, prepared, history), history, refuse=write and stop is None)
     if repository and write and prepared.campaign is None:
@@ -115,8 +115,9 @@ def plan_lines(plan: Plan, prepared: PreparedCampaign, repository_root: Path) ->
     if prepared.continued:
         done_text = f"{prepared.done} of {len(prepared.runs)} runs are done"
         lines.append(f"resuming campaign {prepared.journal.campaign_id}: {done_text}")
-    starts = sum(reason is not None for reason in restarts((run for run, _ in prepared.left), plan))
-    lines.append(f"remaining runs: {len(prepared.left)}; daemon starts: {starts}; retries per run: {retry_words(plan)}")
+    daemon_starts = sum(reason is not None for reason in restarts((run for run, _ in prepared.remaining), plan))
+    counts = f"remaining runs: {len(prepared.remaining)}; daemon starts: {daemon_starts}"
+    lines.append(f"{counts}; retries per run: {retry_text(plan)}")
     lines += [f"warning: {message}" for message in prepared.warnings]
     lines.append(f"expected to take {format_duration(prepared.expected_s)}; runs go to {repository_root}")
     return lines

@@ -77,8 +77,8 @@ def preview(
         repetitions=plan.repetitions,
         runs=len(schedule.runs),
         done=schedule.done,
-        left=len(schedule.left),
-        restarts=sum(reason is not None for reason in restarts((run for run, _ in schedule.left), plan)),
+        left=len(schedule.remaining),
+        restarts=sum(reason is not None for reason in restarts((run for run, _ in schedule.remaining), plan)),
         expected_s=listed[-1].starts_after_s + listed[-1].expected_s if listed else 0.0,
         guessed=any(row.basis == "the devices' bandwidth" for row in listed),
         rows=tuple(

@@ -20,16 +20,16 @@ async def ship_jars(transports: Mapping[str, Transport], folder: Path, target: s
     """Return the path of the jars, the same on every host: ``folder``, or ``target`` followed by a checksum."""
     expected = _checksum(folder)
 
-    async def lacking(path: str) -> list[Transport]:
+    async def hosts_without(path: str) -> list[Transport]:
         command = ["sh", "-c", _NAMES, "sh", path]
         hosts = list(transports.values())
         answers = await asyncio.gather(*(t.run(command, timeout_s=_COMMAND_TIMEOUT_S, check=False) for t in hosts))
         return [t for t, a in zip(hosts, answers, strict=True) if not a.stdout.decode().startswith(expected)]
 
-    if not await lacking(str(folder)):
+    if not await hosts_without(str(folder)):
         return str(folder)
     target = f"{target}-{expected[:8]}"
-    for transport in await lacking(target):
+    for transport in await hosts_without(target):
         show(f"copying {folder.name} to {transport.name}")
         await transport.put_tree(folder, target)
     return target

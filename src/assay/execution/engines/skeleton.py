@@ -114,8 +114,8 @@ class DefaultRules:
 
     def file_system(self, configuration: Configuration, cluster: Cluster) -> str:
         """Return the layout's name, followed by the number of workers if not all are used."""
-        fewer = configuration.workers not in (None, len(cluster.workers))
-        return f"{configuration.layout.name}{f'.{configuration.workers}' if fewer else ''}"
+        uses_fewer = configuration.workers not in (None, len(cluster.workers))
+        return f"{configuration.layout.name}{f'.{configuration.workers}' if uses_fewer else ''}"
 
     def layout_mistake(self, layout: Layout, node_type: NodeType) -> str | None:
         """Return a message for a storage policy, because only HDFS has them."""
@@ -147,8 +147,8 @@ class SingleCopyStorage(ABC):
 
     @abstractmethod
     async def lengths(self, path: str) -> Mapping[str, int]:
-        """Return the path and length of each file at and below ``path``, including hidden ones; empty if there are
-        none."""
+        """Return the path and length of each file at and below ``path``, including hidden files; empty without
+        files."""
 
     @abstractmethod
     async def read(self, path: str) -> bytes:
@@ -167,7 +167,7 @@ class SingleCopyStorage(ABC):
         return {name: lengths[name] for name in sorted(lengths) if not name.rpartition("/")[2].startswith((".", "_"))}
 
     async def exists(self, path: str) -> bool:
-        """Return whether a file exists at or below ``path``, including hidden ones."""
+        """Return whether a file exists at or below ``path``, including hidden files."""
         return bool(await self.lengths(path))
 
     async def paths(self, path: str) -> list[str]:
@@ -282,34 +282,36 @@ class ClientEngine(NoDaemons, ABC, Generic[StorageT]):
         """
         started_unix_s, token = time.time(), f"assay-times-{secrets.token_hex(8)}"
         host_s: float | None = None
-        late = lost = False
+        is_late = is_lost = False
         async with Heartbeat() as heartbeat:
             try:
-                done = await self.master.run(timed(command, token), timeout_s=timeout_s, check=False, cwd=cwd, env=env)
-                host_s, stderr = split_times(done.stderr, token)
-                status, printed = done.exit_status, done.stdout + b"\n" + stderr
+                result = await self.master.run(
+                    timed(command, token), timeout_s=timeout_s, check=False, cwd=cwd, env=env
+                )
+                host_s, stderr = split_times(result.stderr, token)
+                status, output = result.exit_status, result.stdout + b"\n" + stderr
             except HostError as error:
-                late = isinstance(error, HostTimeoutError)
-                lost = not late
-                status, printed = 124 if late else 255, error.message.encode()
+                is_late = isinstance(error, HostTimeoutError)
+                is_lost = not is_late
+                status, output = 124 if is_late else 255, error.message.encode()
         pause = heartbeat.pause(host_s)
-        if late and pause:  # the limit may have passed while assay was paused
-            late, lost, printed = False, True, f"{pause}; its time limit passed meanwhile".encode()
+        if is_late and pause:  # the limit may have passed while assay was paused
+            is_late, is_lost, output = False, True, f"{pause}; its time limit passed meanwhile".encode()
         took_s, clock = (heartbeat.took_s, "assay's clock") if host_s is None else (host_s, "the master's clock")
-        outcome = Outcome(status, printed.decode(errors="replace"), {}, 0, took_s, late, lost)
+        outcome = Outcome(status, output.decode(errors="replace"), {}, 0, took_s, is_late, is_lost)
         sources = {"duration_s": f"wall time of the client program, by {clock}"}
         return ProgramResult(
-            outcome, started_unix_s, logs={f"{label}.log": printed}, sources=sources, process_paused=pause
+            outcome, started_unix_s, logs={f"{label}.log": output}, sources=sources, process_paused=pause
         )
 
-    async def _show_progress(self, running: Awaitable[ProgramResult], show: ShowProgress) -> ProgramResult:
+    async def _show_progress(self, program_run: Awaitable[ProgramResult], show: ShowProgress) -> ProgramResult:
         """Show the program's progress while it runs."""
-        task = asyncio.ensure_future(running)
+        task = asyncio.ensure_future(program_run)
         try:
             while not task.done():
                 await asyncio.wait({task}, timeout=_PROGRESS_INTERVAL_S)
-                if not task.done() and (now := await self.progress()):
-                    show(now)
+                if not task.done() and (progress_text := await self.progress()):
+                    show(progress_text)
             return task.result()
         finally:
             if not task.done():
@@ -329,7 +331,7 @@ class LockedProvider(ABC, Generic[EngineT]):
 
     def __init__(self, cluster: Cluster, transports: Mapping[str, Transport]) -> None:
         self.cluster, self.transports = cluster, transports
-        self._hold: RemoteProcess | None = None
+        self._lock_process: RemoteProcess | None = None
         self._facts: EngineFacts | None = None
         self._engine: EngineT | None = None
         self._key = ""
@@ -375,13 +377,13 @@ class LockedProvider(ABC, Generic[EngineT]):
 
     async def open(self, show: ShowProgress) -> None:
         """Lock the cluster, then :meth:`install`. If either fails, the cluster is unlocked."""
-        hold = await lock_until_exit(self.holder, self.cluster)
+        lock_process = await lock_until_exit(self.holder, self.cluster)
         try:
             self._facts = await self.install(show)
         except BaseException:
-            await _release_lock(hold)
+            await _release_lock(lock_process)
             raise
-        self._hold = hold
+        self._lock_process = lock_process
 
     async def provide(self, configuration: Configuration, show: ShowProgress) -> ProvidedEngine:
         """Restart if the deployment key differs from the running engine's, or if the running engine is not healthy."""
@@ -401,14 +403,14 @@ class LockedProvider(ABC, Generic[EngineT]):
 
     async def close(self) -> None:
         """Call :meth:`leave` for the last engine, and unlock the cluster."""
-        hold, self._hold = self._hold, None
+        lock_process, self._lock_process = self._lock_process, None
         engine, self._engine, self._facts = self._engine, None, None
         try:
             if engine:
                 await self.leave(engine)
         finally:
-            if hold:
-                await _release_lock(hold)
+            if lock_process:
+                await _release_lock(lock_process)
 
 
 async def lock_until_exit(master: Transport, cluster: Cluster) -> RemoteProcess:
@@ -419,12 +421,14 @@ async def lock_until_exit(master: Transport, cluster: Cluster) -> RemoteProcess:
     """
     await master.run(["mkdir", "-p", cluster.home], timeout_s=COMMAND_TIMEOUT_S)
     lock = f"{cluster.home}/lock"
-    hold = await master.start(["flock", "--nonblock", lock, "sh", "-c", "echo held; exec cat"])
-    first = await anext(aiter(hold.stdout), b"")
-    if b"held" not in first:
-        if (status := await hold.wait(COMMAND_TIMEOUT_S)) != 1:  # flock(1): 1 means that another process holds the lock
+    lock_process = await master.start(["flock", "--nonblock", lock, "sh", "-c", "echo held; exec cat"])
+    first_line = await anext(aiter(lock_process.stdout), b"")
+    if b"held" not in first_line:
+        if (
+            status := await lock_process.wait(COMMAND_TIMEOUT_S)
+        ) != 1:  # flock(1): 1 means that another process holds the lock
             raise HostError(
-                f"the cluster can't be locked: {hold.stderr_tail.strip() or f'flock ended with {status}'}",
+                f"the cluster can't be locked: {lock_process.stderr_tail.strip() or f'flock ended with {status}'}",
                 where=f"{master.name}: {lock}",
                 hint="set home in the cluster file to a folder on a local disk of the master",
             )
@@ -433,10 +437,10 @@ async def lock_until_exit(master: Transport, cluster: Cluster) -> RemoteProcess:
             where=f"{master.name}: {lock}",
             hint="wait until it has finished, or end it",
         )
-    return hold
+    return lock_process
 
 
-async def _release_lock(hold: RemoteProcess) -> None:
-    hold.close_stdin()
+async def _release_lock(lock_process: RemoteProcess) -> None:
+    lock_process.close_stdin()
     with contextlib.suppress(HostError):  # it ends by itself; an unreaped child would outlive the event loop
-        await hold.wait(COMMAND_TIMEOUT_S)
+        await lock_process.wait(COMMAND_TIMEOUT_S)

@@ -90,9 +90,9 @@ class Heartbeat:
         """
         if self._missed_s < BEAT_GAP_MAX_S:
             return None
-        missed = f"assay itself did not run for {self._missed_s:.0f} s during the job"
+        pause_text = f"assay itself did not run for {self._missed_s:.0f} s during the job"
         if host_s is None:
-            return missed
+            return pause_text
         if abs(self.took_s - host_s) < CLOCK_DIFFERENCE_MIN_S:
             return None
-        return f"{missed}, which took {host_s:.1f} s on the master and {self.took_s:.1f} s by assay's clock"
+        return f"{pause_text}, which took {host_s:.1f} s on the master and {self.took_s:.1f} s by assay's clock"

@@ -46,12 +46,12 @@ def is_cold(states: Sequence[CacheState]) -> bool | None:
     False: a node had more cached data than a run may find. True: every node dropped its cache, and the remaining bytes
     are below both limits. None: neither was proven, for example without permission to drop caches.
     """
-    if any(_warm(state) for state in states):
+    if any(_is_warm(state) for state in states):
         return False
-    proven = all(state.dropped and state.data_resident_after_bytes is not None for state in states)
-    return True if states and proven else None
+    all_proven = all(state.dropped and state.data_resident_after_bytes is not None for state in states)
+    return True if states and all_proven else None
 
 
-def _warm(state: CacheState) -> bool:
+def _is_warm(state: CacheState) -> bool:
     before, after = state.data_resident_before_bytes, state.data_resident_after_bytes
     return after is not None and after > max(COLD_BYTES, COLD_SHARE * (before or 0))

@@ -40,21 +40,21 @@ async def check_hosts(
 
     timeout_s = DEEP_TIMEOUT_S if deep else HOST_TIMEOUT_S
     addresses = {name: node.address for name, node in nodes.items()}
-    surveyed = await survey_all(addresses, work, timeout_s=timeout_s, progress=progress)
-    failed = {name: str(error) for name, error in surveyed.failed.items()}
-    hosts = await _with_pairs(surveyed.hosts, addresses, progress) if bandwidth else surveyed.hosts
-    return grade_hosts(cluster, _now(), hosts, failed)
+    surveyed_hosts = await survey_all(addresses, work, timeout_s=timeout_s, progress=progress)
+    errors = {name: str(error) for name, error in surveyed_hosts.failed.items()}
+    hosts = await _with_pairs(surveyed_hosts.hosts, addresses, progress) if bandwidth else surveyed_hosts.hosts
+    return grade_hosts(cluster, _now(), hosts, errors)
 
 
 async def _with_pairs(
     hosts: Mapping[str, Survey], addresses: Mapping[str, Address | None], progress: Callable[[str], None]
 ) -> Mapping[str, Survey]:
-    measured = await measure_pairs({name: a for name in hosts if (a := addresses[name])}, progress)
+    link_rates = await measure_pairs({name: a for name in hosts if (a := addresses[name])}, progress)
     return {
         name: replace(
             host,
-            sent_bits_per_s=measured.rates.get(name, {}),
-            unmeasured_links={to: why for (sender, to), why in measured.failed.items() if sender == name},
+            sent_bits_per_s=link_rates.rates.get(name, {}),
+            unmeasured_links={to: why for (sender, to), why in link_rates.failed.items() if sender == name},
         )
         for name, host in hosts.items()
     }
@@ -66,15 +66,15 @@ async def check_reached(cluster: Cluster, transports: Mapping[str, Transport]) -
     pending = (_survey_of(transports[name], node, cluster, deep=False) for name, node in nodes.items())
     results = await asyncio.gather(*pending, return_exceptions=True)
     surveys: dict[str, Survey] = {}
-    failed: dict[str, str] = {}
+    errors: dict[str, str] = {}
     for name, result in zip(nodes, results, strict=True):
         if isinstance(result, Survey):
             surveys[name] = result
         elif isinstance(result, HostError):
-            failed[name] = str(result)
+            errors[name] = str(result)
         elif isinstance(result, BaseException):
             raise result
-    return grade_hosts(cluster, _now(), surveys, failed)
+    return grade_hosts(cluster, _now(), surveys, errors)
 
 
 def _now() -> str:
@@ -82,13 +82,15 @@ def _now() -> str:
 
 
 async def _survey_of(transport: Transport, node: Node, cluster: Cluster, *, deep: bool) -> Survey:
-    others = [other for other in cluster.nodes if other.address]
-    names = [other.address.host for other in others if other.address and other.name != node.name]
-    index = next((number for number, other in enumerate(others) if other.name == node.name), None)
-    after = others[(index + 1) % len(others)] if index is not None and len(others) > 1 else None
+    addressed_nodes = [peer for peer in cluster.nodes if peer.address]
+    peer_names = [peer.address.host for peer in addressed_nodes if peer.address and peer.name != node.name]
+    index = next((number for number, peer in enumerate(addressed_nodes) if peer.name == node.name), None)
+    next_node = (
+        addressed_nodes[(index + 1) % len(addressed_nodes)] if index is not None and len(addressed_nodes) > 1 else None
+    )
     directories = [device.directory for device in node.type.devices if device.directory]
-    neighbour = after.address.host if after and after.address else None
-    host_survey = await survey(transport, directories=directories, peers=names, neighbour=neighbour)
+    neighbour = next_node.address.host if next_node and next_node.address else None
+    host_survey = await survey(transport, directories=directories, peers=peer_names, neighbour=neighbour)
     if not deep:
         return host_survey
     return replace(host_survey, read_bytes_per_s=await _bare_reads(transport, host_survey, node, cluster))
@@ -99,8 +101,8 @@ async def _bare_reads(transport: Transport, host_survey: Survey, node: Node, clu
     options = {"disks": disks, "seconds": READ_S, "bytes": READ_BYTES_MAX}
     if host_survey.user.sudo == "free":
         argv = ["sudo", "-n", *command("bare_reads", options)]
-        done = await transport.run(["sh", "-c", f"{shlex.join(argv)}"], timeout_s=DEEP_TIMEOUT_S, check=False)
-        if done.exit_status == 0:
-            return dict(json.loads(done.stdout)["rates"])
+        result = await transport.run(["sh", "-c", f"{shlex.join(argv)}"], timeout_s=DEEP_TIMEOUT_S, check=False)
+        if result.exit_status == 0:
+            return dict(json.loads(result.stdout)["rates"])
     answer = await run_script(transport, "bare_reads", options, timeout_s=DEEP_TIMEOUT_S)
     return dict(answer["rates"])

@@ -32,23 +32,27 @@ CONFIDENCE = 0.9
 async def core_speeds(transports: Mapping[str, Transport]) -> list[CoreSpeed]:
     """Measure one core of each host, concurrently. Raises HostError if the script can't run."""
 
-    async def of(node: str) -> CoreSpeed:
-        took = await run_script(transports[node], "core_work", {"rounds": ROUNDS}, timeout_s=TIMEOUT_S)
-        return core_speed(node, took)
+    async def measure(node: str) -> CoreSpeed:
+        times_s = await run_script(transports[node], "core_work", {"rounds": ROUNDS}, timeout_s=TIMEOUT_S)
+        return core_speed(node, times_s)
 
-    return list(await asyncio.gather(*map(of, transports)))
+    return list(await asyncio.gather(*map(measure, transports)))
 
 
 def core_speed(node: str, took_s: Mapping[str, Sequence[float]]) -> CoreSpeed:
     """Return the speed from the CPU seconds of the rounds. Raises HostError if a kind of work is missing."""
-    lacking = [name for name in REFERENCE_S if not took_s.get(name) or min(took_s[name]) <= 0]
-    if lacking:
+    missing_kinds = [name for name in REFERENCE_S if not took_s.get(name) or min(took_s[name]) <= 0]
+    if missing_kinds:
         hint = "run it again; the host's CPU clock may not advance"
-        raise HostError(f"no CPU time was measured for: {', '.join(lacking)}", where=f"{node}: core_work", hint=hint)
+        raise HostError(
+            f"no CPU time was measured for: {', '.join(missing_kinds)}", where=f"{node}: core_work", hint=hint
+        )
     by_work = {name: reference_s / min(took_s[name]) for name, reference_s in REFERENCE_S.items()}
     from scipy.special import stdtrit  # imported here because the import takes 0.1 s
 
     logs = [math.log(rate) for rate in by_work.values()]
-    half = float(stdtrit(len(logs) - 1, (1 + CONFIDENCE) / 2)) * stdev(logs) / math.sqrt(len(logs))
-    middle = fmean(logs)
-    return CoreSpeed(node, math.exp(middle), math.exp(middle - half), math.exp(middle + half), by_work)
+    half_width = float(stdtrit(len(logs) - 1, (1 + CONFIDENCE) / 2)) * stdev(logs) / math.sqrt(len(logs))
+    mean_log = fmean(logs)
+    return CoreSpeed(
+        node, math.exp(mean_log), math.exp(mean_log - half_width), math.exp(mean_log + half_width), by_work
+    )

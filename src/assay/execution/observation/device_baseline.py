@@ -10,9 +10,9 @@ these short measurements. A lab does not measure random reads of throttled flash
 machine's CPU; on modelled flash they use larger requests and a smaller queue depth. The test file is removed. It spans
 a small part of the device, so the seeks of a disk are short.
 
-The specification of each value is the described value, with two exceptions. In a lab with modelled disks it is
-computed from the model's numbers (:mod:`assay.analysis.devices.rates`). For the streams and random reads of a real HDD
-it is computed too, because it depends on the distance between the parts that are read.
+Each value is compared with the device's description, with two exceptions. In a lab with modelled disks, the expected
+value is computed from the model's numbers (:mod:`assay.analysis.devices.rates`). For the streams and random reads of a
+real HDD, it is computed too, because it depends on the distance between the parts that are read.
 
 Links are measured from the master to the first worker, then from every worker to the next, all at once as in a shuffle.
 """
@@ -35,7 +35,7 @@ from assay.store.formats.bare.fio import FioDirection, FioReport, parse_fio
 from assay.store.formats.bare.iperf3 import Iperf3Report, parse_iperf3
 
 FILE_S = 4.0
-"""Duration of one sequential write at the device's specified rate; determines the size of the test file, in seconds."""
+"""Duration of one sequential write at the device's described rate, in seconds. It determines the test file's size."""
 RANDOM_S = 2
 """Duration of random reads, in seconds."""
 STREAMS = 8
@@ -86,14 +86,14 @@ async def measure_baseline(
     """
     progress(f"baseline: devices of {cluster.name}")
     nodes = [node for node in cluster.nodes if any(device.directory for device in node.type.devices)]
-    disks = await _all(_measure_devices(cluster, node, transports[node.name]) for node in nodes)
+    disks = await _gather_all(_measure_devices(cluster, node, transports[node.name]) for node in nodes)
     tools = {name: version for versions, _ in disks for name, version in versions.items()}
     measurements = [measurement for _, values in disks for measurement in values]
     for pairs in _link_rounds(cluster):
         progress("baseline: links " + ", ".join(f"{sender.name}→{receiver.name}" for sender, receiver in pairs))
-        reports = await _all(_measure_link(pair, transports) for pair in pairs)
+        reports = await _gather_all(_measure_link(pair, transports) for pair in pairs)
         tools["iperf3"] = reports[0].version.removeprefix("iperf ")
-        measurements += [_link(cluster, pair, report) for pair, report in zip(pairs, reports, strict=True)]
+        measurements += [_link_measurement(cluster, pair, report) for pair, report in zip(pairs, reports, strict=True)]
     return DeviceBaseline(
         baseline_id=str(uuid.uuid4()),
         cluster=cluster.name,
@@ -103,7 +103,7 @@ async def measure_baseline(
     )
 
 
-async def _all(awaitables: Iterable[Awaitable[T]]) -> list[T]:
+async def _gather_all(awaitables: Iterable[Awaitable[T]]) -> list[T]:
     """Run all awaitables concurrently. If one fails, cancel the others before raising."""
     tasks = [asyncio.ensure_future(awaitable) for awaitable in awaitables]
     try:
@@ -118,8 +118,8 @@ async def _measure_devices(
 ) -> tuple[dict[str, str], list[Measurement]]:
     devices = [device for device in node.type.devices if device.directory]
     folders = [f"{device.directory}/{FOLDER}" for device in devices]
-    throttled = cluster.lab is not None and cluster.lab.disks is not Disks.MODEL
-    random = [device for device in devices if device.kind is DeviceKind.HDD or not throttled]
+    is_throttled = cluster.lab is not None and cluster.lab.disks is not Disks.MODEL
+    random_devices = [device for device in devices if device.kind is DeviceKind.HDD or not is_throttled]
     await transport.run(["rm", "-rf", "--", *folders], timeout_s=COMMAND_TIMEOUT_S)  # files of a killed baseline
     try:
         await transport.run(["mkdir", "-p", "--", *folders], timeout_s=COMMAND_TIMEOUT_S)
@@ -130,13 +130,13 @@ async def _measure_devices(
         jobs = [
             *(_job("read", device, cluster) for device in devices),
             *(_job("streams", device, cluster, first=device is devices[0]) for device in devices),
-            *(_job("randread", device, cluster, first=device is random[0]) for device in random),
+            *(_job("randread", device, cluster, first=device is random_devices[0]) for device in random_devices),
         ]
         reads = await _fio(transport, jobs)
     finally:
         with contextlib.suppress(HostError):
-            removing = transport.run(["rm", "-rf", "--", *folders], timeout_s=COMMAND_TIMEOUT_S)
-            await finish(removing, "removing the test files", 2 * COMMAND_TIMEOUT_S)
+            removal = transport.run(["rm", "-rf", "--", *folders], timeout_s=COMMAND_TIMEOUT_S)
+            await finish(removal, "removing the test files", 2 * COMMAND_TIMEOUT_S)
     values = [value for device in devices for value in _device_measurements(cluster, node, device, writes, reads)]
     return {"fio": reads.version.removeprefix("fio-")}, values
 
@@ -149,13 +149,13 @@ async def _check_room(
         return
     df = ["df", "-B1", "--output=avail", "--", *folders]
     result = await transport.run(df, timeout_s=COMMAND_TIMEOUT_S, check=False)
-    free = [int(word) for word in result.stdout.split() if word.isdigit()]
-    for device, free_bytes in zip(devices, free, strict=False):  # empty if df is too old for --output
-        wanted = _settings_for(device, cluster).span_bytes
-        if wanted > free_bytes * FILE_SHARE_MAX:
+    free_sizes = [int(word) for word in result.stdout.split() if word.isdigit()]
+    for device, free_bytes in zip(devices, free_sizes, strict=False):  # empty if df is too old for --output
+        file_bytes = _settings_for(device, cluster).span_bytes
+        if file_bytes > free_bytes * FILE_SHARE_MAX:
             raise HostError(
-                f"a test file of {format_bytes(wanted)} would take more than {format_percent(FILE_SHARE_MAX)} of the "
-                f"free space ({format_bytes(free_bytes)})",
+                f"a test file of {format_bytes(file_bytes)} would take more than {format_percent(FILE_SHARE_MAX)} of "
+                f"the free space ({format_bytes(free_bytes)})",
                 where=f"{transport.name}: {device.directory}",
                 hint="free disk space, or describe slower devices: the file is as large as 4 s of writing",
             )
@@ -163,8 +163,8 @@ async def _check_room(
 
 async def _sync(transport: Transport, folders: Sequence[str]) -> None:
     """Sync file systems, including metadata. Otherwise the kernel would write seconds later, during a measurement."""
-    done = await transport.run(["sync", "-f", "--", *folders], timeout_s=DISK_TIMEOUT_S, check=False)
-    if done.exit_status:  # coreutils before 8.24 have no sync -f
+    result = await transport.run(["sync", "-f", "--", *folders], timeout_s=DISK_TIMEOUT_S, check=False)
+    if result.exit_status:  # coreutils before 8.24 have no sync -f
         await transport.run(["sync"], timeout_s=DISK_TIMEOUT_S)
 
 
@@ -173,16 +173,18 @@ def _device_measurements(
 ) -> Iterator[Measurement]:
     expected = _expected(device, cluster)
 
-    def figure(metric: str, value: float, wanted: float | None, *, modelled: bool) -> Measurement:
-        return Measurement(node.name, device.name, metric, value, wanted, modelled and wanted is not None)
+    def measurement(metric: str, value: float, expected_value: float | None, *, modelled: bool) -> Measurement:
+        return Measurement(
+            node.name, device.name, metric, value, expected_value, modelled and expected_value is not None
+        )
 
     read_rate = reads.job(f"read.{device.name}").read.bytes_per_s
     write_rate = writes.job(f"write.{device.name}").write.bytes_per_s
     rates_modelled, places_modelled = expected.rates_modelled, expected.places_modelled
-    yield figure("sequential_read_bytes_per_s", read_rate, expected.read_bytes_per_s, modelled=rates_modelled)
-    yield figure("sequential_write_bytes_per_s", write_rate, expected.write_bytes_per_s, modelled=rates_modelled)
+    yield measurement("sequential_read_bytes_per_s", read_rate, expected.read_bytes_per_s, modelled=rates_modelled)
+    yield measurement("sequential_write_bytes_per_s", write_rate, expected.write_bytes_per_s, modelled=rates_modelled)
     streams = [job.read for job in reads.jobs if job.name == f"streams.{device.name}"]
-    yield figure(
+    yield measurement(
         "streams_8_read_bytes_per_s",
         _total_bytes_per_s(streams),
         expected.streams_bytes_per_s,
@@ -190,7 +192,7 @@ def _device_measurements(
     )
     for job in reads.jobs:
         if job.name == f"randread.{device.name}":
-            yield figure("random_read_iops", job.read.iops, expected.random_read_iops, modelled=places_modelled)
+            yield measurement("random_read_iops", job.read.iops, expected.random_read_iops, modelled=places_modelled)
 
 
 def _expected(device: Device, cluster: Cluster) -> ExpectedRates:
@@ -214,48 +216,47 @@ def _settings_for(device: Device, cluster: Cluster) -> BaselineSettings:
     """Return the settings for measuring ``device``: file size in whole requests, streams, and random reads."""
     scale = cluster.scale
     disks = cluster.lab.disks or Disks.THROTTLE if cluster.lab else Disks.MODEL
-    wanted_bytes = max(FILE_BYTES_MIN, device.write_bytes_per_s * scale * FILE_S)
+    requested_bytes = max(FILE_BYTES_MIN, device.write_bytes_per_s * scale * FILE_S)
     # The kernel doubles the readahead window because fio announces sequential reads.
     stream_bytes = 2 * (request_bytes(device, scale, disks) if cluster.lab else HOST_READAHEAD_BYTES)
     # Each stream's part holds whole requests. Otherwise fio would rewrite the file before reading it.
     unit = STREAMS * SEQUENTIAL_REQUEST_BYTES
-    units = int(min(wanted_bytes, device.capacity_bytes * scale * FILE_SHARE_MAX)) // unit
-    hdd, in_lab = device.kind is DeviceKind.HDD, cluster.placement is Placement.LAB
-    random = (
-        (RANDOM_REQUEST_BYTES, 1)
-        if hdd
-        else ((LAB_FLASH_REQUEST_BYTES, LAB_FLASH_DEPTH) if in_lab else (RANDOM_REQUEST_BYTES, FLASH_DEPTH))
-    )
-    return BaselineSettings(max(1, units) * unit, STREAMS, stream_bytes, *random)
+    units = int(min(requested_bytes, device.capacity_bytes * scale * FILE_SHARE_MAX)) // unit
+    request, depth = RANDOM_REQUEST_BYTES, FLASH_DEPTH
+    if device.kind is DeviceKind.HDD:
+        depth = 1
+    elif cluster.placement is Placement.LAB:
+        request, depth = LAB_FLASH_REQUEST_BYTES, LAB_FLASH_DEPTH
+    return BaselineSettings(max(1, units) * unit, STREAMS, stream_bytes, request, depth)
 
 
 def _job(kind: str, device: Device, cluster: Cluster, *, first: bool = False) -> list[str]:
     """Return fio's options for a job. The ``first`` job of a stage waits for the jobs before it."""
-    how = _settings_for(device, cluster)
+    settings = _settings_for(device, cluster)
     options = [f"--name={kind}.{device.name}", f"--filename={device.directory}/{FOLDER}/data"]
     if kind == "streams":
-        part_bytes = how.span_bytes // how.streams
+        part_bytes = settings.span_bytes // settings.streams
         # Reads use the page cache. fio drops the file from it first, and tells the kernel that it reads in order.
         options += [
             "--rw=read",
             f"--bs={STREAM_READ_BYTES}",
             "--direct=0",
             "--ioengine=psync",
-            f"--numjobs={how.streams}",
+            f"--numjobs={settings.streams}",
             f"--size={part_bytes // 2}",
             f"--offset_increment={part_bytes}",
         ]
     elif kind == "randread":
         options += [
-            f"--size={how.span_bytes}",
+            f"--size={settings.span_bytes}",
             "--rw=randread",
-            f"--bs={how.random_request_bytes}",
-            f"--iodepth={how.random_depth}",
+            f"--bs={settings.random_request_bytes}",
+            f"--iodepth={settings.random_depth}",
             "--time_based",
             f"--runtime={RANDOM_S}",
         ]
     else:
-        options += [f"--size={how.span_bytes}", f"--rw={kind}", f"--bs={SEQUENTIAL_REQUEST_BYTES}", "--iodepth=4"]
+        options += [f"--size={settings.span_bytes}", f"--rw={kind}", f"--bs={SEQUENTIAL_REQUEST_BYTES}", "--iodepth=4"]
     if kind == "write":
         options += ["--end_fsync=1"]  # flush the drive's cache too
     return [*options, "--stonewall"] if first else options
@@ -264,19 +265,19 @@ def _job(kind: str, device: Device, cluster: Cluster, *, first: bool = False) ->
 async def _fio(transport: Transport, jobs: Sequence[Sequence[str]]) -> FioReport:
     common = ["fio", "--output-format=json", "--thread", "--ioengine=libaio", "--direct=1", "--fallocate=native"]
     argv = [*common, *(option for job in jobs for option in job)]
-    done = await transport.run(argv, timeout_s=DISK_TIMEOUT_S, check=False)
-    if done.exit_status == EXIT_NO_COMMAND:
-        raise _missing("fio", transport)
-    if done.exit_status:
+    result = await transport.run(argv, timeout_s=DISK_TIMEOUT_S, check=False)
+    if result.exit_status == EXIT_NO_COMMAND:
+        raise _missing_program("fio", transport)
+    if result.exit_status:
         raise HostError(
-            _error_lines(done.stderr or done.stdout),
+            _error_lines(result.stderr or result.stdout),
             where=f"{transport.name}: fio",
             hint="devices must be writable directories on a file system with direct I/O",
         )
-    return parse_fio(done.stdout)
+    return parse_fio(result.stdout)
 
 
-def _missing(program: str, transport: Transport) -> HostError:
+def _missing_program(program: str, transport: Transport) -> HostError:
     return HostError(
         f"{program} is not installed", where=transport.name, hint=f"on that host: apt-get install {program}"
     )
@@ -295,7 +296,7 @@ def _link_rounds(cluster: Cluster) -> list[list[Pair]]:
     return [pairs for pairs in rounds if pairs]
 
 
-def _link(cluster: Cluster, pair: Pair, report: Iperf3Report) -> Measurement:
+def _link_measurement(cluster: Cluster, pair: Pair, report: Iperf3Report) -> Measurement:
     rate = min(node.type.nic.rate_bits_per_s for node in pair) * cluster.scale
     subject = f"{pair[0].name}→{pair[1].name}"
     return Measurement(pair[0].name, subject, "link_bits_per_s", report.received_bits_per_s, rate)
@@ -308,18 +309,18 @@ async def _measure_link(pair: Pair, transports: Mapping[str, Transport]) -> Iper
     server = await receiver.start(["iperf3", "--server", "--one-off", "--forceflush", "--port", str(IPERF3_PORT)])
     try:
         async with asyncio.timeout(COMMAND_TIMEOUT_S):
-            await _listening(server, receiver)
-        done = await sender.run(
+            await _wait_until_listening(server, receiver)
+        result = await sender.run(
             ["iperf3", "--client", host, "--port", str(IPERF3_PORT), "--time", str(LINK_S), "--json"],
             timeout_s=LINK_TIMEOUT_S,
             check=False,
         )
     finally:
         await server.terminate()
-    if done.exit_status == EXIT_NO_COMMAND:
-        raise _missing("iperf3", sender)
+    if result.exit_status == EXIT_NO_COMMAND:
+        raise _missing_program("iperf3", sender)
     try:
-        return parse_iperf3(done.stdout)
+        return parse_iperf3(result.stdout)
     except FormatError as error:
         raise HostError(
             error.message,
@@ -328,7 +329,7 @@ async def _measure_link(pair: Pair, transports: Mapping[str, Transport]) -> Iper
         ) from error
 
 
-async def _listening(server: RemoteProcess, receiver: Transport) -> None:
+async def _wait_until_listening(server: RemoteProcess, receiver: Transport) -> None:
     """Wait until the server reports that its port is open."""
     output = b""
     async for line in server.stdout:
@@ -336,6 +337,6 @@ async def _listening(server: RemoteProcess, receiver: Transport) -> None:
         if b"listening" in line:
             return
     if await server.wait(COMMAND_TIMEOUT_S) == EXIT_NO_COMMAND:
-        raise _missing("iperf3", receiver)
+        raise _missing_program("iperf3", receiver)
     message = _error_lines(output + server.stderr_tail.encode())
     raise HostError(message, where=f"{receiver.name}: iperf3 --server", hint=f"is port {IPERF3_PORT} in use?")

@@ -26,7 +26,7 @@ PAIR_TIMEOUT_S = 30.0
 ROUNDS_MAX = 80
 """Maximum number of rounds, which bounds a check to a few minutes. More than 40 hosts exceed it, and some pairs are
 not measured."""
-AT_ONCE = 8
+CONCURRENT_PAIRS_MAX = 8
 """Maximum number of concurrent pairs."""
 CONNECT_TIMEOUT_S = 8.0
 """Maximum time for connecting to a host, in seconds."""
@@ -58,7 +58,7 @@ async def measure_pairs(
 ) -> LinkRates:
     """Connect to the hosts and measure. The result lists hosts that could not be reached."""
     rates: dict[str, dict[str, float]] = {}
-    failed: dict[tuple[str, str], str] = {}
+    errors: dict[tuple[str, str], str] = {}
     async with AsyncExitStack() as stack:
         transports: dict[str, Transport] = {}
         for name, address in addresses.items():
@@ -66,42 +66,42 @@ async def measure_pairs(
                 transports[name] = await connect_ssh(name, address, connect_timeout_s=CONNECT_TIMEOUT_S)
                 stack.push_async_callback(transports[name].close)
             except HostError as error:
-                failed |= {(name, other): error.message for other in addresses if other != name}
-        planned = rounds(list(transports))[:ROUNDS_MAX]
-        slots = asyncio.Semaphore(AT_ONCE)
+                errors |= {(name, other): error.message for other in addresses if other != name}
+        all_rounds = rounds(list(transports))[:ROUNDS_MAX]
+        slots = asyncio.Semaphore(CONCURRENT_PAIRS_MAX)
 
         async def measure(sender: str, receiver: str) -> None:
             async with slots:
                 try:
-                    rate = await _measured(transports[sender], transports[receiver], addresses[receiver].host)
+                    rate = await _measure_rate(transports[sender], transports[receiver], addresses[receiver].host)
                     rates.setdefault(sender, {})[receiver] = rate
                 except HostError as error:
-                    failed[sender, receiver] = error.message
+                    errors[sender, receiver] = error.message
 
-        for number, pairs in enumerate(planned, 1):
-            progress(f"pairs of hosts: round {number} of {len(planned)}")
+        for number, pairs in enumerate(all_rounds, 1):
+            progress(f"pairs of hosts: round {number} of {len(all_rounds)}")
             await asyncio.gather(*(measure(*pair) for pair in pairs))
-    return LinkRates(rates, failed)
+    return LinkRates(rates, errors)
 
 
-async def _measured(sender: Transport, receiver: Transport, host: str) -> float:
+async def _measure_rate(sender: Transport, receiver: Transport, host: str) -> float:
     options = {"seconds": TRAFFIC_S, "word": secrets.token_hex(16)}
     server = await receiver.start(command("link_rate", options))
     try:
         async with asyncio.timeout(PAIR_TIMEOUT_S):
             lines = aiter(server.stdout)
             port = _parse_line(await anext(lines, b""), receiver)["port"]
-            to = {**options, "host": host, "port": port}
-            sent = await run_script(sender, "link_rate", to, timeout_s=PAIR_TIMEOUT_S)
-            if "error" in sent:
-                message = f"can't connect to port {port} of {host}: {sent['error']}"
+            sender_options = {**options, "host": host, "port": port}
+            sender_answer = await run_script(sender, "link_rate", sender_options, timeout_s=PAIR_TIMEOUT_S)
+            if "error" in sender_answer:
+                message = f"can't connect to port {port} of {host}: {sender_answer['error']}"
                 raise HostError(message, where=sender.name, hint="a firewall between the hosts?")
-            took = _parse_line(await anext(lines, b""), receiver)
+            receiver_answer = _parse_line(await anext(lines, b""), receiver)
     except TimeoutError as error:
         raise HostError(f"not measured within {PAIR_TIMEOUT_S:g} s", where=sender.name) from error
     finally:
         await server.terminate()
-    return float(took["bytes"]) * 8 / max(float(took["seconds"]), TRAFFIC_S / 10)
+    return float(receiver_answer["bytes"]) * 8 / max(float(receiver_answer["seconds"]), TRAFFIC_S / 10)
 
 
 def _parse_line(line: bytes, host: Transport) -> dict[str, Any]:

@@ -37,7 +37,7 @@ _KILLED = re.compile(r"oom-kill:.*\btask=([^,]+),pid=([0-9]+)")
 
 @dataclass(frozen=True, slots=True)
 class WatchOptions:
-    """What to check on a node."""
+    """The daemons, directories and peers to check on a node."""
 
     daemons: Mapping[str, str] = field(default_factory=dict)
     """Name to pid file."""
@@ -66,17 +66,17 @@ class NodeObservations:
     node: str
     daemons: dict[str, str] = field(default_factory=dict)
     """Daemon to "dead" or "stopped" at the last check."""
-    stuck: tuple[str, ...] = ()
+    stopped_daemons: tuple[str, ...] = ()
     """Daemons that were stopped at the last two checks."""
-    down: dict[str, int] = field(default_factory=dict)
+    down_checks: dict[str, int] = field(default_factory=dict)
     """Link to the number of consecutive checks without carrier."""
     links: dict[str, NodeEvent] = field(default_factory=dict)
     """The event of each link that lost its carrier."""
     silent_checks: dict[str, int] = field(default_factory=dict)
     """Peer to the number of consecutive checks without response."""
-    cut: dict[str, NodeEvent] = field(default_factory=dict)
+    lost_peers: dict[str, NodeEvent] = field(default_factory=dict)
     """The event of each peer that was cut off."""
-    low: dict[str, NodeEvent] = field(default_factory=dict)
+    low_space: dict[str, NodeEvent] = field(default_factory=dict)
     """The event of each device that was nearly full or full, with its minimum free space."""
     devices: list[NodeEvent] = field(default_factory=list)
     """Messages of the kernel's log about devices."""
@@ -91,19 +91,21 @@ class NodeObservations:
         """Add one check. Raises ValueError, KeyError or TypeError for invalid lines."""
         self.checks += 1
         self.cpu_s = float(line["cpu_s"])
-        before, self.daemons = self.daemons, dict(line["daemons"])
-        self.stuck = tuple(name for name, state in self.daemons.items() if state == before.get(name) == "stopped")
+        previous, self.daemons = self.daemons, dict(line["daemons"])
+        self.stopped_daemons = tuple(
+            name for name, state in self.daemons.items() if state == previous.get(name) == "stopped"
+        )
         for name, (carrier, changes) in line["links"].items():
-            self.down[name] = 0 if carrier else self.down.get(name, 0) + 1
+            self.down_checks[name] = 0 if carrier else self.down_checks.get(name, 0) + 1
             if changes or not carrier:
-                now = "is down" if not carrier else f"was down (its carrier changed {changes} times)"
-                message = f"the link {name} of {self.node} {now}"
+                state_text = "is down" if not carrier else f"was down (its carrier changed {changes} times)"
+                message = f"the link {name} of {self.node} {state_text}"
                 self.links[name] = NodeEvent(message, self.links[name].at_unix_s if name in self.links else now_unix_s)
         self.silent_checks = dict(line["silent_checks"])
         for name, checks in self.silent_checks.items():
-            if checks >= SILENT_CHECKS_MIN and name not in self.cut:
+            if checks >= SILENT_CHECKS_MIN and name not in self.lost_peers:
                 message = f"packets between {self.node} and {name} are lost, in one direction at least"
-                self.cut[name] = NodeEvent(message, now_unix_s)
+                self.lost_peers[name] = NodeEvent(message, now_unix_s)
         for name, (free_bytes, all_bytes, inodes) in line["room"].items():
             self._room(name, free_bytes, all_bytes, inodes, now_unix_s)
         for text in line["kernel"]:
@@ -134,9 +136,9 @@ class NodeObservations:
             elif free_bytes < FULL_BYTES:
                 message = f"{name} of {self.node} was full"
             else:
-                left = f"{format_bytes(free_bytes)} of {format_bytes(all_bytes)}"
-                message = f"{name} of {self.node} was nearly full: {left} were left"
-            self.low[name] = NodeEvent(message, now_unix_s)
+                space_text = f"{format_bytes(free_bytes)} of {format_bytes(all_bytes)}"
+                message = f"{name} of {self.node} was nearly full: {space_text} were left"
+            self.low_space[name] = NodeEvent(message, now_unix_s)
 
 
 def contact_losses(by_node: Sequence[NodeObservations]) -> list[NodeEvent]:
@@ -144,20 +146,23 @@ def contact_losses(by_node: Sequence[NodeObservations]) -> list[NodeEvent]:
 
     If no other node hears a node, the message names only that node.
     """
-    lost: dict[frozenset[str], NodeEvent] = {}
+    losses: dict[frozenset[str], NodeEvent] = {}
     for observations in by_node:
-        for peer, change in observations.cut.items():
-            lost.setdefault(frozenset((observations.node, peer)), change)
+        for peer, change in observations.lost_peers.items():
+            losses.setdefault(frozenset((observations.node, peer)), change)
     nodes = {observations.node for observations in by_node}
-    alone = {
-        node for node in nodes if len(nodes) > 2 and all(frozenset((node, other)) in lost for other in nodes - {node})
+    isolated_nodes = {
+        node for node in nodes if len(nodes) > 2 and all(frozenset((node, other)) in losses for other in nodes - {node})
     }
-    single = [NodeEvent(f"no other node receives packets from {node}", _first_s(node, lost)) for node in sorted(alone)]
-    return [*single, *(change for pair, change in lost.items() if not pair & alone)]
+    isolation_events = [
+        NodeEvent(f"no other node receives packets from {node}", _first_loss_s(node, losses))
+        for node in sorted(isolated_nodes)
+    ]
+    return [*isolation_events, *(change for pair, change in losses.items() if not pair & isolated_nodes)]
 
 
-def _first_s(node: str, lost: Mapping[frozenset[str], NodeEvent]) -> float:
-    return min(change.at_unix_s for pair, change in lost.items() if node in pair)
+def _first_loss_s(node: str, losses: Mapping[frozenset[str], NodeEvent]) -> float:
+    return min(change.at_unix_s for pair, change in losses.items() if node in pair)
 
 
 class NodeWatch(NodeStream):
@@ -166,7 +171,7 @@ class NodeWatch(NodeStream):
     script, title, stop_timeout_s = "watch", "the watch", STOP_TIMEOUT_S
 
     def __init__(self, transport: Transport, process: RemoteProcess) -> None:
-        self.seen = NodeObservations(transport.name)
+        self.observations = NodeObservations(transport.name)
         self.last_check_s = time.monotonic()
         self.lost: HostError | None = None
         super().__init__(transport, process)
@@ -187,12 +192,12 @@ class NodeWatch(NodeStream):
     @property
     def has_reported(self) -> bool:
         """Whether a check has arrived."""
-        return self.seen.checks > 0
+        return self.observations.checks > 0
 
     def take(self, line: bytes) -> bool:
         """Add a check."""
         with contextlib.suppress(ValueError, KeyError, TypeError):  # a line cut off by a lost connection
-            self.seen.take(json.loads(line), time.time())
+            self.observations.take(json.loads(line), time.time())
             self.last_check_s = time.monotonic()
             return True
         return False

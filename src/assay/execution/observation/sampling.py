@@ -48,7 +48,7 @@ _CGROUP = (("cpu_s", 1e-9, True), ("memory_bytes", 1.0, False), ("cache_bytes", 
 
 @dataclass(frozen=True, slots=True)
 class SamplerOptions:
-    """What to sample on a node."""
+    """The interval, disks, interfaces and control group to sample on a node."""
 
     interval_s: float = 1.0
     disks: Mapping[str, str] = field(default_factory=dict)
@@ -147,7 +147,7 @@ def parse_samples(node: str, raw: bytes, start_unix_s: float, trace: Trace) -> l
     reading = _Reading()
     for line in raw.splitlines():
         try:
-            _take(node, json.loads(line), start_unix_s, trace, reading)
+            _add_line(node, json.loads(line), start_unix_s, trace, reading)
         except (ValueError, KeyError, TypeError, IndexError, AttributeError):
             reading.damaged += 1
     if not reading.header:
@@ -188,7 +188,7 @@ def host_sample(node: str, lines: Sequence[bytes]) -> HostSample | None:
     )
 
 
-def _take(node: str, line: dict[str, Any], start_unix_s: float, trace: Trace, reading: _Reading) -> None:
+def _add_line(node: str, line: dict[str, Any], start_unix_s: float, trace: Trace, reading: _Reading) -> None:
     if "assay_sampler" in line:
         reading.header = True
         reading.ticks_per_s, reading.cores = float(line["ticks_per_s"]), float(line["cores"])

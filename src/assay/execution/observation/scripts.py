@@ -47,12 +47,12 @@ def script_error(name: str, node: str, status: int, stderr: str) -> HostError:
 
 async def run_script(transport: Transport, name: str, options: Mapping[str, Any], *, timeout_s: float) -> Any:
     """Run a script to its end and return its JSON. Raises HostError if it fails or prints no JSON."""
-    done = await transport.run(command(name, options), timeout_s=timeout_s, check=False)
-    if done.exit_status != 0:
-        raise script_error(name, transport.name, done.exit_status, done.stderr.decode(errors="replace"))
+    result = await transport.run(command(name, options), timeout_s=timeout_s, check=False)
+    if result.exit_status != 0:
+        raise script_error(name, transport.name, result.exit_status, result.stderr.decode(errors="replace"))
     try:
-        return json.loads(done.stdout)
+        return json.loads(result.stdout)
     except ValueError as error:
-        text = f"its answer is not JSON: {done.stdout[:80]!r}"
+        text = f"its answer is not JSON: {result.stdout[:80]!r}"
         hint = "a start-up file of the login shell, such as .bashrc, must not print anything"
         raise HostError(text, where=f"{transport.name}: {name}", hint=hint) from error

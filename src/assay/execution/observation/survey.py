@@ -16,7 +16,7 @@ from assay.execution.observation.scripts import run_script
 from assay.foundation.errors import HostError, HostTimeoutError
 from assay.model import Address, Survey, survey_of
 
-AT_ONCE = 16
+CONCURRENT_LOGINS_MAX = 16
 """Maximum number of concurrent logins. Each costs this machine and a jump host some CPU, and sshd drops
 unauthenticated connections at random from the tenth on (MaxStartups)."""
 HOST_TIMEOUT_S = 20.0
@@ -72,13 +72,14 @@ async def survey_all(
     timeout_s: float = HOST_TIMEOUT_S,
     progress: Callable[[str], None] = lambda _: None,
 ) -> SurveyedHosts:
-    """Connect to every host and run ``work`` there; None is this machine. A failing host does not stop others."""
-    turns = asyncio.Semaphore(AT_ONCE)
-    done = 0
+    """Connect to every host and run ``work`` there. The address None is this machine. A failing host does not stop
+    others."""
+    slots = asyncio.Semaphore(CONCURRENT_LOGINS_MAX)
+    finished_hosts = 0
 
-    async def ask(name: str, address: Address | None) -> Survey:
-        nonlocal done
-        async with turns:
+    async def survey_host(name: str, address: Address | None) -> Survey:
+        nonlocal finished_hosts
+        async with slots:
             try:
                 async with asyncio.timeout(timeout_s):
                     transport: Transport = (
@@ -95,16 +96,16 @@ async def survey_all(
                 hint = "log in by hand and check what blocks it"
                 raise HostTimeoutError(message, where=name, hint=hint) from error
             finally:
-                done += 1
-                progress(f"{done} of {len(addresses)} hosts")
+                finished_hosts += 1
+                progress(f"{finished_hosts} of {len(addresses)} hosts")
 
-    results = await asyncio.gather(*(ask(*item) for item in addresses.items()), return_exceptions=True)
-    surveys, failed = {}, {}
+    results = await asyncio.gather(*(survey_host(*item) for item in addresses.items()), return_exceptions=True)
+    surveys, errors = {}, {}
     for name, result in zip(addresses, results, strict=True):
         if isinstance(result, Survey):
             surveys[name] = result
         elif isinstance(result, HostError):
-            failed[name] = result
+            errors[name] = result
         elif isinstance(result, BaseException):
             raise result
-    return SurveyedHosts(surveys, failed)
+    return SurveyedHosts(surveys, errors)

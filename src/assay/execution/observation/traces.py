@@ -38,11 +38,11 @@ def cpu_busy_shares(trace: Trace, nodes: Iterable[str], start_s: float, end_s: f
     whole machine's share.
     """
     names = tuple(nodes)
-    grown = counter_increases(trace, start_s, end_s, names)
+    increases = counter_increases(trace, start_s, end_s, names)
     shares = {}
     for node in names:
-        busy_s = sum(grown.get((node, "cpu", metric), 0.0) for metric in CPU_BUSY)
-        free_s = sum(grown.get((node, "cpu", metric), 0.0) for metric in CPU_FREE)
+        busy_s = sum(increases.get((node, "cpu", metric), 0.0) for metric in CPU_BUSY)
+        free_s = sum(increases.get((node, "cpu", metric), 0.0) for metric in CPU_FREE)
         if busy_s + free_s > 0:
             shares[node] = busy_s / (busy_s + free_s)
     return shares

@@ -44,8 +44,8 @@ def _combinations(plan: Plan) -> Iterator[dict[str, str]]:
     """Yield every combination of levels; with ``only``, the combinations that it names."""
     names = [factor.name for factor in plan.factors]
     if plan.only and all(set(names) <= chosen.keys() for chosen in plan.only):
-        named = dict.fromkeys(tuple(chosen[name] for name in names) for chosen in plan.only)
-        yield from (dict(zip(names, chosen, strict=True)) for chosen in named)
+        named_levels = dict.fromkeys(tuple(chosen[name] for name in names) for chosen in plan.only)
+        yield from (dict(zip(names, chosen, strict=True)) for chosen in named_levels)
         return
     combinations = [{name: level for name, level in chosen.items() if name in names} for chosen in plan.only]
     for combination in itertools.product(*(factor.levels for factor in plan.factors)):
@@ -74,15 +74,20 @@ def _settings(factor: Factor, level: str, plan: Plan) -> dict[str, str]:
     return {} if sets_no_parameter else {factor.name: level}
 
 
-def workload_option(factor: str, planned: Iterable[WorkloadSpec]) -> tuple[WorkloadSpec, str] | None:
+def workload_option(factor: str, plan_workloads: Iterable[WorkloadSpec]) -> tuple[WorkloadSpec, str] | None:
     """Return the workload and the option that a factor ``WORKLOAD.option`` varies; None for any other factor.
 
-    ``WORKLOAD`` is a key of one of ``planned``: its label if it has one, else its name. A factor that begins with this
-    key is an engine parameter if the rest is not an option of the workload.
+    ``WORKLOAD`` is the key of one of ``plan_workloads``: its label if it has one, else its name. A factor that begins
+    with this key is an engine parameter if the rest is not an option of the workload.
     """
     key, _, option = factor.partition(".")
     return next(
-        ((workload, option) for workload in planned if workload.key == key and _has_option(workload.name, option)), None
+        (
+            (workload, option)
+            for workload in plan_workloads
+            if workload.key == key and _has_option(workload.name, option)
+        ),
+        None,
     )
 
 

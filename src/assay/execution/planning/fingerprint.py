@@ -35,9 +35,9 @@ _OPTIONAL_FIELDS = (
 
 def fingerprinted(plan: Plan) -> Plan:
     """Return ``plan`` with its fingerprint: 64 hexadecimal digits, equal for plans that ask for the same runs."""
-    present = [name for name in _OPTIONAL_IDENTITY_KEYS if getattr(plan, name)]
+    present_keys = [name for name in _OPTIONAL_IDENTITY_KEYS if getattr(plan, name)]
     types: dict[int, Any] = {}
-    resolved = {name: _plain(getattr(plan, name), types) for name in (*_IDENTITY_KEYS, *present)}
+    resolved = {name: _plain(getattr(plan, name), types) for name in (*_IDENTITY_KEYS, *present_keys)}
     canonical = json.dumps(resolved, sort_keys=True, separators=(",", ":"), ensure_ascii=True)
     return replace(plan, fingerprint=hashlib.sha256(canonical.encode()).hexdigest())
 

@@ -36,22 +36,22 @@ def remaining_planned(plan: Plan, planned: Sequence[PlannedRun], finished: Seque
     With ``until``, repetitions beyond ``plan.repetitions`` are needed only while the confidence interval of the mean
     duration is wider than requested. The mean is over the valid runs of the workload and configuration.
     """
-    done: set[tuple[str, str, int]] = set()
+    valid_keys: set[tuple[str, str, int]] = set()
     durations_s: dict[tuple[str, str], list[float]] = {}
     for run in finished:
         if run.status is RunStatus.VALID:
             key = key_of(run)
-            done.add(key)
+            valid_keys.add(key)
             durations_s.setdefault(key[:2], []).append(run.duration_s)
-    left = [run for run in planned if run.key not in done]
+    remaining = [run for run in planned if run.key not in valid_keys]
     if plan.until is None:
-        return left
+        return remaining
     half_width = plan.until.half_width
-    known = {key for key, took_s in durations_s.items() if precise_enough(took_s, half_width)}
-    return [run for run in left if run.repetition <= plan.repetitions or run.key[:2] not in known]
+    precise_keys = {key for key, took_s in durations_s.items() if precise_enough(took_s, half_width)}
+    return [run for run in remaining if run.repetition <= plan.repetitions or run.key[:2] not in precise_keys]
 
 
-def numbered(runs: Sequence[PlannedRun], finished: Sequence[Run]) -> list[tuple[PlannedRun, int]]:
-    """Return each run with the number of its next attempt."""
-    tries = Counter(key_of(run) for run in finished)
-    return [(run, tries[run.key] + 1) for run in runs]
+def with_attempt_numbers(runs: Sequence[PlannedRun], finished: Sequence[Run]) -> list[tuple[PlannedRun, int]]:
+    """Return each run with the number of its next attempt, from 1."""
+    attempts = Counter(key_of(run) for run in finished)
+    return [(run, attempts[run.key] + 1) for run in runs]

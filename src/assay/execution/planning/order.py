@@ -100,10 +100,17 @@ def _why_restart(before: Configuration | None, after: Configuration, plan: Plan)
         changes.append(f"workers {before.workers or 'all'} → {after.workers or 'all'}")
     if before.network != after.network:
         changes.append(f"network {before.network or 'default'} → {after.network or 'default'}")
-    old, new = before.parameters, after.parameters
-    differing = [name for name in sorted({*old, *new}) if old.get(name) != new.get(name)]
-    changed = [name for name in differing if not rules.carried_by_job(name)]
-    parameters = [f"{name} {old.get(name, 'default')} → {new.get(name, 'default')}" for name in changed]
+    old_parameters, new_parameters = before.parameters, after.parameters
+    different_names = [
+        name
+        for name in sorted({*old_parameters, *new_parameters})
+        if old_parameters.get(name) != new_parameters.get(name)
+    ]
+    changed_names = [name for name in different_names if not rules.carried_by_job(name)]
+    parameters = [
+        f"{name} {old_parameters.get(name, 'default')} → {new_parameters.get(name, 'default')}"
+        for name in changed_names
+    ]
     return ", ".join([*changes, *parameters])
 
 
@@ -111,8 +118,8 @@ def _applies_to(plan: Plan, workload: WorkloadSpec, configuration: Configuration
     """Return whether ``workload`` runs in this configuration. It ignores the options of other workloads, so it runs
     only at their first level."""
     for factor in plan.factors:
-        varied = workload_option(factor.name, plan.workloads)
-        if varied and varied[0] is not workload and configuration.levels[factor.name] != factor.levels[0]:
+        varied_option = workload_option(factor.name, plan.workloads)
+        if varied_option and varied_option[0] is not workload and configuration.levels[factor.name] != factor.levels[0]:
             return False
     return True
 
@@ -128,9 +135,9 @@ def with_levels(plan: Plan, workload: WorkloadSpec, configuration: Configuration
     its data for the workers in use, and its waves converted to numbers of tasks."""
     option_levels: dict[str, str] = {}
     for name, level in configuration.levels.items():
-        varied = workload_option(name, plan.workloads)
-        if varied and varied[0] is workload:
-            option_levels[varied[1]] = level
+        varied_option = workload_option(name, plan.workloads)
+        if varied_option and varied_option[0] is workload:
+            option_levels[varied_option[1]] = level
     workers = configuration.workers or len(plan.cluster.workers)
     total_bytes = parse_bytes(option_levels.pop("data")) if "data" in option_levels else None
     per_node_bytes = (
@@ -153,4 +160,4 @@ def _task_counts(plan: Plan, workload: str, waves: int, configuration: Configura
         kind = "reduce" if option == _REDUCES else "map"
         return plan.rules_of(configuration).tasks_of_a_wave(configuration.parameters, kind, workers)
 
-    return {option: str(waves * tasks(option)) for option in workloads()[workload].waved}
+    return {option: str(waves * tasks(option)) for option in workloads()[workload].wave_options}

@@ -106,8 +106,8 @@ def _options(name: str, text: str) -> dict[str, str]:
 def _completed(name: str, options: Mapping[str, str], data_bytes: int) -> dict[str, str]:
     """Return the options, completed by files of 1 GB or one wave of tasks where the workload needs them."""
     workload = workloads()[name]
-    if "waves" in options or any(option in options for option in workload.waved):
+    if "waves" in options or any(option in options for option in workload.wave_options):
         return dict(options)
-    if workload.waved == ("files",):
+    if workload.wave_options == ("files",):
         return {**options, "files": str(max(1, round(data_bytes / 1e9)))}
-    return {**options, **({"waves": "1"} if workload.waved else {})}
+    return {**options, **({"waves": "1"} if workload.wave_options else {})}

@@ -11,7 +11,7 @@ from enum import StrEnum
 from assay.analysis.comparison.factors.device_classes import DEVICE_CLASS
 from assay.analysis.comparison.factors.disk_counts import DISKS
 from assay.analysis.statistics import RunTable, usable
-from assay.execution.planning.plan_files.changed_plan import altered, parse_question
+from assay.execution.planning.plan_files.changed_plan import changed_plan, parse_question
 from assay.foundation.errors import SpecificationError
 from assay.model import LAYOUT_FACTOR
 from assay.questions.clusters.common_levels import common_levels
@@ -159,7 +159,7 @@ def _is_simulable(repository: Repository, question: BuyerQuestion) -> bool:
         return False
     try:
         plan = newest_plan(repository, None)
-        altered(plan, {}, plan.workloads[0].key, parse_question([question.change]))
+        changed_plan(plan, {}, plan.workloads[0].key, parse_question([question.change]))
     except SpecificationError:
         return False
     return True

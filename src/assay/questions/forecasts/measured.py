@@ -9,7 +9,7 @@ from pathlib import Path
 
 from assay.analysis.statistics import RunTable
 from assay.execution.planning.order import PlannedRun
-from assay.execution.planning.plan_files.changed_plan import Change, altered, only_run
+from assay.execution.planning.plan_files.changed_plan import Change, changed_plan, only_run
 from assay.execution.planning.plan_files.plan_reader import plan_of_texts
 from assay.execution.planning.plan_files.plan_text import PLAN_FILE
 from assay.foundation.errors import AssayError
@@ -59,7 +59,7 @@ class Measured:
 
     def configured(self, changes: Sequence[Change] = ()) -> Configured:
         """Return what the configuration uses, with ``changes``. Raises SpecificationError for impossible changes."""
-        plan = altered(self.plan, self.levels, self.workload, changes)
+        plan = changed_plan(self.plan, self.levels, self.workload, changes)
         run = only_run(plan)
         configuration, cluster = run.configuration, plan.cluster
         link = cluster.workers[0].type.nic.rate_bits_per_s
@@ -131,7 +131,7 @@ def fitting_clusters(repository: Repository, runs: Sequence[Run], texts: Mapping
             groups, _ = measured_of(repository, checked, text)
             for group in groups:
                 refuse_another_scale(group.plan.cluster, group.runs[0])
-                only_run(altered(group.plan, group.levels, group.workload))
+                only_run(changed_plan(group.plan, group.levels, group.workload))
         except AssayError:
             return False
         return bool(groups)

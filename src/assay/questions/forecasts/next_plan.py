@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 
 from assay.execution.planning.expansion import expand, workload_option
 from assay.execution.planning.order import schedule
-from assay.execution.planning.plan_files.plan_reader import made_plan
+from assay.execution.planning.plan_files.plan_reader import plan_of_content
 from assay.execution.planning.plan_files.plan_text import content_of
 from assay.execution.planning.plan_files.settings import setting_names
 from assay.foundation.errors import SpecificationError
@@ -135,7 +135,7 @@ def _made(taken: Sequence[Mapping[str, str]], base: Plan, name: str, repetitions
     if layout is not None:
         content["layout"] = layout
     content = {key: value for key, value in content.items() if value}
-    return made_plan(content, base.cluster, base.cluster_source, {base.engine: base.rules, **base.varied_engines})
+    return plan_of_content(content, base.cluster, base.cluster_source, {base.engine: base.rules, **base.varied_engines})
 
 
 def _first_levels(base: Plan) -> dict[str, str]:

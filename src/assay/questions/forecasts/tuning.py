@@ -23,7 +23,7 @@ from assay.estimation.tuning.planned_tuning import NOTHING_BETTER, TUNING, Plann
 from assay.estimation.tuning.space import space_of
 from assay.estimation.tuning.tuner import BUDGET_MIN, Tuner
 from assay.estimation.tuning.tuning import CandidateRun
-from assay.execution.planning.forecast.estimate import like_runs
+from assay.execution.planning.forecast.estimate import comparable_runs
 from assay.foundation.errors import RepositoryError, SpecificationError
 from assay.model import CostProfile, Origin, Plan, Run, RunStatus
 from assay.questions.forecasts.tuning_estimates import predicted_logs, simulated_logs
@@ -80,7 +80,7 @@ def _measured(tuner: Tuner, plan: Plan, repository: Repository, origin: Origin) 
     for candidate in np.flatnonzero(tuner.possible).tolist() if history else ():
         run = tuner.space.run(candidate, 1, 0, 0)
         assert run is not None
-        results += [CandidateRun(candidate, math.log(like.duration_s)) for like in like_runs(run, plan, history)]
+        results += [CandidateRun(candidate, math.log(like.duration_s)) for like in comparable_runs(run, plan, history)]
     return tuple(results)
 
 

@@ -457,7 +457,7 @@ def _needed(
         costs, size = profile.workloads[work.workload], _size(candidates, work, data_factor)
         workload = workloads()[work.workload]
         data_bytes, needed = workload.data_bytes(size), workload.input(size)
-        paths = (needed.path,) if needed is not None else workload.leaves(size)
+        paths = (needed.path,) if needed is not None else workload.kept_outputs(size)
         for path in paths:
             stored_bytes[path] = max(stored_bytes.get(path, 0.0), float(data_bytes * size.replication))
         if needed is not None or not paths:

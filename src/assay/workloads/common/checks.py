@@ -49,9 +49,11 @@ def approximately_equal(name: str, actual_bytes: int, expected_bytes: int) -> Ch
 
 def read_by_counter(outcome: Outcome, least_bytes: int) -> Check:
     """Return a check that the job read at least ``least_bytes``, by its counter."""
-    read = outcome.counter("HDFS_BYTES_READ")
-    passed = read is not None and read >= least_bytes
-    return Check("bytes read", passed, f"{read or 0:,} bytes by the job's counter, at least {least_bytes:,} expected")
+    read_bytes = outcome.counter("HDFS_BYTES_READ")
+    passed = read_bytes is not None and read_bytes >= least_bytes
+    return Check(
+        "bytes read", passed, f"{read_bytes or 0:,} bytes by the job's counter, at least {least_bytes:,} expected"
+    )
 
 
 def unfinished_check(name: str, program: str, outcome: Outcome | None) -> Check:
@@ -62,8 +64,8 @@ def unfinished_check(name: str, program: str, outcome: Outcome | None) -> Check:
 
 def no_output_check(outcome: Outcome) -> Check:
     """Return the check that a job wrote nothing to HDFS."""
-    written = outcome.counter("HDFS_BYTES_WRITTEN") or 0
-    return Check("nothing written", written == 0, f"{written:,} bytes written to HDFS")
+    written_bytes = outcome.counter("HDFS_BYTES_WRITTEN") or 0
+    return Check("nothing written", written_bytes == 0, f"{written_bytes:,} bytes written to HDFS")
 
 
 def replicas(stored: StoredFiles, replication: int) -> Check:

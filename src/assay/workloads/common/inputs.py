@@ -37,7 +37,7 @@ class Input:
     def path_of(self, folder: str) -> str:
         """Return ``folder`` below a path that consists of the input's name and a checksum of everything that
         determines its content."""
-        decides = json.dumps(
+        identity = json.dumps(
             [
                 self.program.main_class,
                 self.program.arguments,
@@ -46,7 +46,7 @@ class Input:
                 self.replication,
             ]
         )
-        return f"{INPUT}/{self.name}-{hashlib.sha256(decides.encode()).hexdigest()[:10]}/{folder}"
+        return f"{INPUT}/{self.name}-{hashlib.sha256(identity.encode()).hexdigest()[:10]}/{folder}"
 
     def with_program(self, program: Program, *, path: str) -> Input:
         """Return this input with another generator and folder."""
@@ -68,6 +68,6 @@ def generated(
     exact: bool = False,
 ) -> Input:
     """Return the input whose program is ``generator``, called with the folder that the program writes."""
-    wanted = Input(generator(""), name, data_bytes, replication, counters, exact=exact)
-    folder = wanted.path_of("data")
-    return wanted.with_program(generator(folder), path=folder)
+    input_ = Input(generator(""), name, data_bytes, replication, counters, exact=exact)
+    folder = input_.path_of("data")
+    return input_.with_program(generator(folder), path=folder)

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from assay.execution.campaign.attempts.recording import cache_warnings
+from assay.execution.campaign.attempts.recording import cache_warning
 from assay.execution.campaign.attempts.runner import connect
 from assay.execution.campaign.attempts.sampling import drop_all_caches, unobserved_workers
 from assay.execution.campaign.external_runs import ObservationRequest, observe
@@ -72,13 +72,13 @@ async def test_observed_settings_name_unobserved_nodes(cluster: Cluster) -> None
 
 def test_a_run_records_why_it_is_not_cold_and_whether_its_data_fit_into_memory(cluster: Cluster) -> None:
     real = replace(cluster, placement=Placement.SSH)
-    small, large = cache_warnings((), real, 3 * 10**9), cache_warnings((), real, 2 * 10**10)
+    small, large = cache_warning((), real, 3 * 10**9), cache_warning((), real, 2 * 10**10)
     assert small is not None
     assert small.startswith("not shown to be cold: assay logs in to the edge node only; the data (3 GB) fit into the")
     assert large is not None
     assert "the data (20 GB) are larger than the workers' memory (12.9 GB)" in large
     assert cluster.attached is not None
     every = replace(real, attached=replace(cluster.attached, only_edge=False))
-    assert cache_warnings((COLD,), every, 10**9) is None
+    assert cache_warning((COLD,), every, 10**9) is None
     refused = replace(COLD, dropped=False, reason="sudo wants a password")
-    assert "sudo wants a password; the data (1 GB) fit into" in (cache_warnings((COLD, refused), every, 10**9) or "")
+    assert "sudo wants a password; the data (1 GB) fit into" in (cache_warning((COLD, refused), every, 10**9) or "")

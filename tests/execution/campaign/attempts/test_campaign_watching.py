@@ -19,7 +19,7 @@ import pytest
 from assay.execution.campaign.attempts.health_watch import HealthMonitor
 from assay.execution.campaign.attempts.run_context import AttemptState
 from assay.execution.campaign.attempts.validation import status_of
-from assay.execution.campaign.failures import of_hosts, of_memory
+from assay.execution.campaign.failures import host_problems, memory_problems
 from assay.execution.engines.contract import Engine, ProgramResult
 from assay.execution.hosts import LocalTransport
 from assay.execution.lab.health import LabHealth
@@ -103,9 +103,9 @@ async def test_work_ends_as_it_would_while_all_is_well(tmp_path: Path, daemon: s
         await monitor.final_check()
     finally:
         await monitor.stop()
-    (seen,) = monitor.seen
+    (seen,) = monitor.observations
     assert seen.checks >= 2
-    assert (seen.daemons, seen.stuck, seen.devices) == ({}, (), [])
+    assert (seen.daemons, seen.stopped_daemons, seen.devices) == ({}, (), [])
     assert seen.cpu_s / seen.checks < 0.1, "most of it is Python's start"
 
 
@@ -130,11 +130,11 @@ async def test_a_silent_peer_counts_in_a_lab_or_after_it_answered_once(lab: bool
     watch = await NodeWatch.start(
         LocalTransport("here"), WatchOptions(peers={"here too": "127.0.0.1", "nowhere": NOWHERE}, shared=lab)
     )
-    while watch.seen.checks < 3:
+    while watch.observations.checks < 3:
         await watch.next_check(5)
     await watch.end()
-    assert watch.seen.silent_checks.keys() == silent_checks
-    assert all(checks >= 2 for checks in watch.seen.silent_checks.values())
+    assert watch.observations.silent_checks.keys() == silent_checks
+    assert all(checks >= 2 for checks in watch.observations.silent_checks.values())
 
 
 @pytest.mark.slow
@@ -143,9 +143,9 @@ async def test_two_nodes_without_a_path_end_the_work_but_not_while_one_of_them_i
     monitor = HealthMonitor(watches, cast(Engine, ObservedRun({})), None)
     try:
         for checks in range(1, SILENT_CHECKS_MIN):
-            watches["worker1"].seen.take(line(silent_checks={"worker2": checks}), 1e9)
+            watches["worker1"].observations.take(line(silent_checks={"worker2": checks}), 1e9)
         assert monitor._pair_error() is None
-        watches["worker1"].seen.take(line(silent_checks={"worker2": SILENT_CHECKS_MIN}), 1e9)
+        watches["worker1"].observations.take(line(silent_checks={"worker2": SILENT_CHECKS_MIN}), 1e9)
         error = monitor._pair_error()
         assert isinstance(error, HostError)
         assert error.message == "packets between worker1 and worker2 are lost, in one direction at least"
@@ -153,16 +153,16 @@ async def test_two_nodes_without_a_path_end_the_work_but_not_while_one_of_them_i
         assert monitor._pair_error() is None
     finally:
         await monitor.stop()
-    assert of_hosts(monitor.seen) == [error.message]
+    assert host_problems(monitor.observations) == [error.message]
 
 
 def test_a_node_that_no_other_hears_is_named_alone() -> None:
     seen = [NodeObservations(name) for name in ("master", "worker1", "worker2")]
     for view in (seen[0], seen[2]):
         view.take(line(silent_checks={"worker1": SILENT_CHECKS_MIN}), 10.0)
-    assert of_hosts(seen) == ["no other node receives packets from worker1"]
+    assert host_problems(seen) == ["no other node receives packets from worker1"]
     pair = [NodeObservations("master"), NodeObservations("worker1"), seen[2]]
-    assert of_hosts(pair) == ["packets between worker2 and worker1 are lost, in one direction at least"]
+    assert host_problems(pair) == ["packets between worker2 and worker1 are lost, in one direction at least"]
 
 
 class Deaf(LocalTransport):
@@ -276,8 +276,8 @@ def test_a_link_that_was_down_for_a_moment_is_seen_and_spoils_the_run(namespace:
     assert watched(namespace, {}, ["true"]).links == {}
     seen = watched(namespace, {}, [*switch, "down"], [*switch, "up"])
     assert seen.links["eth0"].message == "the link eth0 of worker1 was down (its carrier changed 2 times)"
-    assert seen.down["eth0"] == 0
-    assert watched(namespace, {}, [*switch, "down"]).down["eth0"] == 2
+    assert seen.down_checks["eth0"] == 0
+    assert watched(namespace, {}, [*switch, "down"]).down_checks["eth0"] == 2
 
 
 @pytest.mark.root
@@ -291,7 +291,7 @@ def test_a_peer_counts_as_silent_until_it_answers_again(namespace: str, lab: boo
     later = [["true"]] * 6  # lines of before a change are read after it
     gone = [*later, [*loopback, "down"], *later]
     seen = watched(namespace, {}, *gone, [*loopback, "up"], *later, **peers)
-    assert (seen.silent_checks, list(seen.cut)) == ({}, ["worker2"])
+    assert (seen.silent_checks, list(seen.lost_peers)) == ({}, ["worker2"])
 
 
 @pytest.mark.root
@@ -303,7 +303,7 @@ def test_a_device_that_fills_up_is_seen_even_when_it_is_empty_again(namespace: s
         seen = watched(namespace, {"hdd1": str(tmp_path)}, fill, ["rm", str(tmp_path / "fill")])
     finally:
         subprocess.run(["umount", str(tmp_path)], check=True)
-    assert [change.message for change in seen.low.values()] == ["hdd1 of worker1 was full"]
+    assert [change.message for change in seen.low_space.values()] == ["hdd1 of worker1 was full"]
 
 
 def line(**fields: Any) -> dict[str, Any]:
@@ -342,7 +342,7 @@ def test_links_and_devices_decide_the_class_before_what_came_of_them(
     seen = NodeObservations("worker1")
     seen.take(line(**fields), at_unix_s)
     state = ended(passed)
-    state.seen = (seen,)
+    state.observations = (seen,)
     status, why, failure_class = status_of(state, None, NO_HISTORY)
     assert (status, failure_class) == wants
     if failure_class is FailureClass.INFRASTRUCTURE:
@@ -354,7 +354,7 @@ def test_links_and_devices_decide_the_class_before_what_came_of_them(
 def test_device_errors_after_the_loss_of_the_labs_disks_are_no_separate_cause() -> None:
     seen = NodeObservations("worker1")
     seen.take(line(kernel=["EXT4-fs error (device loop3): nothing answers"]), 1010.0)
-    status, why, failure_class = status_of(AttemptState(seen=(seen,)), LabError("assay-diskd died"), NO_HISTORY)
+    status, why, failure_class = status_of(AttemptState(observations=(seen,)), LabError("assay-diskd died"), NO_HISTORY)
     assert (status, why, failure_class) == (RunStatus.FAILED, "assay-diskd died", FailureClass.INFRASTRUCTURE)
 
 
@@ -366,14 +366,14 @@ def test_lack_of_memory_is_named_by_the_kernels_words_and_counted_once() -> None
     )
     seen.take(line(oom=1, kernel=[kernel, "Memory cgroup out of memory: Killed process 4711 (java)"]), 1.0)
     words = "the kernel ended java (process 4711) on worker1 for lack of memory"
-    assert of_memory([seen]) == [words]
-    assert of_hosts([seen]) == []
-    state = AttemptState(seen=(seen,))
+    assert memory_problems([seen]) == [words]
+    assert host_problems([seen]) == []
+    state = AttemptState(observations=(seen,))
     status, why, failure_class = status_of(state, EngineError("worker1: datanode died"), NO_HISTORY)
     assert (status, why, failure_class) == (RunStatus.FAILED, f"{words}; worker1: datanode died", FailureClass.ENGINE)
     untold = NodeObservations("worker1")
     untold.take(line(oom=1), 1.0)  # a node whose user may not read the kernel's log
-    assert of_memory([untold]) == ["the kernel ended a process on worker1 for lack of memory"]
+    assert memory_problems([untold]) == ["the kernel ended a process on worker1 for lack of memory"]
 
 
 @pytest.mark.parametrize(
@@ -410,7 +410,7 @@ async def test_a_directory_that_never_existed_is_not_a_lost_device(tmp_path: Pat
     watch = await NodeWatch.start(LocalTransport("worker1"), options)
     await asyncio.sleep(1.5)
     await watch.end()
-    assert watch.seen.devices == []
+    assert watch.observations.devices == []
 
 
 def test_the_kernels_words_of_other_devices_are_not_the_runs() -> None:
@@ -424,9 +424,9 @@ def test_the_kernels_words_of_other_devices_are_not_the_runs() -> None:
         ("Buffer I/O error on dev nvme0n1, logical block 7", {"sda"}, False),
         ("eth0: Link is Down", {"vda"}, True),
     ):
-        assert watch.of_devices(line, ours, every) is counts, line
+        assert watch.names_watched_device(line, ours, every) is counts, line
 
 
 def test_the_devices_under_a_folder_are_in_the_kernels_list(tmp_path: Path) -> None:
     known = {device.name for device in Path("/sys/class/block").iterdir()}
-    assert watch.stack_of([str(tmp_path)]) <= known
+    assert watch.devices_under([str(tmp_path)]) <= known

@@ -12,7 +12,7 @@ from assay.execution.engines.catalogue import engine_kind
 from assay.execution.engines.hadoop.settings.configuration import Deployment, Ports
 from assay.execution.engines.spark import distribution, settings
 from assay.execution.engines.spark.history import read_history
-from assay.execution.engines.spark.java import needed_java, require_java, version_of
+from assay.execution.engines.spark.java import minimum_java, require_java, version_of
 from assay.execution.hosts.local import LocalTransport
 from assay.execution.planning.plan_files.plan_reader import load_plan
 from assay.foundation.errors import EngineError, SpecificationError
@@ -239,7 +239,7 @@ def test_a_spark_that_pip_cannot_install_is_reported_with_a_remedy(
     ],
 )
 def test_the_java_version_is_checked_against_the_spark_version(spark: str, printed: str, enough: bool) -> None:
-    assert (version_of(printed) >= needed_java(spark)) == enough
+    assert (version_of(printed) >= minimum_java(spark)) == enough
 
 
 async def test_a_java_that_is_too_old_is_named_with_its_host(tmp_path: Path) -> None:

@@ -16,7 +16,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from assay.execution.planning.plan_files.plan_text import written
+from assay.execution.planning.plan_files.plan_text import document_of_content
 from assay.foundation.errors import SpecificationError
 from assay.interfaces.web.api import plan as api_plan
 from assay.interfaces.web.server.app import create_app
@@ -60,7 +60,7 @@ def test_the_text_is_a_plan_of_what_was_asked_for() -> None:
         "dfs.blocksize": ("64MiB", "128MiB"),
     }
     assert (plan.parameters["dfs.replication"], plan.repetitions) == ("2", 3)
-    first = written(api_plan.content_of(asked(layouts=["HD2"], levels={}))).text
+    first = document_of_content(api_plan.content_of(asked(layouts=["HD2"], levels={}))).text
     assert "layout: HD2" in first
     assert "factors" not in first
 

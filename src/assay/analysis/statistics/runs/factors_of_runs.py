@@ -18,7 +18,7 @@ from assay.model import (
 )
 from assay.model.clusters import layout_code
 from assay.workloads.catalogue import workloads
-from assay.workloads.workload import waved_of
+from assay.workloads.workload import wave_options_of
 
 LAYOUT_PARAMETERS = frozenset(parameters_that(Meaning.DIRECTORIES))
 """Engine parameters that follow from the layout: they differ whenever the layout does."""
@@ -129,7 +129,7 @@ def determined_parameters(run: Run) -> set[str]:
     names = {name for word, targets in TARGETS.items() if word in run.levels for name in targets}
     if "waves" in run.workload_parameters:
         program = workloads().get(_program(run))
-        options = program.waved if program else waved_of(run.workload_parameters)
+        options = program.wave_options if program else wave_options_of(run.workload_parameters)
         names |= {f"{_program(run)}.{option}" for option in options}
     return names
 

@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from contextlib import AsyncExitStack
 from dataclasses import dataclass, replace
 
-from assay.execution.campaign.attempts.before_job import configure, ensure_input, in_use
+from assay.execution.campaign.attempts.before_job import configure, ensure_input, hosts_in_use
 from assay.execution.campaign.attempts.health_watch import watching
 from assay.execution.campaign.attempts.recording import FinishedAttempt, attempt_record
 from assay.execution.campaign.attempts.run_context import AttemptContext, AttemptState, CompletedRun, RunContext
@@ -34,11 +34,11 @@ _DEFAULT_CONTEXT = AttemptContext()
 async def attempt(
     planned: PlannedRun, number: int, run_context: RunContext, context: AttemptContext = _DEFAULT_CONTEXT
 ) -> CompletedRun:
-    """Execute one attempt and return its record, also if the run failed.
+    """Execute one attempt and return its record, even if the run failed.
 
-    Raises RepositoryError when a result can't be stored; the run itself has not failed then.
+    Raises RepositoryError if a result can't be stored; this is not a failure of the run.
     """
-    cluster, transports = in_use(planned.configuration, run_context.cluster, run_context.transports)
+    cluster, transports = hosts_in_use(planned.configuration, run_context.cluster, run_context.transports)
     run_context = replace(run_context, cluster=cluster, transports=transports)
     workload = run_context.workloads[planned.workload.name]
     size = size_of(planned, run_context.plan)
@@ -51,18 +51,20 @@ async def attempt(
         raise
     except AssayError as error:
         cause = error
-    ended_well = state.finished is not None and state.finished.outcome.exit_status == 0
+    client_succeeded = state.finished is not None and state.finished.outcome.exit_status == 0
     engine = run_context.provider.engine
-    if engine and (not ended_well or state.problem or cause):
+    if engine and (not client_succeeded or state.problem or cause):
         state.logs |= await engine.logs()
-    attempted = FinishedAttempt(run_id, number, started, time.monotonic() - clock, cause)
+    finished_attempt = FinishedAttempt(run_id, number, started, time.monotonic() - clock, cause)
     # With a million task attempts this takes seconds, which would block the event loop.
-    published = await asyncio.to_thread(
-        attempt_record, planned, workload, workload.data_bytes(size), run_context, context, state, attempted
+    completed_run = await asyncio.to_thread(
+        attempt_record, planned, workload, workload.data_bytes(size), run_context, context, state, finished_attempt
     )
-    errors = tuple(change.message for observations in state.seen for change in observations.devices)
+    device_errors = tuple(change.message for observations in state.observations for change in observations.devices)
     return replace(
-        published, unusable_host=cause if isinstance(cause, UnusableHostError) else None, device_errors=errors
+        completed_run,
+        unusable_host=cause if isinstance(cause, UnusableHostError) else None,
+        device_errors=device_errors,
     )
 
 
@@ -78,60 +80,62 @@ class _Attempt:
     state: AttemptState
 
     async def execute(self) -> None:
-        needed = self.workload.input(self.size)
-        engine = await self._configured()
+        needed_input = self.workload.input(self.size)
+        engine = await self._configure()
         async with watching(self.run_context, engine) as monitor:
             try:
-                await monitor.guard(self._on_engine(needed, engine), self.context.report_problem)
+                await monitor.guard(self._on_engine(needed_input, engine), self.context.report_problem)
             finally:
-                if not self.state.sound:
+                if not self.state.succeeded:
                     await monitor.final_check()
-                self.state.seen = monitor.seen
+                self.state.observations = monitor.observations
 
-    async def _on_engine(self, needed: Input | None, engine: Engine) -> None:
-        manifest = await self._input(needed, engine)
-        finished = await self._observed_job(needed, engine)
-        self.state.logs |= finished.logs
-        self.state.problem = await engine.health_check() or finished.lost_executors
-        if finished.outcome.exit_status == 0:
+    async def _on_engine(self, needed_input: Input | None, engine: Engine) -> None:
+        manifest = await self._ensure_input(needed_input, engine)
+        result = await self._run_observed_job(needed_input, engine)
+        self.state.logs |= result.logs
+        self.state.problem = await engine.health_check() or result.lost_executors
+        if result.outcome.exit_status == 0:
             with self.context.step("validation"):
-                await self._validate(needed, manifest, engine, finished)
+                await self._validate(needed_input, manifest, engine, result)
 
-    async def _configured(self) -> Engine:
+    async def _configure(self) -> Engine:
         run_context, state = self.run_context, self.state
         with state.exclude_time(), self.context.step("restart") as step:
-            configured = await configure(
+            configured_engine = await configure(
                 self.planned.configuration,
                 run_context.cluster,
                 run_context.provider,
                 run_context.links,
                 run_context.show,
             )
-            state.network = configured.network
-            if not configured.restarted:
+            state.network = configured_engine.network
+            if not configured_engine.restarted:
                 step.name = "health"
-        return configured.engine
+        return configured_engine.engine
 
-    async def _input(self, needed: Input | None, engine: Engine) -> dict[str, int]:
+    async def _ensure_input(self, needed_input: Input | None, engine: Engine) -> dict[str, int]:
         with self.state.exclude_time(), self.context.step("input"):
-            if needed is None or not engine.facts.runs_programs:
+            if needed_input is None or not engine.facts.runs_programs:
                 return {}
             parameters = self.planned.configuration.parameters
-            return await ensure_input(needed, engine, parameters, timeout_s=self._limit_s, show=self.run_context.show)
+            return await ensure_input(
+                needed_input, engine, parameters, timeout_s=self._limit_s, show=self.run_context.show
+            )
 
     @property
     def _limit_s(self) -> float:
         """The time limit of the steps other than the timed job."""
         return self.run_context.plan.timeout_s or DEFAULT_TIMEOUT_S
 
-    async def _observed_job(self, needed: Input | None, engine: Engine) -> ProgramResult:
+    async def _run_observed_job(self, needed_input: Input | None, engine: Engine) -> ProgramResult:
         run_context, context, state = self.run_context, self.context, self.state
         async with AsyncExitStack() as stack:
             with context.step("clear"):
-                for path in (*self.workload.outputs, *self.workload.leaves(self.size)):
+                for path in (*self.workload.outputs, *self.workload.kept_outputs(self.size)):
                     await engine.storage.delete(path)
-                watched = sampling(run_context.transports, run_context.samplers, self._keep)
-                samplers = await stack.enter_async_context(watched)
+                running_samplers = sampling(run_context.transports, run_context.samplers, self._store_samples)
+                samplers = await stack.enter_async_context(running_samplers)
                 directories = {
                     name: [*options.disks.values(), *engine.data_directories.get(name, ())]
                     for name, options in run_context.samplers.items()
@@ -140,40 +144,40 @@ class _Attempt:
             with context.step("caches"):
                 if run_context.transports:
                     run_context.show("dropping caches")
-                await context.settled()
+                await context.await_publishing()
                 state.caches = await drop_all_caches(
                     run_context.cluster, run_context.transports, engine.data_directories
                 )
-            finished = await self._job(needed, engine)
+            result = await self._run_job(needed_input, engine)
             with context.step("samples"):
                 await samplers.stop()
-        state.trace.extend(finished.trace)
-        return finished
+        state.trace.extend(result.trace)
+        return result
 
-    async def _job(self, needed: Input | None, engine: Engine) -> ProgramResult:
-        program = self._program(needed, engine)
+    async def _run_job(self, needed_input: Input | None, engine: Engine) -> ProgramResult:
+        program = self._program(needed_input, engine)
         self.run_context.show("the job starts")
         with self.context.step("job and history"):
-            finished = await engine.run(
+            result = await engine.run(
                 program,
                 self.planned.configuration.parameters,
                 timeout_s=self.context.limit.seconds,
                 label="job",
                 show=self.run_context.show,
             )
-        self.state.finished = finished
-        self.context.ended("job", finished.started_unix_s, finished.outcome.duration_s)
-        return finished
+        self.state.finished = result
+        self.context.report_step("job", result.started_unix_s, result.outcome.duration_s)
+        return result
 
-    def _program(self, needed: Input | None, engine: Engine) -> Program:
+    def _program(self, needed_input: Input | None, engine: Engine) -> Program:
         """Return the program to time: the workload's program, or a :class:`WorkloadProgram` for an engine that is
         not real."""
         if engine.facts.runs_programs:
-            return self.workload.programs(self.size, needed.path if needed else None)[engine.facts.name]
+            return self.workload.programs(self.size, needed_input.path if needed_input else None)[engine.facts.name]
         seed = self.run_context.plan.seed * 1000 + self.planned.repetition
         return WorkloadProgram(self.workload.name, (), engine=engine.facts.name, size=self.size, seed=seed)
 
-    def _keep(self, raw: Mapping[str, bytes]) -> None:
+    def _store_samples(self, raw: Mapping[str, bytes]) -> None:
         """Store the samplers' files and the trace parsed from them."""
         state = self.state
         started = state.finished.started_unix_s if state.finished else 0.0
@@ -181,9 +185,9 @@ class _Attempt:
             state.logs[f"samples-{node}.jsonl"] = content
             state.warnings += parse_samples(node, content, started, state.trace)
 
-    async def _check_output(self, needed: Input | None, engine: Engine) -> ProgramResult | None:
+    async def _check_output(self, needed_input: Input | None, engine: Engine) -> ProgramResult | None:
         """Run the program that checks the workload's output; return None if the workload has no check program."""
-        program = self.workload.check_program(needed.path if needed else None)
+        program = self.workload.check_program(needed_input.path if needed_input else None)
         if program is None:
             return None
         return await engine.check(
@@ -195,7 +199,7 @@ class _Attempt:
         )
 
     async def _validate(
-        self, needed: Input | None, manifest: Mapping[str, int], engine: Engine, finished: ProgramResult
+        self, needed_input: Input | None, manifest: Mapping[str, int], engine: Engine, result: ProgramResult
     ) -> None:
         run_context, state = self.run_context, self.state
         if not engine.facts.runs_programs:
@@ -203,14 +207,17 @@ class _Attempt:
             return
         run_context.show("validating")
         with state.exclude_time():
-            checked = await self._check_output(needed, engine)
+            check_result = await self._check_output(needed_input, engine)
             reference = await reference_answers(self.workload, self.size, run_context.show)
-        if checked:
-            state.logs["check.log"] = checked.logs.get("check.log", b"")
-        outcome, input_path = checked.outcome if checked else None, needed.path if needed else None
+        if check_result:
+            state.logs["check.log"] = check_result.logs.get("check.log", b"")
+        outcome, input_path = (
+            check_result.outcome if check_result else None,
+            needed_input.path if needed_input else None,
+        )
         validation_input = ValidationInput(engine.storage, manifest, outcome, input_path, reference)
         layout = self.planned.configuration.layout
         state.validation = await validate_run(
-            self.workload, self.size, layout, finished.outcome, validation_input, engine.storage
+            self.workload, self.size, layout, result.outcome, validation_input, engine.storage
         )
         state.logs |= state.validation.logs

@@ -24,21 +24,21 @@ def gated_metrics(
 ) -> tuple[dict[str, float], str]:
     """Return the aggregate's metrics and their source, and add its curve to ``trace``. The metrics are empty if the
     workload has no aggregate."""
-    measured = validation.streams if validation else ()
-    origin_s = started_unix_s if measured else 0.0
-    gated = gated_aggregate(measured) if measured else gated_aggregate(transfers(tasks, workload.streamed_bytes))
-    source = "counters of each stream" if measured else _TASK_SOURCE
-    if gated is None:
+    streams = validation.streams if validation else ()
+    origin_s = started_unix_s if streams else 0.0
+    aggregate = gated_aggregate(streams) if streams else gated_aggregate(transfers(tasks, workload.streamed_bytes))
+    source = "counters of each stream" if streams else _TASK_SOURCE
+    if aggregate is None:
         return {}, source
-    for slot in gated.curve:
+    for slot in aggregate.curve:
         row = {"concurrency": slot.concurrency, "bytes_per_s": slot.bytes_per_s, "counted": float(slot.counted)}
         for metric, value in row.items():
             trace.append(slot.start_s - origin_s, _NODE, _SUBJECT, metric, counter=False, value=value)
     metrics = {
-        GATED_AGGREGATE: gated.mean_mb_per_s,
-        "gated_aggregate_stddev_mb_per_s": gated.stddev_mb_per_s,
-        "gated_aggregate_slots": gated.slots,
-        "gated_aggregate_slots_total": gated.slots_total,
-        "concurrency_max": gated.concurrency_max,
+        GATED_AGGREGATE: aggregate.mean_mb_per_s,
+        "gated_aggregate_stddev_mb_per_s": aggregate.stddev_mb_per_s,
+        "gated_aggregate_slots": aggregate.slots,
+        "gated_aggregate_slots_total": aggregate.slots_total,
+        "concurrency_max": aggregate.concurrency_max,
     }
     return metrics, source

@@ -60,8 +60,8 @@ async def watching(run_context: RunContext, engine: Engine) -> AsyncIterator[Hea
     """Watch every node until the block ends. Raises HostError if a node can't be watched."""
     options = watch_options(run_context, engine)
     names = list(run_context.transports)
-    starting = (NodeWatch.start(run_context.transports[name], options[name]) for name in names)
-    results = await asyncio.gather(*starting, return_exceptions=True)
+    starts = (NodeWatch.start(run_context.transports[name], options[name]) for name in names)
+    results = await asyncio.gather(*starts, return_exceptions=True)
     monitor = HealthMonitor(
         {watch.transport.name: watch for watch in results if isinstance(watch, NodeWatch)}, engine, run_context.health
     )
@@ -76,7 +76,7 @@ async def watching(run_context: RunContext, engine: Engine) -> AsyncIterator[Hea
 
 def watch_options(run_context: RunContext, engine: Engine) -> dict[str, WatchOptions]:
     """Return the options of each node's watch: daemons, folders, other nodes and control group."""
-    groups = {name: (sampler.cgroup or {}).get("memory") for name, sampler in run_context.samplers.items()}
+    memory_groups = {name: (sampler.cgroup or {}).get("memory") for name, sampler in run_context.samplers.items()}
     return {
         name: WatchOptions(
             daemons=engine.pid_files.get(name, {}),
@@ -86,7 +86,7 @@ def watch_options(run_context: RunContext, engine: Engine) -> dict[str, WatchOpt
                 for node in run_context.cluster.nodes
                 if node.address and node.name != name and node.name in run_context.transports
             },
-            cgroup=groups.get(name),
+            cgroup=memory_groups.get(name),
             shared=run_context.links is not None,
         )
         for name in run_context.transports
@@ -104,9 +104,9 @@ class HealthMonitor:
         self._engine_message = ""
 
     @property
-    def seen(self) -> tuple[NodeObservations, ...]:
+    def observations(self) -> tuple[NodeObservations, ...]:
         """The observations of each node."""
-        return tuple(watch.seen for watch in self._watches.values())
+        return tuple(watch.observations for watch in self._watches.values())
 
     async def guard(self, work: Awaitable[T], report_problem: Callable[[str], None]) -> T:
         """Await ``work`` and return its result. If something that it needs is lost, pass the message to
@@ -141,11 +141,11 @@ class HealthMonitor:
         if lab_error := await self._lab_error(0.0):
             return lab_error
         for watch in self._watches.values():
-            if host_error := await self._host_error(watch) or _link_or_device_error(watch.seen):
+            if host_error := await self._host_error(watch) or _link_or_device_error(watch.observations):
                 return host_error
         if pair_error := self._pair_error():
             return pair_error
-        if problems := [daemon for watch in self._watches.values() for daemon in _daemon_problems(watch.seen)]:
+        if problems := [daemon for watch in self._watches.values() for daemon in _daemon_problems(watch.observations)]:
             return EngineError(", ".join(problems))
         return await self._engine_error()
 
@@ -185,9 +185,9 @@ class HealthMonitor:
             if now_s - watch.last_check_s < REACHABLE_AGE_MAX_S and not watch.lost
         }
         for watch in self._watches.values():
-            for peer, checks in watch.seen.silent_checks.items():
-                if checks >= SILENT_CHECKS_MIN and {watch.seen.node, peer} <= reachable:
-                    return HostError(contact_losses(self.seen)[0].message)
+            for peer, checks in watch.observations.silent_checks.items():
+                if checks >= SILENT_CHECKS_MIN and {watch.observations.node, peer} <= reachable:
+                    return HostError(contact_losses(self.observations)[0].message)
         return None
 
     async def _engine_error(self) -> AssayError | None:
@@ -203,13 +203,13 @@ class HealthMonitor:
         except AssayError as error:
             message = error.message
         self._engine_checked_s = time.monotonic()
-        before, self._engine_message = self._engine_message, message
-        return EngineError(message) if message and before else None
+        previous_message, self._engine_message = self._engine_message, message
+        return EngineError(message) if message and previous_message else None
 
 
 def _link_or_device_error(observations: NodeObservations) -> AssayError | None:
     """Return an error if a link is down or a device has errors."""
-    for name, checks in observations.down.items():
+    for name, checks in observations.down_checks.items():
         if checks >= _DOWN_CHECKS_MIN:
             return HostError(observations.links[name].message)
     return HostError(observations.devices[0].message) if observations.devices else None
@@ -217,17 +217,17 @@ def _link_or_device_error(observations: NodeObservations) -> AssayError | None:
 
 def _daemon_problems(observations: NodeObservations) -> list[str]:
     """Return messages about a node's daemons that died or are stopped."""
-    dead = [f"{observations.node}: {name} died" for name, state in observations.daemons.items() if state == "dead"]
-    return [*dead, *(f"{observations.node}: {name} is stopped (SIGSTOP)" for name in observations.stuck)]
+    deaths = [f"{observations.node}: {name} died" for name, state in observations.daemons.items() if state == "dead"]
+    return [*deaths, *(f"{observations.node}: {name} is stopped (SIGSTOP)" for name in observations.stopped_daemons)]
 
 
 async def _answers(transport: Transport) -> bool:
     """Return whether the host runs a command within :data:`ANSWER_S`."""
-    answer = asyncio.create_task(transport.run(["true"], timeout_s=ANSWER_S))
-    done, _ = await asyncio.wait({answer}, timeout=ANSWER_S)
+    command = asyncio.create_task(transport.run(["true"], timeout_s=ANSWER_S))
+    done, _ = await asyncio.wait({command}, timeout=ANSWER_S)
     if done:
-        return answer.exception() is None
+        return command.exception() is None
     # Ending the command on the host would take as long again, so its end is not awaited.
-    answer.cancel()
-    answer.add_done_callback(lambda task: task.cancelled() or task.exception())
+    command.cancel()
+    command.add_done_callback(lambda task: task.cancelled() or task.exception())
     return False

@@ -32,7 +32,7 @@ _SAMPLER_SOURCE = "sampler on the nodes"
 
 @dataclass(frozen=True, slots=True)
 class FinishedAttempt:
-    """An attempt that has ended: its number, the error that cut it short, and its total wall time."""
+    """An attempt that has ended: its number, the error that ended it early, and its total wall time."""
 
     run_id: str
     number: int
@@ -48,24 +48,26 @@ def attempt_record(
     run_context: RunContext,
     context: AttemptContext,
     state: AttemptState,
-    attempted: FinishedAttempt,
+    finished_attempt: FinishedAttempt,
 ) -> CompletedRun:
     """Return the record of an attempt. ``run_context`` is limited to the nodes in use."""
     facts = _facts(planned, run_context)
-    status, why, failure_class = status_of(state, attempted.cause, context.limit, facts.full_disk_messages)
-    finished, validation = state.finished, state.validation
-    began = finished.started_unix_s if finished else attempted.started_unix_s
+    status, cause_text, failure_class = status_of(
+        state, finished_attempt.cause, context.limit, facts.full_disk_messages
+    )
+    result, validation = state.finished, state.validation
+    started_unix_s = result.started_unix_s if result else finished_attempt.started_unix_s
     metrics, sources = _metrics(workload, data_bytes, state, run_context.cluster, observed=facts.runs_programs)
-    if finished and facts.runs_programs:
-        metrics["assay_own_s"] = attempted.took_s - state.excluded_s - finished.outcome.duration_s
-    warm = cache_warnings(state.caches, run_context.cluster, data_bytes) if facts.runs_programs else None
+    if result and facts.runs_programs:
+        metrics["assay_own_s"] = finished_attempt.took_s - state.excluded_s - result.outcome.duration_s
+    cache_message = cache_warning(state.caches, run_context.cluster, data_bytes) if facts.runs_programs else None
     run = Run(
-        run_id=attempted.run_id,
+        run_id=finished_attempt.run_id,
         campaign_id=run_context.campaign_id,
         plan=run_context.plan.name,
         origin=facts.origin,
         status=status,
-        cause=printable(why) if why else why,  # the cause may quote a client's coloured output
+        cause=printable(cause_text) if cause_text else cause_text,  # the cause may quote a client's coloured output
         cluster=run_context.cluster.name,
         lab_scale=run_context.cluster.lab.scale if run_context.cluster.lab else None,
         engine=facts.name,
@@ -78,30 +80,30 @@ def attempt_record(
         repetition=planned.repetition,
         block=planned.block,
         position=planned.index,
-        attempt=attempted.number,
-        started_at=datetime.fromtimestamp(began, UTC).isoformat(timespec="milliseconds"),
-        duration_s=round(finished.outcome.duration_s, 3) if finished else 0.0,
+        attempt=finished_attempt.number,
+        started_at=datetime.fromtimestamp(started_unix_s, UTC).isoformat(timespec="milliseconds"),
+        duration_s=round(result.outcome.duration_s, 3) if result else 0.0,
         cold=is_cold(state.caches) if state.caches else None,
         data_bytes=data_bytes,
         metrics=metrics,
-        phases=finished.phases if finished else (),
-        checks=(*(finished.checks if finished else ()), *(validation.checks if validation else ())),
+        phases=result.phases if result else (),
+        checks=(*(result.checks if result else ()), *(validation.checks if validation else ())),
         caches=state.caches,
         warnings=(
             *_warnings(state, metrics),
-            *([CodedWarning(WarningCode.CACHES, warm)] if warm else []),
+            *([CodedWarning(WarningCode.CACHES, cache_message)] if cache_message else []),
             *(unobserved_workers(run_context.cluster) if facts.runs_programs else ()),
         ),
         environment=_environment(planned, run_context, state),
         baseline_id=run_context.baseline.baseline_id if run_context.baseline else None,
         sources={**sources, "time limit": str(context.limit)},
         failure_class=failure_class,
-        jobs=finished.jobs if finished else (),
-        stages=finished.stages if finished else (),
-        executors=finished.executors if finished else (),
+        jobs=result.jobs if result else (),
+        stages=result.stages if result else (),
+        executors=result.executors if result else (),
     )
-    tasks = finished.tasks if finished else ()
-    if finished:
+    tasks = result.tasks if result else ()
+    if result:
         run = replace(run, metrics=detail_metrics(run_detail(run, tasks, state.trace)) | run.metrics)
     return CompletedRun(run, tasks, state.trace, state.logs)
 
@@ -110,28 +112,29 @@ def _metrics(
     workload: Workload, data_bytes: int, state: AttemptState, cluster: Cluster, *, observed: bool
 ) -> tuple[dict[str, float], dict[str, str]]:
     """Return the run's metrics by name, and the source of each."""
-    finished, validation = state.finished, state.validation
-    if finished is None:
+    result, validation = state.finished, state.validation
+    if result is None:
         return {}, {}
-    metrics = {**finished.metrics, **(validation.metrics if validation else {})}
+    metrics = {**result.metrics, **(validation.metrics if validation else {})}
     source_by_metric = {figure.metric: figure.source for figure in workload.figures}
-    sources = {**finished.sources, **{name: source_by_metric[name] for name in metrics if name in source_by_metric}}
-    if finished.outcome.duration_s > 0:
-        metrics[JOB_THROUGHPUT] = job_throughput_mb_per_s(data_bytes, finished.outcome.duration_s)
+    sources = {**result.sources, **{name: source_by_metric[name] for name in metrics if name in source_by_metric}}
+    if result.outcome.duration_s > 0:
+        metrics[JOB_THROUGHPUT] = job_throughput_mb_per_s(data_bytes, result.outcome.duration_s)
         sources[JOB_THROUGHPUT] = JOB_THROUGHPUT_SOURCE
-    if finished.jobs:
-        last = finished.jobs[-1]
-        metrics["job_s"] = last.finish_s - finished.jobs[0].submit_s
-        tasks = [task for task in finished.tasks if task.job_id == last.job_id]
-        gated, source = gated_metrics(tasks, workload, validation, finished.started_unix_s, state.trace)
-        metrics |= gated
-        if gated:
+    if result.jobs:
+        last_job = result.jobs[-1]
+        metrics["job_s"] = last_job.finish_s - result.jobs[0].submit_s
+        tasks = [task for task in result.tasks if task.job_id == last_job.job_id]
+        aggregate_metrics, source = gated_metrics(tasks, workload, validation, result.started_unix_s, state.trace)
+        metrics |= aggregate_metrics
+        if aggregate_metrics:
             sources[GATED_AGGREGATE] = source_by_metric.get(GATED_AGGREGATE, source)
-    sampled = _sampled(state, cluster, finished.outcome.duration_s)
-    return metrics | sampled, sources | dict.fromkeys(sampled, _SAMPLER_SOURCE if observed else sources["duration_s"])
+    sampled_metrics = _sampled_metrics(state, cluster, result.outcome.duration_s)
+    sampled_source = _SAMPLER_SOURCE if observed else sources["duration_s"]
+    return metrics | sampled_metrics, sources | dict.fromkeys(sampled_metrics, sampled_source)
 
 
-def _sampled(state: AttemptState, cluster: Cluster, end_s: float) -> dict[str, float]:
+def _sampled_metrics(state: AttemptState, cluster: Cluster, end_s: float) -> dict[str, float]:
     """Return the workers' CPU utilisation and the bytes of all devices during the job."""
     names = [node.name for node in cluster.workers]
     environment = state.finished.environment if state.finished else {}
@@ -147,18 +150,18 @@ def _sampled(state: AttemptState, cluster: Cluster, end_s: float) -> dict[str, f
 
 def _warnings(state: AttemptState, metrics: Mapping[str, float]) -> list[CodedWarning]:
     warnings = [*state.warnings, *(state.finished.warnings if state.finished else ())]
-    busy = metrics.get("cpu_busy_share", 0.0)
-    if busy > CPU_LIMIT_SHARE:
-        limited = f"the CPU was the bottleneck: {format_percent(busy)} busy on average"
-        message = f"{limited}; differences between configurations are underestimated"
+    busy_share = metrics.get("cpu_busy_share", 0.0)
+    if busy_share > CPU_LIMIT_SHARE:
+        bottleneck = f"the CPU was the bottleneck: {format_percent(busy_share)} busy on average"
+        message = f"{bottleneck}; differences between configurations are underestimated"
         warnings.append(CodedWarning(WarningCode.CPU_LIMIT, message))
     return warnings
 
 
-def cache_warnings(caches: Sequence[CacheState], cluster: Cluster, data_bytes: int | None) -> str | None:
-    """Return why cold caches are not proven for a run, and on real hosts whether its data fit into memory.
+def cache_warning(caches: Sequence[CacheState], cluster: Cluster, data_bytes: int | None) -> str | None:
+    """Return why a run's caches are not proven to be cold, and on real hosts whether its data fit into memory.
 
-    Returns None for a cold run, and if no cache had to be dropped.
+    Return None for a cold run, and for a run without caches to drop.
     """
     all_observed = len(cluster.login_nodes) == len(cluster.nodes)
     if (is_cold(caches) is True) if caches else all_observed:
@@ -185,19 +188,22 @@ def _environment(planned: PlannedRun, run_context: RunContext, state: AttemptSta
         ).tree(),
         **({"network": state.network} if state.network else {}),
         **(state.finished.environment if state.finished else {}),
-        "parameters": _effective(planned, run_context.provider.engine),
+        "parameters": _effective_parameters(planned, run_context.provider.engine),
     }
 
 
 def _facts(planned: PlannedRun, run_context: RunContext) -> EngineFacts:
     """Return the facts of the engine that this run was planned for; a plan can vary engines."""
     provider = run_context.provider
-    wanted = planned.configuration.engine or provider.facts.name
-    if provider.engine and provider.engine.facts.name == wanted:
+    engine_name = planned.configuration.engine or provider.facts.name
+    if provider.engine and provider.engine.facts.name == engine_name:
         return provider.engine.facts
-    return provider.facts if provider.facts.name == wanted else replace(provider.facts, name=wanted, version="")
+    if provider.facts.name == engine_name:
+        return provider.facts
+    return replace(provider.facts, name=engine_name, version="")
 
 
-def _effective(planned: PlannedRun, engine: Engine | None) -> dict[str, str]:
+def _effective_parameters(planned: PlannedRun, engine: Engine | None) -> dict[str, str]:
+    """Return the run's engine parameters. ``engine`` is None if it never started."""
     parameters = planned.configuration.parameters
-    return engine.effective_parameters(parameters) if engine else dict(parameters)  # None: the engine never started
+    return engine.effective_parameters(parameters) if engine else dict(parameters)

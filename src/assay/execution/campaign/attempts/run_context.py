@@ -43,7 +43,7 @@ class RunContext:
     """Workloads by their name in plans."""
 
 
-async def _nothing() -> None:
+async def _no_wait() -> None:
     return
 
 
@@ -59,13 +59,13 @@ class AttemptContext:
     """Time limit and callbacks that the campaign passes to one attempt."""
 
     limit: TimeLimit = NO_HISTORY
-    settled: Callable[[], Awaitable[None]] = _nothing
-    """Awaited before caches are dropped, so that background work of the previous run has finished."""
-    ended: Callable[[str, float, float], None] = lambda _name, _began_unix_s, _took_s: None
+    await_publishing: Callable[[], Awaitable[None]] = _no_wait
+    """Waits until the previous run is stored. Called before caches are dropped."""
+    report_step: Callable[[str, float, float], None] = lambda _name, _began_unix_s, _took_s: None
     """Receives each step that has ended: its name, start and duration."""
 
-    report_problem: Callable[[str], None] = lambda _words: None
-    """Receives the reason when the attempt is cut short."""
+    report_problem: Callable[[str], None] = lambda _message: None
+    """Receives the reason if the attempt ends early."""
 
     @contextmanager
     def step(self, name: str) -> Iterator[RunningStep]:
@@ -74,7 +74,7 @@ class AttemptContext:
         try:
             yield step
         finally:
-            self.ended(step.name, began, time.monotonic() - clock)
+            self.report_step(step.name, began, time.monotonic() - clock)
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,7 +93,7 @@ class CompletedRun:
 
 @dataclass(slots=True)
 class AttemptState:
-    """Data collected so far in an attempt; a failed run keeps it."""
+    """Data that an attempt has collected so far. A failed run has it too."""
 
     caches: tuple[CacheState, ...] = ()
     trace: Trace = field(default_factory=Trace)
@@ -103,14 +103,14 @@ class AttemptState:
     validation: ValidationResult | None = None
     problem: str | None = None
     network: dict[str, Any] = field(default_factory=dict)
-    seen: tuple[NodeObservations, ...] = ()
+    observations: tuple[NodeObservations, ...] = ()
     """The watch's observations of each node."""
     excluded_s: float = 0.0
     """Time for deployment, input and output checks, in seconds. It is part of neither the job's time nor assay's
     overhead."""
 
     @property
-    def sound(self) -> bool:
+    def succeeded(self) -> bool:
         """Whether the job succeeded and all its checks passed."""
         if self.finished is None or self.finished.outcome.exit_status != 0 or self.problem or self.validation is None:
             return False

@@ -46,10 +46,10 @@ from assay.store.campaigns.journal import CampaignJournal
 
 _ANSWER_TIMEOUT_S = 15.0
 """Maximum time for a host to run a command before it counts as unreachable, in seconds."""
-_NOW_INTERVAL_S = 1.0
-"""Minimum time between two steps with a percentage that are written into the campaign's folder, in seconds."""
+_PERCENT_INTERVAL_S = 1.0
+"""Minimum time between two writes of a step with a percentage into the campaign's folder, in seconds."""
 CLOSE_S = 300.0
-"""Maximum time for stopping the daemons, in seconds. The next campaign on the cluster stops any that remain."""
+"""Maximum time for stopping the daemons, in seconds. The next campaign on the cluster stops the remaining daemons."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,7 +65,7 @@ class CampaignSummary:
     failures: Mapping[str, int]
     """Number of attempts that were not valid, by failure class."""
     stopped: str | None
-    """Why the call ended with runs left; None if it made all requested runs."""
+    """Why the call ended before it made all requested runs; None if it made them all."""
     lab_lost: LabLostError | None = None
     """The error if the lab lost disks or nodes; the remaining runs then need a new lab."""
     stopped_early: int = 0
@@ -91,7 +91,7 @@ class _JournalingObserver:
     def step(self, text: str) -> None:
         self.watcher.step(text)
         before, at_s = self.last_step
-        if text != before and ("%" not in text or time.monotonic() - at_s >= _NOW_INTERVAL_S):
+        if text != before and ("%" not in text or time.monotonic() - at_s >= _PERCENT_INTERVAL_S):
             self.last_step = (text, time.monotonic())
             self.journal.set_step(text)
 
@@ -116,11 +116,11 @@ class CampaignCluster:
 class _ConnectedCluster:
     """The cluster of a campaign: connections, engine and environment. It reconnects when a host was lost."""
 
-    def __init__(self, work: CampaignWork, connection: CampaignCluster) -> None:
-        self._provide = connection.provide
+    def __init__(self, work: CampaignWork, campaign_cluster: CampaignCluster) -> None:
+        self._provide = campaign_cluster.provide
         self._plan = work.plan
-        self._cluster = connection.cluster
-        self._lab = lab = connection.lab
+        self._cluster = campaign_cluster.cluster
+        self._lab = lab = campaign_cluster.lab
         self._health = LabHealth(lab_directory(lab.name)) if lab else None
         self._device_errors: tuple[str, ...] = ()
         self._journal = work.schedule.journal
@@ -197,7 +197,9 @@ async def _all_answer(transports: Mapping[str, Transport]) -> bool:
     return not any(isinstance(answer, HostError) for answer in answers)
 
 
-async def run_campaign(work: CampaignWork, connection: CampaignCluster, *, with_baseline: bool) -> CampaignSummary:
+async def run_campaign(
+    work: CampaignWork, campaign_cluster: CampaignCluster, *, with_baseline: bool
+) -> CampaignSummary:
     """Execute every remaining run. ``with_baseline``: whether to measure devices and links first.
 
     Raises EngineError when several runs in a row fail: the cluster is broken then.
@@ -209,7 +211,7 @@ async def run_campaign(work: CampaignWork, connection: CampaignCluster, *, with_
         journal = schedule.journal
         work = replace(work, schedule=schedule, watcher=_JournalingObserver(work.watcher, journal))
         journal.write("connect")
-        executor = _ConnectedCluster(work, connection)
+        executor = _ConnectedCluster(work, campaign_cluster)
         try:
             await executor.open(with_baseline=with_baseline)
             outcome = await RunSequence(work, executor).run()
@@ -229,7 +231,7 @@ async def run_campaign(work: CampaignWork, connection: CampaignCluster, *, with_
 
 
 def merge_summaries(summaries: Sequence[CampaignSummary]) -> CampaignSummary:
-    """Return one summary of a call from its parts. Each part except the last ended because its lab was lost."""
+    """Merge the summaries of a call's parts. Each part except the last ended because its lab was lost."""
     counts = [(Counter(part.statuses), Counter(part.failures)) for part in summaries]
     return replace(
         summaries[-1],
@@ -256,9 +258,9 @@ async def connect(cluster: Cluster, stack: AsyncExitStack) -> dict[str, Transpor
     if cluster.placement is Placement.LOCAL:
         transports: list[Transport] = [LocalTransport(node.name) for node in cluster.login_nodes]
     else:
-        addressed = [(node.name, node.address) for node in cluster.login_nodes if node.address]
+        addresses = [(node.name, node.address) for node in cluster.login_nodes if node.address]
         results = await asyncio.gather(
-            *(connect_ssh(name, address) for name, address in addressed), return_exceptions=True
+            *(connect_ssh(name, address) for name, address in addresses), return_exceptions=True
         )
         transports = [result for result in results if not isinstance(result, BaseException)]
         for transport in transports:
@@ -317,7 +319,7 @@ async def _environment(
         node.name: [device.directory for device in node.type.devices if device.directory]
         for node in cluster.login_nodes
     }
-    captured = await asyncio.gather(
+    environments = await asyncio.gather(
         *(capture(transports[name], java=facts.java, directories=folders[name]) for name in folders)
     )
     return Environment(
@@ -325,6 +327,6 @@ async def _environment(
             "assay": {"version": __version__, "python": platform.python_version()},
             "engine": facts.record(),
             "lab": dict(lab.tree) if lab else None,
-            "nodes": dict(zip(folders, captured, strict=True)),
+            "nodes": dict(zip(folders, environments, strict=True)),
         }
     )

@@ -53,10 +53,10 @@ async def drop_all_caches(
     if len(cluster.login_nodes) < len(cluster.nodes):
         return ()
 
-    async def on(name: str) -> CacheState:
+    async def drop(name: str) -> CacheState:
         return await drop_caches(transports[name], directories.get(name, ()), timeout_s=_CACHE_TIMEOUT_S)
 
-    return tuple(await asyncio.gather(*map(on, transports)))
+    return tuple(await asyncio.gather(*map(drop, transports)))
 
 
 @dataclass(slots=True)
@@ -79,21 +79,22 @@ class Samplers:
 async def sampling(
     transports: Mapping[str, Transport],
     options: Mapping[str, SamplerOptions],
-    keep: Callable[[Mapping[str, bytes]], None],
+    store_samples: Callable[[Mapping[str, bytes]], None],
 ) -> AsyncIterator[Samplers]:
-    """Run a sampler on every node until the block ends, even with an error, and pass the samples to ``keep``."""
+    """Run a sampler on every node until the block ends, also with an error, and pass the samples to
+    ``store_samples``."""
     names = list(transports)
-    starting = (Sampler.start(transports[name], options[name]) for name in names)
-    results = await asyncio.gather(*starting, return_exceptions=True)
+    starts = (Sampler.start(transports[name], options[name]) for name in names)
+    results = await asyncio.gather(*starts, return_exceptions=True)
     samplers = Samplers({n: result for n, result in zip(names, results, strict=True) if isinstance(result, Sampler)})
-    failed = next((result for result in results if isinstance(result, BaseException)), None)
-    if failed:
+    error = next((result for result in results if isinstance(result, BaseException)), None)
+    if error:
         await samplers.stop()
-        raise failed
+        raise error
     try:
         yield samplers
     finally:
-        keep(await finish(samplers.stop(), "ending the samplers", STOP_S))
+        store_samples(await finish(samplers.stop(), "ending the samplers", STOP_S))
 
 
 @asynccontextmanager
@@ -107,11 +108,11 @@ async def publishing(
     if file is None or await asyncio.to_thread(_is_measured, file.folder, samplers, directories):
         yield
         return
-    writing = asyncio.create_task(_publish(samplers, file))
+    publisher = asyncio.create_task(_publish(samplers, file))
     try:
         yield
     finally:
-        await end_tasks(writing)
+        await end_tasks(publisher)
         file.remove()
 
 

@@ -10,7 +10,13 @@ from collections.abc import Collection
 from dataclasses import replace
 
 from assay.execution.campaign.attempts.run_context import AttemptState
-from assay.execution.campaign.failures import class_of_end, class_of_error, of_hosts, of_memory, problems_during_job
+from assay.execution.campaign.failures import (
+    class_of_end,
+    class_of_error,
+    host_problems,
+    memory_problems,
+    problems_during_job,
+)
 from assay.execution.engines.contract import ShowProgress, Storage
 from assay.execution.planning.forecast.call_limits import TimeLimit
 from assay.foundation.errors import AssayError, LabError
@@ -45,7 +51,7 @@ async def validate_run(
     validation = await workload.validate(size, outcome, validation_input)
     paths = [
         *workload.outputs,
-        *workload.leaves(size),
+        *workload.kept_outputs(size),
         *([validation_input.input_path] if validation_input.input_path else []),
     ]
     placements = await storage.placements(layout, paths)
@@ -62,57 +68,61 @@ def status_of(
     ``full_disk_messages``: the engine's messages for a full device. The watch's observations of links, devices and
     memory take precedence over messages of programs, which report only the consequence.
     """
-    status, why, failure_class = _validation_checks(state, cause, limit, full_disk_messages)
-    finished = state.finished
-    if status is RunStatus.VALID and finished is not None:
-        spoiled = problems_during_job(state.seen, finished.started_unix_s, finished.outcome.duration_s)
-        causes = [f"{'; '.join(spoiled)}, while the job ran"] if spoiled else []
-        causes += [finished.process_paused] if finished.process_paused else []
+    status, cause_text, failure_class = _status_without_watch(state, cause, limit, full_disk_messages)
+    result = state.finished
+    if status is RunStatus.VALID and result is not None:
+        problems = problems_during_job(state.observations, result.started_unix_s, result.outcome.duration_s)
+        causes = [f"{'; '.join(problems)}, while the job ran"] if problems else []
+        causes += [result.process_paused] if result.process_paused else []
         if not causes:
-            return status, why, failure_class
+            return status, cause_text, failure_class
         return RunStatus.INVALID, "; ".join(causes), FailureClass.INFRASTRUCTURE
     if isinstance(cause, LabError):  # device errors of the hosts are the consequence
-        return status, why, failure_class
-    hosts = [message for message in of_hosts(state.seen) if message not in (why or "")]
-    if hosts:
+        return status, cause_text, failure_class
+    host_messages = [message for message in host_problems(state.observations) if message not in (cause_text or "")]
+    if host_messages:
         failure_class = FailureClass.INFRASTRUCTURE
-    causes = [*hosts, *of_memory(state.seen), *([why] if why else [])]
+    causes = [*host_messages, *memory_problems(state.observations), *([cause_text] if cause_text else [])]
     return status, "; ".join(causes), failure_class
 
 
-def _validation_checks(
+def _status_without_watch(
     state: AttemptState, cause: AssayError | None, limit: TimeLimit, full_disk_messages: Collection[str]
 ) -> tuple[RunStatus, str | None, FailureClass | None]:
     """Return status, cause and failure class from the program, the checks and ``cause`` only, without the watch."""
     if cause or state.finished is None:
-        why = str(cause or "the job was not started")
-        return RunStatus.FAILED, why, class_of_error(cause, full_disk_messages) if cause else FailureClass.ENGINE
+        cause_text = str(cause or "the job was not started")
+        return RunStatus.FAILED, cause_text, class_of_error(cause, full_disk_messages) if cause else FailureClass.ENGINE
     outcome = state.finished.outcome
     if outcome.exit_status != 0:
-        ended = f"the client {_end_of(outcome.exit_status)}"
-        why = f"{ended}: {' | '.join(outcome.error_lines())}"
+        end_text = f"the client {_end_of(outcome.exit_status)}"
+        cause_text = f"{end_text}: {' | '.join(outcome.error_lines())}"
         if outcome.timed_out:
-            why = f"it did not end within its time limit of {limit}"
-        lost = outcome.host_lost
-        problem = state.problem or (ended if outcome.exit_status < 0 else None)
-        failure_class = class_of_end(outcome.output, problem=problem, lost=lost, full_disk_messages=full_disk_messages)
-        return RunStatus.FAILED, f"{state.problem}; {why}" if state.problem else why, failure_class
+            cause_text = f"it did not end within its time limit of {limit}"
+        host_lost = outcome.host_lost
+        problem = state.problem or (end_text if outcome.exit_status < 0 else None)
+        failure_class = class_of_end(
+            outcome.output, problem=problem, lost=host_lost, full_disk_messages=full_disk_messages
+        )
+        return RunStatus.FAILED, f"{state.problem}; {cause_text}" if state.problem else cause_text, failure_class
     if state.problem:
         return RunStatus.INVALID, f"{state.problem} during the run", FailureClass.ENGINE
     validation_checks = state.validation.checks if state.validation else ()
-    broken = [check for check in (*state.finished.checks, *validation_checks) if not check.passed]
-    if broken or state.validation is None:
-        why = "; ".join(f"{check.name}: {check.detail}" for check in broken) or "not validated"
+    failed_checks = [check for check in (*state.finished.checks, *validation_checks) if not check.passed]
+    if failed_checks or state.validation is None:
+        cause_text = "; ".join(f"{check.name}: {check.detail}" for check in failed_checks) or "not validated"
         failed_checker = state.validation.failed_checker if state.validation else None
         if failed_checker is None:
-            only_engine = set(broken) <= set(state.finished.checks) and state.validation is not None
-            return RunStatus.INVALID, why, FailureClass.ENGINE if only_engine else FailureClass.VALIDATION
+            only_engine = set(failed_checks) <= set(state.finished.checks) and state.validation is not None
+            return RunStatus.INVALID, cause_text, FailureClass.ENGINE if only_engine else FailureClass.VALIDATION
         # The engine could not run the check's program, so the output is unchecked.
-        lost = failed_checker.host_lost
+        host_lost = failed_checker.host_lost
         return (
             RunStatus.INVALID,
-            why,
-            class_of_end(failed_checker.output, problem=why, lost=lost, full_disk_messages=full_disk_messages),
+            cause_text,
+            class_of_end(
+                failed_checker.output, problem=cause_text, lost=host_lost, full_disk_messages=full_disk_messages
+            ),
         )
     return RunStatus.VALID, None, None
 

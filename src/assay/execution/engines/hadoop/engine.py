@@ -81,7 +81,7 @@ class HadoopEngine(ClientEngine[Hdfs]):
 
     async def health_check(self) -> str | None:
         """Return a message about dead daemons, silent masters or missing workers; None if all are healthy."""
-        dead = await self.daemons.dead()
+        dead = await self.daemons.dead_daemons()
         if dead:
             return f"{', '.join(dead)} died"
         health, workers = await self.daemons.health(), len(self.daemons.deployment.cluster.workers)
@@ -104,18 +104,20 @@ class HadoopEngine(ClientEngine[Hdfs]):
     ) -> ProgramResult:
         """Run a client program on the master and fetch its jobs' histories."""
         self._jobs.require_for(program)
-        job = {name: value for name, value in parameters.items() if is_job_parameter(name)}
-        options = {**job_options(self.daemons.deployment, job), **program.options}
+        job_parameters = {name: value for name, value in parameters.items() if is_job_parameter(name)}
+        options = {**job_options(self.daemons.deployment, job_parameters), **program.options}
         profiler = self.profiler if label == TIMED_JOB else None
         recordings = await profiler.begin(self.pid_files) if profiler else None
         if profiler and recordings:
             options |= {name: f"{options[name]} {profiler.option(recordings, ATTEMPT)}" for name in TASK_JAVA_OPTIONS}
         arguments = [*(f"-D{name}={value}" for name, value in options.items()), *program.arguments]
         command = self.daemons.command(program.main_class, *arguments, java_options=_CLIENT_JAVA_OPTIONS)
-        ended = await self.client(command, timeout_s, label, cwd=self.daemons.home)
-        if ended.outcome.exit_status != 0:
+        client_result = await self.client(command, timeout_s, label, cwd=self.daemons.home)
+        if client_result.outcome.exit_status != 0:
             await self.end_applications()
-        result = await JobHistories(self.storage, _HISTORIES).add_histories(ended, job_ids(ended.outcome.output))
+        result = await JobHistories(self.storage, _HISTORIES).add_histories(
+            client_result, job_ids(client_result.outcome.output)
+        )
         if profiler is None:
             return result
         return await profiler.end(recordings, result, task_parts(result.tasks, result.started_unix_s))
@@ -137,9 +139,9 @@ class HadoopEngine(ClientEngine[Hdfs]):
         """End all running applications. Do nothing if the ResourceManager does not answer."""
         try:
             answer = await self.daemons.resourcemanager.get("/ws/v1/cluster/apps?states=ACCEPTED,RUNNING")
-            running = [app["id"] for app in (answer.get("apps") or {}).get("app") or []]
-            if running:
-                command = self.daemons.command(_APPLICATION_CLI, "application", "-kill", *running)
+            application_ids = [app["id"] for app in (answer.get("apps") or {}).get("app") or []]
+            if application_ids:
+                command = self.daemons.command(_APPLICATION_CLI, "application", "-kill", *application_ids)
                 await self.master.run(command, timeout_s=COMMAND_TIMEOUT_S, check=False)
         except (EngineError, HostError):
             return

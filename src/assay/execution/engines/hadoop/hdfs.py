@@ -45,8 +45,8 @@ class Hdfs:
         # On a secured cluster the ticket names the user.
         user = {} if self.namenode.access.secured else {"user.name": self.user}
         query = urlencode({"op": operation, **user, **options})
-        ours = path == ROOT or path.startswith(f"{ROOT}/")
-        return f"/webhdfs/v1{quote(self.root + path.removeprefix(ROOT) if ours else path)}?{query}"
+        is_assay_path = path == ROOT or path.startswith(f"{ROOT}/")
+        return f"/webhdfs/v1{quote(self.root + path.removeprefix(ROOT) if is_assay_path else path)}?{query}"
 
     async def _get(self, path: str, operation: str, **options: str) -> dict[str, Any]:
         return await self.namenode.get(self._url(path, operation, **options))
@@ -164,17 +164,17 @@ def placement_check(policy: StoragePolicy, counts: Mapping[tuple[str, ...], int]
     """
     misplaced: Counter[tuple[str, ...]] = Counter()
     for types, blocks in counts.items():
-        settled = tuple("DISK" if policy is StoragePolicy.LAZY_PERSIST and t == "RAM_DISK" else t for t in types)
-        if tuple(sorted(settled)) != policy.storage_types(len(types)):
+        final_types = tuple("DISK" if policy is StoragePolicy.LAZY_PERSIST and t == "RAM_DISK" else t for t in types)
+        if tuple(sorted(final_types)) != policy.storage_types(len(types)):
             misplaced[types] += blocks
     by_count = sorted(counts.items(), key=lambda item: -item[1])
-    listed = ", ".join(f"{blocks} on {'+'.join(types) or 'none'}" for types, blocks in by_count[:_LISTED_MAX])
+    counts_text = ", ".join(f"{blocks} on {'+'.join(types) or 'none'}" for types, blocks in by_count[:_LISTED_MAX])
     if not misplaced:
-        return Check("storage policy", True, f"{policy}: blocks are {listed or 'missing: there are none'}")
+        return Check("storage policy", True, f"{policy}: blocks are {counts_text or 'missing: there are none'}")
     return Check(
         "storage policy",
         False,
-        f"{sum(misplaced.values())} of {sum(counts.values())} blocks are not where {policy} requires: {listed}",
+        f"{sum(misplaced.values())} of {sum(counts.values())} blocks are not where {policy} requires: {counts_text}",
     )
 
 

@@ -141,7 +141,7 @@ class HadoopRules:
             yield Mistake((REPLICATION,), message)
         if cluster.attached:
             return  # the cluster's operator has set the containers' memory if the plan does not
-        yield from _overfull(parameters, cluster, written)
+        yield from _memory_mistakes(parameters, cluster, written)
         for names, message in containers.mistakes(parameters, workers):
             yield Mistake(names, message)
 
@@ -149,10 +149,10 @@ class HadoopRules:
         """Warn if real hosts would run with the few small containers that suit a lab's nodes."""
         if containers.NODE_MEMORY in parameters or cluster.placement is not Placement.SSH or cluster.attached:
             return ()
-        given, has = containers.node_memory_mb({}) * 2**20, cluster.workers[0].type.memory_bytes
+        yarn_bytes, worker_bytes = containers.node_memory_mb({}) * 2**20, cluster.workers[0].type.memory_bytes
         return (
-            f"the plan does not set the containers per worker: YARN gets {format_bytes(given)} of its "
-            f"{format_bytes(has)}; set containers, {containers.MAP_MEMORY} and {containers.REDUCE_MEMORY}",
+            f"the plan does not set the containers per worker: YARN gets {format_bytes(yarn_bytes)} of its "
+            f"{format_bytes(worker_bytes)}; set containers, {containers.MAP_MEMORY} and {containers.REDUCE_MEMORY}",
         )
 
     def carried_by_job(self, name: str) -> bool:
@@ -164,13 +164,13 @@ class HadoopRules:
         return daemon_state(
             configuration.layout,
             configuration.parameters,
-            _fewer(configuration, cluster),
+            _workers_if_not_all(configuration, cluster),
             _network(configuration, cluster),
         )
 
     def file_system(self, configuration: Configuration, cluster: Cluster) -> str:
         """Return the name of the HDFS: by layout, policy, and number of workers if not all."""
-        return file_system(configuration.layout, _fewer(configuration, cluster))
+        return file_system(configuration.layout, _workers_if_not_all(configuration, cluster))
 
     def layout_mistake(self, layout: Layout, node_type: NodeType) -> str | None:
         """Check the layout's storage policy against the kinds of its devices."""
@@ -208,7 +208,7 @@ def _fixed_by_attached_cluster(cluster: Cluster, written: Collection[str], rules
             yield Mistake((name,), message)
 
 
-def _fewer(configuration: Configuration, cluster: Cluster) -> int | None:
+def _workers_if_not_all(configuration: Configuration, cluster: Cluster) -> int | None:
     return configuration.workers if configuration.workers != len(cluster.workers) else None
 
 
@@ -253,7 +253,7 @@ def _count_mistake(text: str) -> str | None:
     return None
 
 
-def _overfull(parameters: Mapping[str, str], cluster: Cluster, written: Collection[str]) -> Iterator[Mistake]:
+def _memory_mistakes(parameters: Mapping[str, str], cluster: Cluster, written: Collection[str]) -> Iterator[Mistake]:
     """Yield a mistake if a node's containers get more memory than the node has.
 
     assay's defaults suit a lab's nodes, so they are compared only with the nodes of other clusters.
@@ -262,14 +262,14 @@ def _overfull(parameters: Mapping[str, str], cluster: Cluster, written: Collecti
         return
     floor = cluster.lab.memory_floor_bytes if cluster.lab else 0
     node_bytes = min(max(floor, int(node.type.memory_bytes * cluster.scale)) for node in cluster.workers)
-    wanted = containers.node_memory_mb(parameters) * 2**20
-    if wanted <= node_bytes:
+    container_bytes = containers.node_memory_mb(parameters) * 2**20
+    if container_bytes <= node_bytes:
         return
     if CONTAINERS in written:
-        excess = f"containers: {format_bytes(wanted)} are requested"
+        excess = f"containers: {format_bytes(container_bytes)} are requested"
         remedy = f"set fewer containers, or lower {containers.MAP_MEMORY} and {containers.REDUCE_MEMORY}"
     else:
-        excess = f"{containers.NODE_MEMORY}: containers get {format_bytes(wanted)}"
+        excess = f"{containers.NODE_MEMORY}: containers get {format_bytes(container_bytes)}"
         remedy = "set a lower value, or 'containers: N', which sets it"
     message = f"{excess}, a worker has {format_bytes(node_bytes)}; {remedy}, or in a lab raise memory_floor"
     yield Mistake((containers.NODE_MEMORY,), message)

@@ -60,7 +60,7 @@ class _ForeignApplications:
     names: set[str] = field(default_factory=set)
     cores: int = 0
 
-    def see(self, apps: list[dict[str, Any]]) -> None:
+    def add_check(self, apps: list[dict[str, Any]]) -> None:
         """Record the applications in ``apps`` that started before assay's application."""
         foreign = [app for app in apps if str(app.get("id")) in self.before]
         self.names |= {str(app.get("id")) for app in foreign}
@@ -115,15 +115,19 @@ class AttachedSparkEngine(SparkOnHadoop[AttachedEngine]):
         attachment, client = self.hadoop.attached.attachment, self._installation.client
         spark_settings = settings.of_spark(parameters)
         executors = settings.executors(spark_settings, len(self.cluster.workers))
-        alike = {name: settings.BY_DEFAULT[name] for name in _COMPARABILITY_SETTINGS}
+        comparability_settings = {name: settings.BY_DEFAULT[name] for name in _COMPARABILITY_SETTINGS}
         if not settings.dynamic(spark_settings):
-            alike[settings.EXECUTORS] = str(executors)
+            comparability_settings[settings.EXECUTORS] = str(executors)
             if not client.on_yarn and settings.CORES in spark_settings:
-                alike["spark.cores.max"] = str(executors * max(1, settings.whole(spark_settings, settings.CORES)))
-        carried = {name: value for name, value in settings.of_hadoop(parameters).items() if name.startswith("dfs.")}
+                comparability_settings["spark.cores.max"] = str(
+                    executors * max(1, settings.whole(spark_settings, settings.CORES))
+                )
+        hdfs_parameters = {
+            name: value for name, value in settings.of_hadoop(parameters).items() if name.startswith("dfs.")
+        }
         return {
-            **alike,
-            **{f"spark.hadoop.{name}": value for name, value in normalised(carried).items()},
+            **comparability_settings,
+            **{f"spark.hadoop.{name}": value for name, value in normalised(hdfs_parameters).items()},
             **spark_settings,
             settings.MASTER: client.master,
             settings.DEPLOY_MODE: "client",
@@ -154,16 +158,16 @@ class AttachedSparkEngine(SparkOnHadoop[AttachedEngine]):
             name: hadoop.with_user_folder(value)
             for name, value in {**program.options, **await self.tools(program)}.items()
         }
-        chosen = {**self._settings(parameters), **with_user_folder}
+        job_settings = {**self._settings(parameters), **with_user_folder}
         profiler = hadoop.profiler if label == TIMED_JOB else None
         recordings = await profiler.begin() if profiler else None
         if profiler and recordings:
             for name, jvm in ((DRIVER_JAVA_OPTIONS, DRIVER), (EXECUTOR_JAVA_OPTIONS, f"{EXECUTOR}{EXECUTOR_ID}")):
-                existing = chosen.get(name) or installation.cluster_defaults.get(name, "")
-                chosen[name] = f"{existing} {profiler.option(recordings, jvm)}".strip()
+                current_options = job_settings.get(name) or installation.cluster_defaults.get(name, "")
+                job_settings[name] = f"{current_options} {profiler.option(recordings, jvm)}".strip()
         command = [
             installation.client.submit,
-            *(part for n, v in sorted(chosen.items()) for part in ("--conf", f"{n}={v}")),
+            *(part for n, v in sorted(job_settings.items()) for part in ("--conf", f"{n}={v}")),
         ]
         command += ["--jars", installation.jobs, "--class", program.main_class, installation.programs]
         command += map(hadoop.with_user_folder, program.arguments)
@@ -171,8 +175,8 @@ class AttachedSparkEngine(SparkOnHadoop[AttachedEngine]):
             frozenset(str(app.get("id")) for app in await self._applications_on_master())
         )
 
-        async def with_history(ended: ProgramResult) -> ProgramResult:
-            files = await logs.fetched(logs_before, hadoop.tag)
+        async def add_history(ended: ProgramResult) -> ProgramResult:
+            files = await logs.fetch(logs_before, hadoop.tag)
             history = read_history(files, ended.started_unix_s)
             result = with_event_log(ended, history)
             if profiler is None:
@@ -181,8 +185,8 @@ class AttachedSparkEngine(SparkOnHadoop[AttachedEngine]):
             return await profiler.end(recordings, result, parts)
 
         copies = parameters.get(REPLICATION, "1")
-        ended = await hadoop.submitted(
-            command, timeout_s, label, with_history, int(copies), _environment(self.hadoop, installation.client)
+        ended = await hadoop.submit(
+            command, timeout_s, label, add_history, int(copies), _environment(self.hadoop, installation.client)
         )
         return replace(ended, warnings=(*ended.warnings, *self._foreign_applications.warnings()))
 
@@ -196,11 +200,12 @@ class AttachedSparkEngine(SparkOnHadoop[AttachedEngine]):
 
     async def progress(self) -> str | None:
         """Record other users' applications, and return the state of assay's application."""
-        self._foreign_applications.see(await self._applications_on_master())
-        ours = await self.hadoop.poll_applications()
-        if not ours:
+        self._foreign_applications.add_check(await self._applications_on_master())
+        applications = await self.hadoop.poll_applications()
+        if not applications:
             return None
-        return f"{ours[-1]['name']}: {ours[-1]['state'].lower()} in {ours[-1].get('runningContainers', 0)} containers"
+        last = applications[-1]
+        return f"{last['name']}: {last['state'].lower()} in {last.get('runningContainers', 0)} containers"
 
 
 def _environment(hadoop: AttachedEngine, client: SparkClient) -> dict[str, str]:
@@ -249,16 +254,16 @@ class AttachedSpark(SparkProvider[AttachedHadoop, SparkInstallation]):
         spark = await asyncio.to_thread(require, show)
         _require_same_version(spark, version, f"{edge.name}: {client.submit}")
         jobs_jar = await asyncio.to_thread(lambda: hadoop_jobs.require(show))
-        built = await asyncio.to_thread(programs.require, spark, jobs_jar, show)
-        program_jar = await programs.ship({edge.name: edge}, built.jar, self._cluster.home)
+        spark_programs = await asyncio.to_thread(programs.require, spark, jobs_jar, show)
+        program_jar = await programs.ship({edge.name: edge}, spark_programs.jar, self._cluster.home)
         cluster_defaults = await _defaults(edge, client)
         logs = logs_of(cluster_defaults, attached, show)
-        if logs.ours:
+        if logs.is_assays:
             await logs.storage.make(logs.path)
         hadoop = attached.facts
         facts = replace(hadoop, name=AttachedSparkEngine.rules.name, version=f"{version} on Hadoop {hadoop.version}")
         return SparkInstallation(
-            client, facts, cluster_defaults, built.defaults, program_jar, str(hadoop.programs_directory), logs
+            client, facts, cluster_defaults, spark_programs.defaults, program_jar, str(hadoop.programs_directory), logs
         )
 
     async def provide(self, configuration: Configuration, show: ShowProgress) -> ProvidedEngine:
@@ -278,22 +283,22 @@ async def _version(edge: Transport, client: SparkClient) -> str:
     where = f"{edge.name}: {client.submit}"
     environment = {"SPARK_CONF_DIR": client.configuration}
     try:
-        done = await edge.run([client.submit, "--version"], timeout_s=COMMAND_TIMEOUT_S, env=environment)
+        result = await edge.run([client.submit, "--version"], timeout_s=COMMAND_TIMEOUT_S, env=environment)
     except HostError as error:
         hint = "set attached: spark: submit in the cluster file to the program spark-submit"
         raise EngineError(f"Spark's client does not run: {error.message}", where=where, hint=hint) from error
-    printed = (done.stdout + done.stderr).decode(errors="replace")
-    match = _VERSION.search(printed)
+    output = (result.stdout + result.stderr).decode(errors="replace")
+    match = _VERSION.search(output)
     if match is None:
-        raise EngineError(f"it prints no version: {printed[:80]!r}", where=where)
+        raise EngineError(f"it prints no version: {output[:80]!r}", where=where)
     return match[1]
 
 
-def _require_same_version(ours: SparkDistribution, version: str, where: str) -> None:
+def _require_same_version(spark: SparkDistribution, version: str, where: str) -> None:
     """Raise EngineError if assay's programs would be compiled for another minor version of Spark."""
-    if ours.version.split(".")[:2] != version.split(".")[:2]:
+    if spark.version.split(".")[:2] != version.split(".")[:2]:
         raise EngineError(
-            f"the cluster runs Spark {version}, but assay's own programs would be compiled for Spark {ours.version}",
+            f"the cluster runs Spark {version}, but assay's own programs would be compiled for Spark {spark.version}",
             where=where,
             hint=f"set SPARK_HOME on this machine to an unpacked Spark {version}",
         )

@@ -47,9 +47,9 @@ class HadoopStore:
     def names(self) -> list[str]:
         """Return the names of all Parquet and JSON files, sorted. Creates the folder if it does not exist."""
         self._shell("-mkdir", "-p", self.address)
-        listed = self._shell("-ls", "-C", "-R", self.address).decode().splitlines()
+        lines = self._shell("-ls", "-C", "-R", self.address).decode().splitlines()
         root = self.address.split("://", 1)[-1].partition("/")[2].rstrip("/")
-        return sorted(line.split(f"{root}/", 1)[-1] for line in listed if line.endswith((".parquet", ".json")))
+        return sorted(line.split(f"{root}/", 1)[-1] for line in lines if line.endswith((".parquet", ".json")))
 
     def read(self, name: str) -> bytes:
         """Return a file's content."""
@@ -81,7 +81,7 @@ def hadoop_store(address: str, progress: Callable[[str], None]) -> HadoopStore:
 @contextmanager
 def select_runs(
     address: str,
-    on: str,
+    master: str,
     where: Mapping[str, Sequence[str]],
     figures: Sequence[str],
     output_folder: str,
@@ -91,25 +91,25 @@ def select_runs(
     output.
 
     Spark writes into a new folder below ``output_folder`` of the dataset, which is removed when the output is copied.
-    Raises SpecificationError if ``on`` is not a Spark master, EngineError with Spark's first error messages if it
+    Raises SpecificationError if ``master`` is not a Spark master, EngineError with Spark's first error messages if it
     fails.
     """
-    if on != LOCAL and on != settings.YARN and not on.startswith(("spark://", "local[")):
+    if master != LOCAL and master != settings.YARN and not master.startswith(("spark://", "local[")):
         raise SpecificationError(
-            f"{on!r} is not a Spark master", where="--on", hint="possible: local, yarn, spark://HOST:PORT"
+            f"{master!r} is not a Spark master", where="--on", hint="possible: local, yarn, spark://HOST:PORT"
         )
     spark = require(progress)
-    built = programs.require(spark, hadoop_jobs.require(progress), progress)
+    spark_programs = programs.require(spark, hadoop_jobs.require(progress), progress)
     with tempfile.TemporaryDirectory(prefix="assay-picked-") as scratch:
         output, name = Path(scratch) / "runs", f"{output_folder}/asked-{uuid.uuid4().hex}"
         dataset = address.rstrip("/") if "://" in address else f"file://{Path(address).absolute()}"
         target = f"{dataset}/{name}"
         lines = "\n".join("\t".join((fact, *levels)) for fact, levels in where.items())
-        command = [_java(), *settings.MODULE_OPTIONS, "-cp", f"{built.jar}:{_classpath(spark)}", SUBMIT]
-        command += ["--master", "local[*]" if on == LOCAL else on, "--conf", "spark.ui.enabled=false"]
-        command += ["--class", f"{SPARK_JOBS_PACKAGE}DatasetRuns", str(built.jar)]
+        command = [_java(), *settings.MODULE_OPTIONS, "-cp", f"{spark_programs.jar}:{_classpath(spark)}", SUBMIT]
+        command += ["--master", "local[*]" if master == LOCAL else master, "--conf", "spark.ui.enabled=false"]
+        command += ["--class", f"{SPARK_JOBS_PACKAGE}DatasetRuns", str(spark_programs.jar)]
         command += [dataset, target, lines, "\n".join(figures)]
-        progress(f"Spark {spark.version} selects runs on {on}")
+        progress(f"Spark {spark.version} selects runs on {master}")
         _run(command, "Spark could not select the runs", address, {"SPARK_HOME": str(spark.home)})
         if "://" in address:
             HadoopStore(address.rstrip("/"), spark).fetch(name, output)
@@ -130,15 +130,15 @@ def _classpath(spark: SparkDistribution) -> str:
 
 def _run(command: Sequence[str], failure: str, where: str, env: Mapping[str, str] | None = None) -> bytes:
     try:
-        done = subprocess.run(
+        result = subprocess.run(
             command, capture_output=True, timeout=_TIMEOUT_S, check=False, env={**os.environ, **(env or {})}
         )
     except (OSError, subprocess.TimeoutExpired) as error:
         raise EngineError(f"{failure}: {error}", where=where) from error
-    if done.returncode != 0:
-        lines = [line for line in done.stderr.decode(errors="replace").splitlines() if line.strip()]
+    if result.returncode != 0:
+        lines = [line for line in result.stderr.decode(errors="replace").splitlines() if line.strip()]
         error_lines = [line.strip() for line in lines if "Exception" in line or "rror" in line or line.startswith("-")]
         message = " | ".join((error_lines or lines)[:_ERROR_LINES_MAX])[:600]
         hint = "set HADOOP_CONF_DIR to the folder with the configuration of the file system and YARN"
         raise EngineError(f"{failure}: {message}", where=where, hint=hint)
-    return done.stdout
+    return result.stdout

@@ -42,13 +42,15 @@ class DeployedSpark(SparkProvider[DeployedHadoop, InstalledSpark]):
         hadoop = self._hadoop.facts
         await require_java(transports, str(hadoop.java), spark)
         jobs_jar = await asyncio.to_thread(lambda: hadoop_jobs.require(show))
-        built = await asyncio.to_thread(programs.require, spark, jobs_jar, show)
+        spark_programs = await asyncio.to_thread(programs.require, spark, jobs_jar, show)
         if cluster.placement is Placement.LOCAL:
             self._ports = MasterPorts(*free_ports(2))
         home = await ship_jars(transports, spark.home, f"{cluster.home}/spark-{spark.version}", show)
-        program_jar = await programs.ship(transports, built.jar, cluster.home)
+        program_jar = await programs.ship(transports, spark_programs.jar, cluster.home)
         facts = replace(hadoop, name=_RULES.name, version=f"{spark.version} on Hadoop {hadoop.version}")
-        return InstalledSpark(facts, f"{home}/jars", program_jar, str(hadoop.programs_directory), built.defaults)
+        return InstalledSpark(
+            facts, f"{home}/jars", program_jar, str(hadoop.programs_directory), spark_programs.defaults
+        )
 
     async def provide(self, configuration: Configuration, show: ShowProgress) -> ProvidedEngine:
         """Start Hadoop's daemons with the settings of ``configuration``, and a standalone Spark if it asks for one."""
@@ -59,7 +61,7 @@ class DeployedSpark(SparkProvider[DeployedHadoop, InstalledSpark]):
         previous = None if provided.restarted else self._standalone
         self._standalone, started = await self._standalone_daemons(hadoop, configuration, previous, show)
         if provided.restarted or started:
-            await self._log_settings(hadoop)
+            await self._write_log_settings(hadoop)
         if configuration.engine == hadoop.facts.name:
             self._engine = hadoop
         elif not (isinstance(self._engine, SparkEngine) and self._engine.fits(hadoop, self._standalone)):
@@ -80,14 +82,14 @@ class DeployedSpark(SparkProvider[DeployedHadoop, InstalledSpark]):
         if previous:
             await previous.stop()
         standalone = Standalone(hadoop.daemons, self.installation.jars, self._ports, configuration.parameters)
-        await self._log_settings(hadoop)
+        await self._write_log_settings(hadoop)
         await standalone.start(show)
         return standalone, True
 
-    async def _log_settings(self, hadoop: HadoopEngine) -> None:
+    async def _write_log_settings(self, hadoop: HadoopEngine) -> None:
         path = f"{hadoop.daemons.configuration_directory()}/{settings.LOG_FILE}"
-        writing = (host.write_file(path, settings.LOG_SETTINGS.encode()) for host in self._transports.values())
-        await asyncio.gather(*writing)
+        writes = (host.write_file(path, settings.LOG_SETTINGS.encode()) for host in self._transports.values())
+        await asyncio.gather(*writes)
 
     async def close(self) -> None:
         """Stop every daemon, Spark's included, and release the cluster."""

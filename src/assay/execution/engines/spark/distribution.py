@@ -54,10 +54,10 @@ def find() -> SparkDistribution | None:
 
     Raises EngineError if ``SPARK_HOME`` is not a complete Spark, or is too old.
     """
-    if named := os.environ.get("SPARK_HOME"):
-        return _read(Path(named))
-    fetched = _target()
-    return SparkDistribution(fetched, FETCHED_VERSION) if (fetched / "jars").is_dir() else None
+    if stated_home := os.environ.get("SPARK_HOME"):
+        return _read(Path(stated_home))
+    folder = _target()
+    return SparkDistribution(folder, FETCHED_VERSION) if (folder / "jars").is_dir() else None
 
 
 def require(progress: Callable[[str], None]) -> SparkDistribution:
@@ -71,10 +71,12 @@ def _target() -> Path:
 
 def _read(home: Path) -> SparkDistribution:
     jars = [jar.name for jar in (home / "jars").glob("*.jar")]
-    missing = [f"{name}*.jar ({use})" for name, use in _REQUIRED.items() if not any(j.startswith(name) for j in jars)]
-    if missing:
+    missing_jars = [
+        f"{name}*.jar ({use})" for name, use in _REQUIRED.items() if not any(j.startswith(name) for j in jars)
+    ]
+    if missing_jars:
         raise EngineError(
-            f"this is not a complete Spark: {', '.join(missing)} not found below jars",
+            f"this is not a complete Spark: {', '.join(missing_jars)} not found below jars",
             where=f"SPARK_HOME={home}",
             hint=f"point SPARK_HOME at an unpacked Spark, or unset it and assay fetches Spark {FETCHED_VERSION}",
         )
@@ -114,15 +116,15 @@ def _download(folder: Path) -> Path:
     command += ["--no-binary", "pyspark", "--require-hashes", "--dest", str(folder)]
     hint = "check that pip reaches its index, or set SPARK_HOME to an unpacked Spark"
     try:
-        done = subprocess.run(
+        result = subprocess.run(
             [*command, "-r", str(requirements)], capture_output=True, text=True, timeout=_FETCH_TIMEOUT_S, check=False
         )
     except subprocess.TimeoutExpired as error:
         message = f"pip did not download Spark within {_FETCH_TIMEOUT_S} s"
         raise EngineError(message, where="pip download pyspark", hint=hint) from error
     archive = next(iter(folder.glob("pyspark-*.tar.gz")), None)
-    if done.returncode != 0 or archive is None:
-        lines = (done.stderr + done.stdout).strip().splitlines()
+    if result.returncode != 0 or archive is None:
+        lines = (result.stderr + result.stdout).strip().splitlines()
         errors = [line for line in lines if line.startswith("ERROR")] or lines[-2:] or ["no output"]
         raise EngineError(f"pip could not download Spark: {' '.join(errors)}", where="pip download pyspark", hint=hint)
     return archive

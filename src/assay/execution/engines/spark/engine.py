@@ -166,12 +166,12 @@ class SparkEngine(SparkOnHadoop[HadoopEngine]):
 
     def _settings(self, parameters: Mapping[str, str]) -> dict[str, str]:
         installed = self._installed
-        fixed = {
+        installation_settings = {
             "spark.executor.extraClassPath": installed.extra_class_path,
             settings.MASTER: self.standalone.url if self.standalone else settings.YARN,
             "spark.yarn.jars": f"local:{installed.jars}/*",
         }
-        return settings.program_settings(self.hadoop.daemons.deployment, parameters, fixed)
+        return settings.program_settings(self.hadoop.daemons.deployment, parameters, installation_settings)
 
     async def health_check(self) -> str | None:
         """Return the problem of Hadoop's daemons or of Spark's own; None if all are healthy."""
@@ -196,35 +196,37 @@ class SparkEngine(SparkOnHadoop[HadoopEngine]):
         folders = {"HADOOP_CONF_DIR": daemons.configuration_directory(), "SPARK_LOCAL_IP": address}
         profiler = self.hadoop.profiler if label == TIMED_JOB else None
         recordings = await profiler.begin(self.hadoop.pid_files) if profiler else None
-        profiled = (lambda name: profiler.option(recordings, name)) if profiler and recordings else None
-        command = self._command(program, {**parameters, **await self.tools(program)}, profiled)
-        ended = await self.client(command, timeout_s, label, cwd=daemons.home, env=folders)
-        if ended.outcome.exit_status != 0:
+        profiler_option = (lambda name: profiler.option(recordings, name)) if profiler and recordings else None
+        command = self._command(program, {**parameters, **await self.tools(program)}, profiler_option)
+        client_result = await self.client(command, timeout_s, label, cwd=daemons.home, env=folders)
+        if client_result.outcome.exit_status != 0:
             await self.hadoop.end_applications()
-        history = read_history(await self._event_log(events), ended.started_unix_s)
-        result = with_event_log(ended, history)
+        history = read_history(await self._event_log(events), client_result.started_unix_s)
+        result = with_event_log(client_result, history)
         if profiler is None:
             return result
         parts = stage_parts(history.stage_spans, history.stages, result.started_unix_s, self.cluster.master.name)
         return await profiler.end(recordings, result, parts)
 
     def _command(
-        self, program: Program, parameters: Mapping[str, str], profiled: Callable[[str], str] | None
+        self, program: Program, parameters: Mapping[str, str], profiler_option: Callable[[str], str] | None
     ) -> list[str]:
         """Return the driver's command: SparkSubmit in client mode, which runs the program's class in its own JVM.
 
-        ``profiled`` returns the option of a JVM that writes the given recording; None without profiles.
+        ``profiler_option`` returns the option of a JVM that writes the given recording; None without profiles.
         """
         daemons = self.hadoop.daemons
         deployment, spark_settings = daemons.deployment, {**self._settings(parameters), **program.options}
         options = [*settings.MODULE_OPTIONS, *settings.driver_java_options(deployment, spark_settings)]
-        if profiled:
-            options.append(profiled(DRIVER))
-            spark_settings[EXECUTOR_JAVA_OPTIONS] += f" {profiled(f'{EXECUTOR}{EXECUTOR_ID}')}"
+        if profiler_option:
+            options.append(profiler_option(DRIVER))
+            spark_settings[EXECUTOR_JAVA_OPTIONS] += f" {profiler_option(f'{EXECUTOR}{EXECUTOR_ID}')}"
         path = f"{daemons.configuration_directory()}:{self._installed.classpath}"
-        chosen = [part for name, value in sorted(spark_settings.items()) for part in ("--conf", f"{name}={value}")]
+        setting_options = [
+            part for name, value in sorted(spark_settings.items()) for part in ("--conf", f"{name}={value}")
+        ]
         command = [deployment.java, *options, f"-Dlog4j2.configurationFile={self._log_settings}", "-cp", path, SUBMIT]
-        return [*command, *chosen, "--class", program.main_class, _JAR_PLACEHOLDER, *program.arguments]
+        return [*command, *setting_options, "--class", program.main_class, _JAR_PLACEHOLDER, *program.arguments]
 
     @property
     def _log_settings(self) -> str:
@@ -234,10 +236,10 @@ class SparkEngine(SparkOnHadoop[HadoopEngine]):
         """Return the event log's files by name, without checksum files; empty if there are none or the host is
         unreachable."""
         try:
-            listed = await self.master.run(
+            listing = await self.master.run(
                 ["find", folder, "-type", "f", "-name", "[!.]*"], timeout_s=COMMAND_TIMEOUT_S, check=False
             )
-            paths = sorted(listed.stdout.decode().splitlines())
+            paths = sorted(listing.stdout.decode().splitlines())
             contents = await asyncio.gather(*(self.master.read_file(path) for path in paths))
         except HostError:
             return {}
@@ -255,23 +257,23 @@ class SparkEngine(SparkOnHadoop[HadoopEngine]):
         return f"{apps[-1]['name']}: {apps[-1]['state'].lower()} in {apps[-1].get('runningContainers', 0)} containers"
 
 
-def with_event_log(ended: ProgramResult, history: SparkJobHistory) -> ProgramResult:
-    """Return ``ended`` with the jobs, tasks, counters and checks of the event log."""
-    client_counters = {name: int(value) for name, value in _COUNTER.findall(ended.outcome.output)}
-    summed = {name: int(history.metrics[metric]) for name, metric in _SUMS.items() if metric in history.metrics}
-    counters = {group: counted for group, counted in (("assay", client_counters), ("event log", summed)) if counted}
+def with_event_log(result: ProgramResult, history: SparkJobHistory) -> ProgramResult:
+    """Return ``result`` with the jobs, tasks, counters and checks of the event log."""
+    client_counters = {name: int(value) for name, value in _COUNTER.findall(result.outcome.output)}
+    log_counters = {name: int(history.metrics[metric]) for name, metric in _SUMS.items() if metric in history.metrics}
+    counters = {group: values for group, values in (("assay", client_counters), ("event log", log_counters)) if values}
     names = ["phases"] * bool(history.phases) + ["tasks"] * bool(history.tasks)
     return replace(
-        ended,
-        outcome=replace(ended.outcome, counters=counters, failed_tasks=history.failed_tasks),
+        result,
+        outcome=replace(result.outcome, counters=counters, failed_tasks=history.failed_tasks),
         lost_executors=history.problem,
         jobs=history.jobs,
         tasks=history.tasks,
         phases=history.phases,
         stages=history.stages,
         executors=history.executors,
-        logs={**ended.logs, **history.files},
-        sources={**ended.sources, **dict.fromkeys([*names, *history.metrics], "Spark event log")},
-        checks=history.checks if ended.outcome.exit_status == 0 else (),
+        logs={**result.logs, **history.files},
+        sources={**result.sources, **dict.fromkeys([*names, *history.metrics], "Spark event log")},
+        checks=history.checks if result.outcome.exit_status == 0 else (),
         metrics=history.metrics,
     )

@@ -64,15 +64,15 @@ def read_history(files: Mapping[str, bytes], started_unix_s: float) -> SparkJobH
     tasks = tuple(
         struct_replace(task, start_s=task.start_s + shift_s, end_s=task.end_s + shift_s) for task in application.tasks
     )
-    ended_s = application.duration_s if application.duration_s is not None else max((t.end_s for t in tasks), default=0)
-    phases = _merged_by_description(phases_of(application, ended_s, begin_s=-shift_s), application)
+    end_s = application.duration_s if application.duration_s is not None else max((t.end_s for t in tasks), default=0)
+    phases = _merged_by_description(phases_of(application, end_s, begin_s=-shift_s), application)
     metrics, _ = metrics_of(application)
-    failed = sum(task.status == "failed" for task in tasks)
+    failed_tasks = sum(task.status == "failed" for task in tasks)
     return SparkJobHistory(
         files,
         jobs=_jobs(application, shift_s),
         tasks=tasks,
-        stages=tuple(_shifted(stage, shift_s) for stage in application.stages),
+        stages=tuple(_shifted_stage(stage, shift_s) for stage in application.stages),
         executors=application.executors,
         stage_spans={
             name: [
@@ -84,7 +84,7 @@ def read_history(files: Mapping[str, bytes], started_unix_s: float) -> SparkJobH
         phases=tuple(Phase(phase.name, max(0.0, phase.start_s + shift_s), phase.end_s + shift_s) for phase in phases),
         metrics=metrics,
         checks=tuple(_checks(application)),
-        failed_tasks=failed,
+        failed_tasks=failed_tasks,
         problem=_losses_text(application),
     )
 
@@ -97,8 +97,10 @@ def _merged_by_description(phases: Iterable[Phase], application: Application) ->
     phases_by_name: dict[str, Phase] = {}
     for phase in phases:
         name = names.get(phase.name.split(".", 1)[0]) or phase.name
-        first = phases_by_name.get(name, phase)
-        phases_by_name[name] = Phase(name, min(first.start_s, phase.start_s), max(first.end_s, phase.end_s))
+        merged_phase = phases_by_name.get(name, phase)
+        phases_by_name[name] = Phase(
+            name, min(merged_phase.start_s, phase.start_s), max(merged_phase.end_s, phase.end_s)
+        )
     return list(phases_by_name.values())
 
 
@@ -112,7 +114,7 @@ def _losses_text(application: Application) -> str | None:
     return "; ".join(losses[:_LOST_MAX]) or None
 
 
-def _shifted(stage: Stage, shift_s: float) -> Stage:
+def _shifted_stage(stage: Stage, shift_s: float) -> Stage:
     def shifted_s(time_s: float | None) -> float | None:
         return None if time_s is None else round(time_s + shift_s, 3)
 
@@ -148,13 +150,13 @@ def _jobs(application: Application, shift_s: float) -> tuple[Job, ...]:
     jobs = []
     for number, job in application.jobs.items():
         stage_names = [names[stage] for stage in job.stage_ids if stage in names]
-        failed = "error" if job.failure is None else "failed"
+        failure_status = "error" if job.failure is None else "failed"
         submit_s = (job.submit_s or 0.0) + shift_s
         jobs.append(
             Job(
                 job_id=str(number),
                 name=(stage_names[-1] if stage_names else f"{application.name} {number}")[:_NAME_MAX],
-                status="succeeded" if job.failure == "" else failed,
+                status="succeeded" if job.failure == "" else failure_status,
                 submit_s=round(submit_s, 3),
                 launch_s=round(submit_s, 3),
                 finish_s=round((job.end_s if job.end_s is not None else last_s) + shift_s, 3),

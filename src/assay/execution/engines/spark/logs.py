@@ -32,7 +32,7 @@ class EventLogs:
     address: str
     path: str
     in_hdfs: bool
-    ours: bool
+    is_assays: bool
     """Whether this is assay's own folder, because no folder is configured that assay can read."""
     edge: Transport
     storage: Hdfs
@@ -41,23 +41,26 @@ class EventLogs:
         """Return the names of the current logs, files or folders. Raises EngineError if the folder can't be listed."""
         if self.in_hdfs:
             return frozenset(entry.path.rsplit("/", 1)[-1] for entry in await self.storage.entries(self.path))
-        listed = await self.edge.run(["ls", "-1", self.path], timeout_s=COMMAND_TIMEOUT_S, check=False)
-        if listed.exit_status != 0:
-            message = listed.stderr.decode(errors="replace").strip()
+        listing = await self.edge.run(["ls", "-1", self.path], timeout_s=COMMAND_TIMEOUT_S, check=False)
+        if listing.exit_status != 0:
+            message = listing.stderr.decode(errors="replace").strip()
             raise EngineError(
                 f"the folder of event logs can't be listed: {message}",
                 where=f"{self.edge.name}: {self.address}",
                 hint=f"{settings.EVENTS} in spark-defaults.conf names the folder; it must exist before a program runs",
             )
-        return frozenset(listed.stdout.decode().splitlines())
+        return frozenset(listing.stdout.decode().splitlines())
 
-    async def fetched(self, before: frozenset[str], tag: str) -> dict[str, bytes]:
-        """Return the files of the new log with ``tag``, by name; empty if there is none. ``before``: the old logs."""
+    async def fetch(self, previous_logs: frozenset[str], tag: str) -> dict[str, bytes]:
+        """Return the files of the new log with ``tag``, by name; empty if there is none.
+
+        ``previous_logs``: names of the logs that existed before.
+        """
         try:
-            new_logs = sorted(await self.names() - before)[:CANDIDATES_MAX]
+            new_logs = sorted(await self.names() - previous_logs)[:CANDIDATES_MAX]
             for name in new_logs:
                 files = await self._files(name)
-                if any(_carries(content, file_name, tag) for file_name, content in files.items()):
+                if any(_contains_tag(content, file_name, tag) for file_name, content in files.items()):
                     return files
         except (EngineError, HostError):
             return {}
@@ -71,14 +74,14 @@ class EventLogs:
                 paths = [file.path for file in await self.storage.files(path)]
                 return {file_path.rsplit("/", 1)[-1]: await self.storage.read(file_path) for file_path in paths}
             find = ["find", path, "-type", "f", "-name", "[!.]*"]
-            listed = await self.edge.run(find, timeout_s=COMMAND_TIMEOUT_S, check=False)
-            paths = sorted(listed.stdout.decode().splitlines())
+            listing = await self.edge.run(find, timeout_s=COMMAND_TIMEOUT_S, check=False)
+            paths = sorted(listing.stdout.decode().splitlines())
             return {file_path.rsplit("/", 1)[-1]: await self.edge.read_file(file_path) for file_path in paths}
         except (EngineError, HostError):
             return {}
 
 
-def _carries(content: bytes, name: str, tag: str) -> bool:
+def _contains_tag(content: bytes, name: str, tag: str) -> bool:
     try:
         return any(tag.encode() in line for line in unpacked(io.BytesIO(content), name))
     except FormatError:
@@ -96,10 +99,10 @@ def logs_of(spark_settings: Mapping[str, str], attached: AttachedCluster, show: 
     )
     parts = urlsplit(directory)
     if directory and parts.scheme in ("", "file"):
-        return EventLogs(directory, parts.path, in_hdfs=False, ours=False, edge=attached.edge, storage=storage)
+        return EventLogs(directory, parts.path, in_hdfs=False, is_assays=False, edge=attached.edge, storage=storage)
     if parts.scheme == "hdfs" and (not parts.netloc or f"hdfs://{parts.netloc}" == default):
-        return EventLogs(directory, parts.path, in_hdfs=True, ours=False, edge=attached.edge, storage=storage)
+        return EventLogs(directory, parts.path, in_hdfs=True, is_assays=False, edge=attached.edge, storage=storage)
     path = f"{attached.attachment.directory}/{_LOGS_FOLDER}"
     reason = f"assay can't read {directory}" if directory else "no other folder is configured"
     show(f"event logs go to {path}: {reason}")
-    return EventLogs(f"{default}{path}", path, in_hdfs=True, ours=True, edge=attached.edge, storage=storage)
+    return EventLogs(f"{default}{path}", path, in_hdfs=True, is_assays=True, edge=attached.edge, storage=storage)

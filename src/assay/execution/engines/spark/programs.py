@@ -85,24 +85,24 @@ def _compile(spark: SparkDistribution, jobs: Path, target: Path, progress: Calla
         command = ["javac", "-nowarn", "--release", str(_release(spark)), "-d", str(classes)]
         command += ["-cp", f"{spark.home}/jars/*:{jobs}", *map(str, _sources())]
         _output_of(command, f"assay's programs could not be compiled for Spark {spark.version}", spark)
-        partial = Path(scratch) / _JAR
-        with zipfile.ZipFile(partial, "w") as jar:
+        temporary_jar = Path(scratch) / _JAR
+        with zipfile.ZipFile(temporary_jar, "w") as jar:
             for path in sorted(classes.rglob("*.class")):
                 jar.write(path, path.relative_to(classes))
         print_defaults = ["java", "-Xmx256m", "-cp", f"{classes}:{spark.home}/jars/*", _DEFAULTS_PROGRAM]
         defaults = _output_of(print_defaults, f"Spark {spark.version} did not print its defaults", spark)
         (target.parent / _DEFAULTS).write_text(defaults)
-        partial.replace(target)
+        temporary_jar.replace(target)
 
 
 def _output_of(command: list[str], failure: str, spark: SparkDistribution) -> str:
     """Return a command's output. Raises EngineError with the output's first lines if it failed."""
-    done = subprocess.run(command, capture_output=True, text=True, timeout=_COMPILE_TIMEOUT_S, check=False)
-    if done.returncode != 0:
-        lines = (done.stderr + done.stdout).strip().splitlines()[:_ERROR_LINES_MAX]
+    result = subprocess.run(command, capture_output=True, text=True, timeout=_COMPILE_TIMEOUT_S, check=False)
+    if result.returncode != 0:
+        lines = (result.stderr + result.stdout).strip().splitlines()[:_ERROR_LINES_MAX]
         hint = f"use a JDK of Java {_release(spark)} or newer"
         raise EngineError(f"{failure}:\n{chr(10).join(lines)}", where=command[0], hint=hint)
-    return done.stdout
+    return result.stdout
 
 
 def _release(spark: SparkDistribution) -> int:

@@ -73,15 +73,15 @@ class SparkRules:
 
     def parameters(self, settings_given: Mapping[str, str]) -> dict[str, str]:
         """Convert ``compression`` into Spark's switches and codec, and the other shorthands by Hadoop's rules."""
-        given = dict(settings_given)
-        compression = given.get(COMPRESSION)
+        remaining_settings = dict(settings_given)
+        compression = remaining_settings.get(COMPRESSION)
         if compression is None:
-            return self.hadoop.parameters(given)
+            return self.hadoop.parameters(remaining_settings)
         if compression not in CODECS:
-            del given[COMPRESSION]
+            del remaining_settings[COMPRESSION]
         codec = _CODECS.get(compression)
         switches = dict.fromkeys((SHUFFLE_COMPRESS, settings.SPILL_COMPRESS), "true" if codec else "false")
-        return self.hadoop.parameters(given) | switches | ({settings.CODEC: codec} if codec else {})
+        return self.hadoop.parameters(remaining_settings) | switches | ({settings.CODEC: codec} if codec else {})
 
     def settings_of(self, recorded: Mapping[str, str]) -> tuple[dict[str, str], tuple[str, ...]]:
         """Translate Hadoop's parameters; Spark's are written as recorded."""
@@ -119,8 +119,8 @@ class SparkRules:
         self, parameters: Mapping[str, str], cluster: Cluster, workers: int, written: Collection[str] = ()
     ) -> Iterator[Mistake]:
         """Yield Hadoop's mistakes, executors that never fit a node, and heaps that Spark refuses."""
-        others = [name for name in written if not name.startswith(settings.PREFIX)]
-        yield from self.hadoop.mistakes(settings.of_hadoop(parameters), cluster, workers, others)
+        hadoop_names = [name for name in written if not name.startswith(settings.PREFIX)]
+        yield from self.hadoop.mistakes(settings.of_hadoop(parameters), cluster, workers, hadoop_names)
         if cluster.attached:
             yield from _fixed_by_attached_cluster(parameters, written)
             return  # the cluster's administrator sets the defaults of executors
@@ -219,28 +219,32 @@ def _executors_do_not_fit(parameters: Mapping[str, str], workers: int, requested
     smallest = settings.whole({**containers.DEFAULTS, **parameters}, containers.SMALLEST)
     node_mb = containers.node_memory_mb(parameters)
 
-    def rounded(wanted_mb: int) -> int:
-        return -(-wanted_mb // max(1, smallest)) * max(1, smallest)
+    def rounded(memory_mb: int) -> int:
+        return -(-memory_mb // max(1, smallest)) * max(1, smallest)
 
     master = rounded(settings.container_mb(parameters, settings.MASTER_MEMORY, settings.MASTER_OVERHEAD))
     executor_mb = rounded(requested_mb)
-    fit = node_mb // executor_mb * (workers - 1) + max(0, node_mb - master) // executor_mb
-    wanted = settings.executors(parameters, workers)
-    if wanted > fit:
-        counted = settings.MOST_EXECUTORS if settings.dynamic(parameters) else settings.EXECUTORS
-        names = (counted, settings.MEMORY, settings.OVERHEAD, containers.NODE_MEMORY)
+    fitting_executors = node_mb // executor_mb * (workers - 1) + max(0, node_mb - master) // executor_mb
+    executor_count = settings.executors(parameters, workers)
+    if executor_count > fitting_executors:
+        count_setting = settings.MOST_EXECUTORS if settings.dynamic(parameters) else settings.EXECUTORS
+        names = (count_setting, settings.MEMORY, settings.OVERHEAD, containers.NODE_MEMORY)
         remainder = (
             f"in addition to the ApplicationMaster's {master} MiB on {workers} workers that give {node_mb} MiB each"
         )
-        yield Mistake(names, f"{wanted} executors of {executor_mb} MiB are requested, but only {fit} fit {remainder}")
+        yield Mistake(
+            names,
+            f"{executor_count} executors of {executor_mb} MiB are requested, but only {fitting_executors} fit "
+            f"{remainder}",
+        )
 
 
 def _exceeded_executor_limits(parameters: Mapping[str, str], workers: int) -> Iterator[Mistake]:
     """Yield mistakes of dynamic allocation: a minimum or initial number of executors that exceeds the maximum."""
     if not settings.dynamic(parameters):
         return
-    most = settings.executors(parameters, workers)
+    executors_max = settings.executors(parameters, workers)
     for name in (settings.LEAST_EXECUTORS, settings.FIRST_EXECUTORS, settings.EXECUTORS):
-        if (wanted := settings.whole(parameters, name)) > most:
-            message = f"{wanted} executors are requested, but at most {most} are allowed"
+        if (executor_count := settings.whole(parameters, name)) > executors_max:
+            message = f"{executor_count} executors are requested, but at most {executors_max} are allowed"
             yield Mistake((name, settings.MOST_EXECUTORS), message)

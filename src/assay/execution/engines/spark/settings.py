@@ -167,8 +167,8 @@ def dynamic(parameters: Mapping[str, str]) -> bool:
 
 def executors(parameters: Mapping[str, str], workers: int) -> int:
     """Return the number of executors, with dynamic allocation the maximum. Default: one on each worker."""
-    stated_by = MOST_EXECUTORS if dynamic(parameters) else EXECUTORS
-    return whole(parameters, stated_by) if stated_by in parameters else workers
+    count_setting = MOST_EXECUTORS if dynamic(parameters) else EXECUTORS
+    return whole(parameters, count_setting) if count_setting in parameters else workers
 
 
 def program_settings(deployment: Deployment, parameters: Mapping[str, str], spark: Mapping[str, str]) -> dict[str, str]:
@@ -185,7 +185,7 @@ def program_settings(deployment: Deployment, parameters: Mapping[str, str], spar
         for part in (spark_settings.get("spark.executor.extraJavaOptions", deployment.task_java_options), marker)
         if part
     )
-    fixed = {
+    cluster_settings = {
         MOST_EXECUTORS if dynamic(spark_settings) else EXECUTORS: str(executors(spark_settings, len(cluster.workers))),
         "spark.driver.host": master,
         "spark.driver.bindAddress": master,
@@ -196,17 +196,17 @@ def program_settings(deployment: Deployment, parameters: Mapping[str, str], spar
         **spark,
     }
     if not on_yarn(spark_settings):  # a standalone master limits the total of cores, not the number of executors
-        fixed["spark.cores.max"] = str(
+        cluster_settings["spark.cores.max"] = str(
             executors(spark_settings, len(cluster.workers)) * max(1, whole(spark_settings, CORES))
         )
     if cluster.java_home:
         home = cluster.java_home
-        fixed |= {"spark.executorEnv.JAVA_HOME": home, "spark.yarn.appMasterEnv.JAVA_HOME": home}
-    carried = {name: value for name, value in of_hadoop(parameters).items() if name.startswith("dfs.")}
-    hadoop = {f"spark.hadoop.{name}": value for name, value in normalised(carried).items()}
+        cluster_settings |= {"spark.executorEnv.JAVA_HOME": home, "spark.yarn.appMasterEnv.JAVA_HOME": home}
+    hdfs_parameters = {name: value for name, value in of_hadoop(parameters).items() if name.startswith("dfs.")}
+    hadoop = {f"spark.hadoop.{name}": value for name, value in normalised(hdfs_parameters).items()}
     # With dynamic allocation, executors start only after the program's start, so it must not wait for all of them.
-    coming = {REGISTERED: "0.0"} if dynamic(spark_settings) else {}
-    return {**BY_DEFAULT, **coming, **hadoop, **spark_settings, **fixed}
+    registration = {REGISTERED: "0.0"} if dynamic(spark_settings) else {}
+    return {**BY_DEFAULT, **registration, **hadoop, **spark_settings, **cluster_settings}
 
 
 def event_directory(deployment: Deployment) -> str:

@@ -69,13 +69,15 @@ class Standalone:
         cluster = self._deployment.cluster
         master = ["--host", self._host, "--port", str(self.ports.rpc), "--webui-port", str(self.ports.http)]
         await self._spawn(cluster.master, MASTER, f"{_PACKAGE}.master.Master", master, {})
-        await asyncio.gather(*(self._worker(node) for node in cluster.workers))
+        await asyncio.gather(*(self._start_worker(node) for node in cluster.workers))
         deadline = time.monotonic() + START_TIMEOUT_S
         while await self.live_workers() < len(cluster.workers):
             if time.monotonic() > deadline:
-                dead = await self._dead()
+                dead_daemons = await self._dead()
                 message = (
-                    f"{', '.join(dead)} exited after the start" if dead else "not every worker was registered in time"
+                    f"{', '.join(dead_daemons)} exited after the start"
+                    if dead_daemons
+                    else "not every worker was registered in time"
                 )
                 raise EngineError(
                     f"Spark's daemons: {message} ({await self.live_workers()} of {len(cluster.workers)} workers)",
@@ -84,7 +86,7 @@ class Standalone:
                 )
             await asyncio.sleep(_POLL_S)
 
-    async def _worker(self, node: Node) -> None:
+    async def _start_worker(self, node: Node) -> None:
         memory = containers.node_memory_mb(self.parameters)
         host = self._deployment.host(node)
         arguments = ["--host", host, "--webui-port", "0", "--cores", str(_CORES), "--memory", f"{memory}m"]
@@ -134,14 +136,14 @@ class Standalone:
         return files
 
     async def _dead(self) -> list[str]:
-        return await self.daemons.dead_of([(node, [name]) for node, name in self._daemon_names()])
+        return await self.daemons.dead_daemons_of([(node, [name]) for node, name in self._daemon_names()])
 
     async def health_check(self) -> str | None:
         """Return a message about dead daemons or missing workers; None if all are alive."""
-        if dead := await self._dead():
-            return f"{', '.join(dead)} died"
-        live, wanted = await self.live_workers(), len(self._deployment.cluster.workers)
-        return None if live == wanted else f"{live} of {wanted} Spark workers are live"
+        if dead_daemons := await self._dead():
+            return f"{', '.join(dead_daemons)} died"
+        live_workers, workers = await self.live_workers(), len(self._deployment.cluster.workers)
+        return None if live_workers == workers else f"{live_workers} of {workers} Spark workers are live"
 
     async def logs(self) -> dict[str, bytes]:
         """Return the last 400 lines of each daemon's log, by ``node-daemon.log``."""

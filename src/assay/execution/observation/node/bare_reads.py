@@ -14,19 +14,19 @@ BLOCK_BYTES = 1 << 20
 """Size of each read, in bytes."""
 
 
-def rate(name: str, seconds: float, most_bytes: int) -> float:
+def rate(name: str, seconds: float, bytes_max: int) -> float:
     """Return the bytes/s of a sequential read from the start of the disk. Raises OSError."""
     buffer = mmap.mmap(-1, BLOCK_BYTES)
     file = os.open("/dev/" + name, os.O_RDONLY | os.O_DIRECT)
     try:
         os.preadv(file, [buffer], 0) if hasattr(os, "preadv") else os.readv(file, [buffer])
-        done, began = 0, time.monotonic()
-        while done < most_bytes and time.monotonic() - began < seconds:
-            got = os.readv(file, [buffer])
-            if got <= 0:
+        read_bytes, started_s = 0, time.monotonic()
+        while read_bytes < bytes_max and time.monotonic() - started_s < seconds:
+            length = os.readv(file, [buffer])
+            if length <= 0:
                 break
-            done += got
-        return done / max(time.monotonic() - began, 1e-6)
+            read_bytes += length
+        return read_bytes / max(time.monotonic() - started_s, 1e-6)
     finally:
         os.close(file)
         buffer.close()
@@ -35,13 +35,13 @@ def rate(name: str, seconds: float, most_bytes: int) -> float:
 def main() -> None:
     """Print the throughput of all disks."""
     options = json.loads(sys.argv[1])
-    rates, refused = {}, {}
+    rates, errors = {}, {}
     for name in options["disks"]:
         try:
             rates[name] = rate(name, options["seconds"], options["bytes"])
         except OSError as error:
-            refused[name] = str(error)
-    print(json.dumps({"rates": rates, "refused": refused}))
+            errors[name] = str(error)
+    print(json.dumps({"rates": rates, "refused": errors}))
 
 
 if __name__ == "__main__":

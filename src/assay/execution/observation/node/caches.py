@@ -61,14 +61,14 @@ class Counter:
         ]
         self.libc.munmap.argtypes = [ctypes.c_void_p, ctypes.c_size_t]
         self.libc.mincore.argtypes = [ctypes.c_void_p, ctypes.c_size_t, ctypes.c_char_p]
-        self.whole = CachestatRange(0, 0)
+        self.whole_file = CachestatRange(0, 0)
         self.answer = (ctypes.c_uint64 * 5)()
         self.has_cachestat = True
 
     def resident_bytes(self, fd: int, size: int) -> int:
         """Return the cached bytes of an open file."""
         if self.has_cachestat:
-            failed = self.libc.syscall(CACHESTAT, fd, ctypes.byref(self.whole), ctypes.byref(self.answer), 0)
+            failed = self.libc.syscall(CACHESTAT, fd, ctypes.byref(self.whole_file), ctypes.byref(self.answer), 0)
             if not failed:
                 return self.answer[0] * mmap.PAGESIZE
             if ctypes.get_errno() not in (errno.ENOSYS, errno.EPERM, errno.EOPNOTSUPP):
@@ -101,13 +101,13 @@ class Counter:
 def count(directories: List[str], budget_s: float) -> int:
     """Return the cached bytes of all files below the directories. Raises UnknownError if that is not possible."""
     counter = Counter()
-    until = time.monotonic() + budget_s
+    deadline_s = time.monotonic() + budget_s
     total = 0
     for directory in directories:
         for folder, _, names in os.walk(directory, onerror=fail):
             for name in names:
                 total += count_file(os.path.join(folder, name), counter)
-                if time.monotonic() > until:
+                if time.monotonic() > deadline_s:
                     raise UnknownError("counting the data files takes longer than %g s" % budget_s)
     return total
 
@@ -166,7 +166,7 @@ def drop_by_sudo() -> Optional[str]:
     """Drop with ``sudo -n tee``, which never waits for a password."""
     rule = "allow it with this line in sudoers: %s ALL=(root) NOPASSWD: /usr/bin/tee %s" % (user_name(), DROP_FILE)
     try:
-        done = subprocess.run(
+        result = subprocess.run(
             ["sudo", "-n", "/usr/bin/tee", DROP_FILE],
             input=b"3\n",
             stdout=subprocess.PIPE,
@@ -178,9 +178,9 @@ def drop_by_sudo() -> Optional[str]:
         return "caches can be dropped by root only, and there is no sudo; log in as root, or install sudo and " + rule
     except subprocess.TimeoutExpired:
         return "sudo does not answer within %d s" % SUDO_TIMEOUT_S
-    if done.returncode == 0:
+    if result.returncode == 0:
         return None
-    message = done.stderr.decode("utf-8", "replace").strip()
+    message = result.stderr.decode("utf-8", "replace").strip()
     if "password" in message or "terminal" in message:
         return "sudo asks for a password; " + rule
     return "sudo refuses (%s); %s" % (message, rule)

@@ -20,10 +20,10 @@ def blocks(count: int) -> List[bytes]:
 def main() -> None:
     """Run the work and print its CPU times."""
     rounds = int(json.loads(sys.argv[1])["rounds"])
-    made = blocks(60000)
-    keys = [block[at : at + 10] for block in made for at in (0, 10, 20)]
-    words = [block.hex()[:3] for block in made]
-    plain = b"".join(made)
+    data_blocks = blocks(60000)
+    keys = [block[at : at + 10] for block in data_blocks for at in (0, 10, 20)]
+    words = [block.hex()[:3] for block in data_blocks]
+    data = b"".join(data_blocks)
     text = " ".join(words).encode() * 4
 
     def count() -> object:
@@ -35,16 +35,16 @@ def main() -> None:
     work: Dict[str, Callable[[], object]] = {
         "sort": lambda: sorted(keys),
         "count": count,
-        "checksum": lambda: [zlib.crc32(plain) for _ in range(40)],
+        "checksum": lambda: [zlib.crc32(data) for _ in range(40)],
         "compress": lambda: zlib.compress(text, 1),
     }
-    took: Dict[str, List[float]] = {name: [] for name in work}
+    times: Dict[str, List[float]] = {name: [] for name in work}
     for _ in range(rounds):
-        for name, do in work.items():
-            began = time.process_time()
-            do()
-            took[name].append(time.process_time() - began)
-    print(json.dumps(took))
+        for name, run_work in work.items():
+            started_s = time.process_time()
+            run_work()
+            times[name].append(time.process_time() - started_s)
+    print(json.dumps(times))
 
 
 main()

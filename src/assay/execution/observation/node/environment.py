@@ -132,8 +132,8 @@ def all_mounts() -> List[Dict[str, Any]]:
     """Return all mounts, as proc(5) describes /proc/self/mountinfo."""
     entries = []
     for line in (text_of("/proc/self/mountinfo") or "").splitlines():
-        left, _, right = line.partition(" - ")
-        words, kind = left.split(), right.split(None, 2)
+        mount_part, _, file_system_part = line.partition(" - ")
+        words, kind = mount_part.split(), file_system_part.split(None, 2)
         entries.append(
             {
                 "mount_point": unescaped(words[4]),
@@ -150,27 +150,27 @@ def all_mounts() -> List[Dict[str, Any]]:
 def mount_of(directory: str, mounts: List[Dict[str, Any]]) -> Optional[Dict[str, Any]]:
     """Return the mount of a directory: the deepest mount point above it; if mounts share it, the newest."""
     path = os.path.realpath(directory)
-    above = [entry for entry in mounts if (path + "/").startswith(entry["mount_point"].rstrip("/") + "/")]
-    return max(reversed(above), key=lambda entry: len(entry["mount_point"])) if above else None
+    parent_mounts = [entry for entry in mounts if (path + "/").startswith(entry["mount_point"].rstrip("/") + "/")]
+    return max(reversed(parent_mounts), key=lambda entry: len(entry["mount_point"])) if parent_mounts else None
 
 
 def file_systems(directories: List[str]) -> Dict[str, Any]:
     """Return the mounts of block devices and of the directories, and the mount of each directory."""
     mounts = all_mounts()
     mount_by_directory = {directory: mount_of(directory, mounts) for directory in directories}
-    kept = {
+    recorded_mounts = {
         entry["mount_point"]: entry
         for entry in mounts
         if entry["source"].startswith("/dev/") or entry in mount_by_directory.values()
     }
-    for point, entry in kept.items():
+    for point, entry in recorded_mounts.items():
         try:
-            room = os.statvfs(point)
+            space = os.statvfs(point)
         except OSError:
             continue
-        entry["size_bytes"] = room.f_blocks * room.f_frsize
+        entry["size_bytes"] = space.f_blocks * space.f_frsize
     points = {directory: entry["mount_point"] if entry else None for directory, entry in mount_by_directory.items()}
-    return {"mounts": kept, "directories": points}
+    return {"mounts": recorded_mounts, "directories": points}
 
 
 def java(program: Optional[str]) -> Optional[Dict[str, Any]]:
@@ -178,7 +178,7 @@ def java(program: Optional[str]) -> Optional[Dict[str, Any]]:
     if program is None:
         return None
     try:
-        done = subprocess.run(
+        result = subprocess.run(
             [program, "-version"],
             stdin=subprocess.DEVNULL,
             stdout=subprocess.PIPE,
@@ -188,10 +188,10 @@ def java(program: Optional[str]) -> Optional[Dict[str, Any]]:
         )
     except (OSError, subprocess.TimeoutExpired) as error:
         return {"program": program, "version": None, "error": str(error)}
-    lines = done.stdout.decode("utf-8", "replace").strip().splitlines()
+    lines = result.stdout.decode("utf-8", "replace").strip().splitlines()
     lines = [line for line in lines if not line.startswith("Picked up ")]
-    if done.returncode != 0 or not lines:
-        return {"program": program, "version": None, "error": "exit status %d: %s" % (done.returncode, lines[-1:])}
+    if result.returncode != 0 or not lines:
+        return {"program": program, "version": None, "error": "exit status %d: %s" % (result.returncode, lines[-1:])}
     version = re.search(r'"([^"]+)"', lines[0])
     return {"program": program, "version": version.group(1) if version else lines[0], "lines": lines}
 

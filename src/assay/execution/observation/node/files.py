@@ -33,7 +33,7 @@ def output_of(argv: List[str], any_status: bool = False) -> Optional[str]:
     ``any_status``: return the output for any exit status.
     """
     try:
-        done = subprocess.run(
+        result = subprocess.run(
             argv,
             stdin=subprocess.DEVNULL,
             stdout=subprocess.PIPE,
@@ -43,4 +43,4 @@ def output_of(argv: List[str], any_status: bool = False) -> Optional[str]:
         )
     except (OSError, subprocess.TimeoutExpired):
         return None
-    return done.stdout.decode("utf-8", "replace").strip() if any_status or done.returncode == 0 else None
+    return result.stdout.decode("utf-8", "replace").strip() if any_status or result.returncode == 0 else None

@@ -23,16 +23,16 @@ def print_line(values: Dict[str, Any]) -> None:
     print(json.dumps(values), flush=True)
 
 
-def taken(connection: socket.socket, until: float) -> Tuple[int, float]:
+def receive(connection: socket.socket, until: float) -> Tuple[int, float]:
     """Return received bytes, and the seconds until the last byte."""
     buffer = bytearray(CHUNK_BYTES)
-    count, began, last = 0, time.monotonic(), time.monotonic()
+    count, started_s, last_s = 0, time.monotonic(), time.monotonic()
     while time.monotonic() < until:
-        got = connection.recv_into(buffer)
-        if not got:
+        length = connection.recv_into(buffer)
+        if not length:
             break
-        count, last = count + got, time.monotonic()
-    return count, last - began
+        count, last_s = count + length, time.monotonic()
+    return count, last_s - started_s
 
 
 def listen(seconds: float, word: bytes) -> None:
@@ -46,14 +46,14 @@ def listen(seconds: float, word: bytes) -> None:
     while time.monotonic() < deadline:
         connection, _ = server.accept()
         connection.settimeout(WAIT_S)
-        heard = b""
-        while len(heard) < len(word):
-            more = connection.recv(len(word) - len(heard))
-            if not more:
+        received = b""
+        while len(received) < len(word):
+            part = connection.recv(len(word) - len(received))
+            if not part:
                 break
-            heard += more
-        if heard == word:
-            count, took_s = taken(connection, time.monotonic() + seconds + WAIT_S)
+            received += part
+        if received == word:
+            count, took_s = receive(connection, time.monotonic() + seconds + WAIT_S)
             print_line({"bytes": count, "seconds": took_s})
             return
         connection.close()

@@ -40,10 +40,10 @@ class File:
         if len(data) < 2048:
             return data
         while True:
-            more = os.pread(self.fd, 65536, len(data))
-            if not more:
+            part = os.pread(self.fd, 65536, len(data))
+            if not part:
                 return data
-            data += more
+            data += part
 
 
 class Cpu:
@@ -165,7 +165,7 @@ def device_number(target: str) -> str:
 def find_disks(disks: Dict[str, str], missing: Dict[str, str]) -> Dict[bytes, List[str]]:
     """Return names of disks by device number (bytes); disks without kernel counters go to ``missing``."""
     with open("/proc/diskstats", "rb") as file:
-        counted = {b":".join(line.split(None, 2)[:2]) for line in file}
+        counted_numbers = {b":".join(line.split(None, 2)[:2]) for line in file}
     names: Dict[bytes, List[str]] = {}
     for name, target in disks.items():
         try:
@@ -173,7 +173,7 @@ def find_disks(disks: Dict[str, str], missing: Dict[str, str]) -> Dict[bytes, Li
         except OSError as error:
             missing["disk:" + name] = "%s: %s" % (target, error.strerror)
             continue
-        if number.encode() in counted:
+        if number.encode() in counted_numbers:
             names.setdefault(number.encode(), []).append(name)
         else:
             missing["disk:" + name] = "%s is on device %s, for which the kernel has no disk counters" % (target, number)
@@ -183,26 +183,26 @@ def find_disks(disks: Dict[str, str], missing: Dict[str, str]) -> Dict[bytes, Li
 def make_sources(options: Dict[str, Any], missing: Dict[str, str]) -> List[Tuple[str, Any]]:
     """Return (key, source) pairs, each tested once; failing sources go to ``missing`` with the reason."""
     cgroup = options.get("cgroup")
-    wanted: List[Tuple[str, Any]] = [
+    factories: List[Tuple[str, Any]] = [
         ("cpu", Cpu),
         ("mem", Memory),
         ("psi", Pressure),
         ("nic", lambda: Nics(options.get("nics"))),
     ]
     if options.get("disks"):
-        wanted.append(("disk", lambda: DiskCounters(find_disks(options["disks"], missing))))
+        factories.append(("disk", lambda: DiskCounters(find_disks(options["disks"], missing))))
     if cgroup:
-        wanted.append(("cgroup", lambda: Cgroup(cgroup["cpu"], cgroup["memory"])))
+        factories.append(("cgroup", lambda: Cgroup(cgroup["cpu"], cgroup["memory"])))
     sources: List[Tuple[str, Any]] = []
-    for key, make in wanted:
+    for key, make in factories:
         try:
             source = make()
-            first = source.sample()
+            first_sample = source.sample()
         except READ_ERRORS as error:
             missing[key] = str(error) or type(error).__name__
             continue
         if key == "nic" and options.get("nics"):
-            for nic in set(options["nics"]) - set(first):
+            for nic in set(options["nics"]) - set(first_sample):
                 missing["nic:" + nic] = "there is no such interface"
         sources.append((key, source))
     return sources
@@ -228,10 +228,10 @@ def take_sample(sources: List[Tuple[str, Any]], epoch_unix_s: float) -> None:
 
 def stdin_ended(wait_s: float) -> bool:
     """Wait at most ``wait_s`` for the end of stdin; return whether it has ended. Input is ignored."""
-    until = time.monotonic() + wait_s
+    deadline_s = time.monotonic() + wait_s
     while True:
-        left = until - time.monotonic()
-        if not select.select([0], [], [], max(left, 0))[0]:
+        remaining_s = deadline_s - time.monotonic()
+        if not select.select([0], [], [], max(remaining_s, 0))[0]:
             return False
         if not os.read(0, 4096):
             return True

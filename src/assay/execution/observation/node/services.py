@@ -133,11 +133,11 @@ def addresses_of(settings: Dict[str, str], role: str) -> List[str]:
     """Return the possible HTTP addresses of a daemon of this host, most likely first."""
     key, port, _ = WEB[role]
     host_name = os.uname().nodename
-    configured = [value for name, value in settings.items() if name == key or name.startswith(key + ".")]
-    hosts = [re.sub(r"^(0\.0\.0\.0)?:", host_name + ":", value) for value in configured if ":" in value]
-    named = [settings[name] for name in settings if name.startswith("yarn.resourcemanager.hostname")]
+    configured_addresses = [value for name, value in settings.items() if name == key or name.startswith(key + ".")]
+    hosts = [re.sub(r"^(0\.0\.0\.0)?:", host_name + ":", value) for value in configured_addresses if ":" in value]
+    resourcemanager_hosts = [settings[name] for name in settings if name.startswith("yarn.resourcemanager.hostname")]
     if role == "resourcemanager":
-        hosts += ["%s:%d" % (host, port) for host in named]
+        hosts += ["%s:%d" % (host, port) for host in resourcemanager_hosts]
     return list(dict.fromkeys([*hosts, "%s:%d" % (host_name, port), "127.0.0.1:%d" % port]))
 
 
@@ -235,14 +235,14 @@ def javas() -> Dict[str, Any]:
     version = None
     if program:
         try:
-            done = subprocess.run(
+            result = subprocess.run(
                 [program, "-version"],
                 stdout=subprocess.PIPE,
                 stderr=subprocess.STDOUT,
                 timeout=JAVA_TIMEOUT_S,
                 check=False,
             )
-            match = re.search(r'version "([^"]+)"', done.stdout.decode("utf-8", "replace"))
+            match = re.search(r'version "([^"]+)"', result.stdout.decode("utf-8", "replace"))
             version = match.group(1) if match else None
         except (OSError, subprocess.TimeoutExpired):
             pass
@@ -257,7 +257,7 @@ def timers() -> List[str]:
     return sorted({os.path.basename(path) for path in paths if not os.path.basename(path).startswith(".")})
 
 
-def running() -> List[str]:
+def running_services() -> List[str]:
     """Return the active services among those that affect a measurement."""
     names = {os.path.basename((text_of(path) or "").split("\0")[0]) for path in glob.glob("/proc/[0-9]*/cmdline")}
     scripts = {text_of(path) for path in glob.glob("/proc/[0-9]*/comm")}
@@ -275,7 +275,7 @@ def main() -> None:
         "java": javas(),
         "timers": scheduled,
         "scrubs": [name for name in scheduled if any(word in name for word in SCRUBS)],
-        "services": running(),
+        "services": running_services(),
         "tuned_profile": text_of("/etc/tuned/active_profile"),
         "selinux": {"1": "enforcing", "0": "permissive"}.get(enforce or "", "off"),
         "firewall_tables": sorted({word for table in tables for word in (table or "").split()}),

@@ -51,19 +51,19 @@ def block_kind(name: str, folder: str) -> str:
 
 def block(name: str, folder: str) -> Dict[str, Any]:
     """Return one block device: kind, underlying devices, and properties."""
-    below = os.path.join(folder, "slaves")
-    under = sorted(os.listdir(below)) if os.path.isdir(below) else []
+    lower_folder = os.path.join(folder, "slaves")
+    lower_devices = sorted(os.listdir(lower_folder)) if os.path.isdir(lower_folder) else []
     kind = block_kind(name, folder)
-    whole = os.path.dirname(os.path.realpath(folder)) if kind == "part" else folder
-    queue = os.path.join(whole, "queue")
+    disk_folder = os.path.dirname(os.path.realpath(folder)) if kind == "part" else folder
+    queue = os.path.join(disk_folder, "queue")
     rotational = number_of(os.path.join(queue, "rotational"))
     return {
         "device": text_of(os.path.join(folder, "dev")),
         "kind": kind,
-        "on": [os.path.basename(whole)] if kind == "part" else under,
+        "on": [os.path.basename(disk_folder)] if kind == "part" else lower_devices,
         "size_bytes": (number_of(os.path.join(folder, "size")) or 0) * 512,
         "rotational": None if rotational is None else bool(rotational),
-        "model": " ".join((text_of(os.path.join(whole, "device", "model")) or "").split()),
+        "model": " ".join((text_of(os.path.join(disk_folder, "device", "model")) or "").split()),
         "scheduler": re.sub(r".*\[(.+)\].*", r"\1", text_of(os.path.join(queue, "scheduler")) or "") or None,
         "read_ahead_kib": number_of(os.path.join(queue, "read_ahead_kb")),
         "max_request_kib": number_of(os.path.join(queue, "max_sectors_kb")),
@@ -76,7 +76,7 @@ def block(name: str, folder: str) -> Dict[str, Any]:
         "raid_level": text_of(os.path.join(folder, "md", "level")),
         "raid_missing": number_of(os.path.join(folder, "md", "degraded")),
         "raid_action": text_of(os.path.join(folder, "md", "sync_action")),
-        "errors": number_of(os.path.join(whole, "device", "ioerr_cnt")),
+        "errors": number_of(os.path.join(disk_folder, "device", "ioerr_cnt")),
     }
 
 
@@ -100,13 +100,13 @@ def mounts() -> List[Dict[str, Any]]:
     free space."""
     points = {}
     for line in (text_of("/proc/self/mountinfo") or "").splitlines():
-        left, _, right = line.partition(" - ")
-        words, kind = left.split(), right.split(None, 2)
+        mount_part, _, file_system_part = line.partition(" - ")
+        words, kind = mount_part.split(), file_system_part.split(None, 2)
         point = unescaped(words[4])
         if not (kind[1].startswith("/dev/") or point in COMMON_DIRECTORIES):
             continue
         try:
-            room = os.statvfs(point)
+            space = os.statvfs(point)
         except OSError:
             continue
         if not os.path.isdir(point):
@@ -118,10 +118,10 @@ def mounts() -> List[Dict[str, Any]]:
             "file_system": kind[0],
             "options": sorted(set(words[5].split(",")) | set((kind[2] if len(kind) > 2 else "").split(","))),
             "root": unescaped(words[3]),
-            "size_bytes": room.f_blocks * room.f_frsize,
-            "free_bytes": room.f_bavail * room.f_frsize,
-            "inodes": room.f_files,
-            "free_inodes": room.f_favail,
+            "size_bytes": space.f_blocks * space.f_frsize,
+            "free_bytes": space.f_bavail * space.f_frsize,
+            "inodes": space.f_files,
+            "free_inodes": space.f_favail,
             "writable": os.access(point, os.W_OK),
         }
     return [points[point] for point in sorted(points)]
@@ -130,12 +130,12 @@ def mounts() -> List[Dict[str, Any]]:
 def owner(path: str) -> Dict[str, Any]:
     """Return the owner of a directory and whether this user can write there; if it is missing, of its nearest
     parent."""
-    there = os.path.exists(path)
+    exists = os.path.exists(path)
     while not os.path.exists(path):
         path = os.path.dirname(path) or "/"
     status = os.stat(path)
     return {
-        "exists": there,
+        "exists": exists,
         "owner": name_of(status.st_uid),
         "mode": "%o" % (status.st_mode & 0o7777),
         "writable": os.access(path, os.W_OK | os.X_OK),
@@ -172,7 +172,7 @@ def nic(name: str) -> Dict[str, Any]:
     """Return one interface: negotiated and supported rates in Mbit/s, rings, and error counters."""
     folder = "/sys/class/net/" + name
     speed, link, rings = number_of(folder + "/speed"), ethtool(name, ETHTOOL_GSET, 11), ethtool(name, 0x10, 9)
-    able = [rate for bit, rate in SUPPORTED_MBIT.items() if link and link[1] & bit]
+    supported_rates = [rate for bit, rate in SUPPORTED_MBIT.items() if link and link[1] & bit]
     counters = {
         key: number_of(folder + "/statistics/" + key) or 0
         for key in ("rx_errors", "tx_errors", "rx_dropped", "tx_dropped", "rx_packets", "tx_packets")
@@ -184,7 +184,7 @@ def nic(name: str) -> Dict[str, Any]:
         "state": text_of(folder + "/operstate"),
         "mtu_bytes": number_of(folder + "/mtu"),
         "speed_mbit_per_s": speed if speed and speed > 0 else None,
-        "supported_mbit_per_s": max(able) if able else None,
+        "supported_mbit_per_s": max(supported_rates) if supported_rates else None,
         "duplex": text_of(folder + "/duplex"),
         "ring_receive": rings[5] if rings else None,
         "ring_receive_max": rings[1] if rings else None,
@@ -199,7 +199,7 @@ def nics() -> Dict[str, Any]:
     return {name: nic(name) for name in names if os.path.isdir("/sys/class/net/" + name)}
 
 
-def resolved(name: str) -> List[str]:
+def resolve(name: str) -> List[str]:
     """Return the addresses of a name."""
     try:
         return sorted({str(entry[4][0]) for entry in socket.getaddrinfo(name, None, socket.AF_INET)})
@@ -207,7 +207,7 @@ def resolved(name: str) -> List[str]:
         return []
 
 
-def named(address: Optional[str]) -> Optional[str]:
+def name_of_address(address: Optional[str]) -> Optional[str]:
     """Return the name of an address."""
     try:
         return socket.gethostbyaddr(address)[0] if address else None
@@ -217,21 +217,21 @@ def named(address: Optional[str]) -> Optional[str]:
 
 def names(peers: List[str]) -> Dict[str, Any]:
     """Return this host's names and addresses, and how it resolves itself and its peers."""
-    entered = os.environ.get("SSH_CONNECTION", "").split()
-    address = entered[2] if len(entered) == 4 else None
-    carrier = None
+    ssh_connection = os.environ.get("SSH_CONNECTION", "").split()
+    address = ssh_connection[2] if len(ssh_connection) == 4 else None
+    login_nic = None
     for line in (output_of(["ip", "-o", "-4", "addr"]) or "").splitlines():
         words = line.split()
         if address and len(words) > 3 and words[3].split("/")[0] == address:
-            carrier = words[1].split("@")[0]
+            login_nic = words[1].split("@")[0]
     host = platform.node()
     return {
         "hostname": host,
-        "name_addresses": resolved(host),
+        "name_addresses": resolve(host),
         "login_address": address,
-        "login_nic": carrier,
-        "login_address_name": named(address),
-        "peers": {peer: resolved(peer) for peer in peers},
+        "login_nic": login_nic,
+        "login_address_name": name_of_address(address),
+        "peers": {peer: resolve(peer) for peer in peers},
     }
 
 
@@ -260,9 +260,9 @@ def cpu() -> Dict[str, Any]:
     """Return governors, clock rates in MHz, sockets, NUMA nodes, throttling and memory errors."""
     base = "/sys/devices/system/cpu/cpu[0-9]*/"
     info = text_of("/proc/cpuinfo") or ""
-    current = [number_of(path) for path in glob.glob(base + "cpufreq/scaling_cur_freq")]
-    shown = [float(rate) for rate in re.findall(r"^cpu MHz\s*:\s*([0-9.]+)", info, re.M)]
-    rates = [rate / 1000.0 for rate in current if rate] or shown
+    current_khz = [number_of(path) for path in glob.glob(base + "cpufreq/scaling_cur_freq")]
+    shown_mhz = [float(rate) for rate in re.findall(r"^cpu MHz\s*:\s*([0-9.]+)", info, re.M)]
+    rates = [rate / 1000.0 for rate in current_khz if rate] or shown_mhz
     limits = [number_of(path) for path in glob.glob(base + "cpufreq/scaling_max_freq")]
     governors = {text_of(path) for path in glob.glob(base + "cpufreq/scaling_governor")}
     errors = [number_of(path) or 0 for path in glob.glob("/sys/devices/system/edac/mc/mc*/[cu]e_count")]
@@ -295,13 +295,13 @@ def background_load(watch_s: float) -> Dict[str, Any]:
     cpu_before, disk_before = ticks(), sectors()
     time.sleep(watch_s)
     cpu_after, disk_after = ticks(), sectors()
-    passed = cpu_after[0] - cpu_before[0]
-    moved = {name: (count - disk_before.get(name, count)) * 512 / watch_s for name, count in disk_after.items()}
+    total_ticks = cpu_after[0] - cpu_before[0]
+    disk_rates = {name: (count - disk_before.get(name, count)) * 512 / watch_s for name, count in disk_after.items()}
     memory = dict(re.findall(r"^(\w+):\s+(\d+)", text_of("/proc/meminfo") or "", re.M))
     return {
         "load": [float(word) for word in (text_of("/proc/loadavg") or "0 0 0").split()[:3]],
-        "cpu_share": 1 - (cpu_after[1] - cpu_before[1]) / passed if passed else None,
-        "disk_bytes_per_s": {name: rate for name, rate in moved.items() if rate},
+        "cpu_share": 1 - (cpu_after[1] - cpu_before[1]) / total_ticks if total_ticks else None,
+        "disk_bytes_per_s": {name: rate for name, rate in disk_rates.items() if rate},
         "swap_used_bytes": (int(memory.get("SwapTotal", 0)) - int(memory.get("SwapFree", 0))) * 1024,
         "available_bytes": int(memory.get("MemAvailable", 0)) * 1024,
         "uptime_s": float((text_of("/proc/uptime") or "0").split()[0]),
@@ -323,7 +323,7 @@ def user() -> Dict[str, Any]:
     return {"name": name_of(number), "uid": number, "groups": sorted(groups), "sudo": sudo}
 
 
-def lowest(root: str, path: str, read: Callable[[str], Optional[float]]) -> Optional[float]:
+def lowest_limit(root: str, path: str, read: Callable[[str], Optional[float]]) -> Optional[float]:
     """Return the lowest limit of a control group and its parents; null: no limit."""
     parts = [part for part in path.split("/") if part]
     folders = [os.path.join(root, *parts[:count]) for count in range(len(parts) + 1)]
@@ -346,13 +346,15 @@ def control_group() -> Dict[str, Any]:
     for line in (text_of("/proc/self/cgroup") or "").splitlines():
         _, controllers, path = line.split(":", 2)
         if controllers == "":
-            memory = lowest("/sys/fs/cgroup", path, lambda folder: number_of(folder + "/memory.max")) or memory
-            cores = lowest("/sys/fs/cgroup", path, quota_of) or cores
+            memory = lowest_limit("/sys/fs/cgroup", path, lambda folder: number_of(folder + "/memory.max")) or memory
+            cores = lowest_limit("/sys/fs/cgroup", path, quota_of) or cores
         if "memory" in controllers.split(","):
-            limit = lowest("/sys/fs/cgroup/memory", path, lambda folder: number_of(folder + "/memory.limit_in_bytes"))
+            limit = lowest_limit(
+                "/sys/fs/cgroup/memory", path, lambda folder: number_of(folder + "/memory.limit_in_bytes")
+            )
             memory = limit if limit and limit < 1 << 60 else memory
         if "cpu" in controllers.split(","):
-            cores = lowest("/sys/fs/cgroup/cpu", path, quota_of) or cores
+            cores = lowest_limit("/sys/fs/cgroup/cpu", path, quota_of) or cores
     return {"memory_bytes": memory, "cores": cores}
 
 
@@ -384,19 +386,19 @@ def health(names_of_disks: List[str], sudo: str) -> Dict[str, Optional[str]]:
 def main() -> None:
     """Print all values as JSON."""
     options = json.loads(sys.argv[1])
-    login, all_blocks, all_nics, called = user(), blocks(), nics(), names(options["peers"])
-    whole = [name for name, device in all_blocks.items() if device["kind"] == "disk"]
-    carrier = all_nics.get(called["login_nic"], {})
+    login, all_blocks, all_nics, host_names = user(), blocks(), nics(), names(options["peers"])
+    disk_names = [name for name, device in all_blocks.items() if device["kind"] == "disk"]
+    login_nic = all_nics.get(host_names["login_nic"], {})
     answer = {
-        **called,
+        **host_names,
         "user": login,
         "cpu": cpu(),
         "blocks": all_blocks,
-        "health": health(whole, login["sudo"]),
+        "health": health(disk_names, login["sudo"]),
         "mounts": mounts(),
         "directories": {path: owner(path) for path in options["directories"]},
         "nics": all_nics,
-        "full_mtu_passes": packet(options["neighbour"], carrier.get("mtu_bytes")),
+        "full_mtu_passes": packet(options["neighbour"], login_nic.get("mtu_bytes")),
         "background_load": background_load(options["watch_s"]),
         "control_group": control_group(),
         "tools": {tool: shutil.which(tool) for tool in TOOLS},

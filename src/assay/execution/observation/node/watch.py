@@ -68,7 +68,7 @@ class LinkWatch:
         self.root = root
         links = [name for name in sorted(os.listdir(root)) if name != "lo" and self.carrier(name)]
         hardware = [name for name in links if os.path.exists(os.path.join(root, name, "device"))]
-        self.before = {name: self.changes(name) for name in hardware or links}
+        self.changes_at_start = {name: self.changes(name) for name in hardware or links}
 
     def carrier(self, name: str) -> bool:
         """Return whether a link has carrier; a disabled link has none."""
@@ -80,7 +80,10 @@ class LinkWatch:
 
     def now(self) -> Dict[str, List[int]]:
         """Return for each link whether it has carrier, and the number of changes since the start."""
-        return {name: [int(self.carrier(name)), self.changes(name) - was] for name, was in self.before.items()}
+        return {
+            name: [int(self.carrier(name)), self.changes(name) - changes_before]
+            for name, changes_before in self.changes_at_start.items()
+        }
 
 
 class KernelLog:
@@ -115,7 +118,7 @@ class KernelLog:
         devices."""
         if self.marks is not None:
             return any(mark in line for mark in self.marks)
-        return not self.devices or of_devices(line, self.devices, os.listdir(BLOCK))
+        return not self.devices or names_watched_device(line, self.devices, os.listdir(BLOCK))
 
 
 class PeerPings:
@@ -139,25 +142,25 @@ class PeerPings:
                 continue
             if always:
                 self.silent_checks[name] = 0
-        self.asked = False
+        self.has_sent_requests = False
 
     def now(self) -> Dict[str, int]:
-        """Return the peers that answered since the last call, and send new requests."""
-        heard = self.heard()
-        for name in heard:
+        """Send new requests. Return for each silent peer its number of consecutive checks without an answer."""
+        answering_peers = self.read_answers()
+        for name in answering_peers:
             self.silent_checks[name] = 0
         for name in self.silent_checks:
-            self.silent_checks[name] += self.asked and name not in heard
-        self.asked = True
+            self.silent_checks[name] += self.has_sent_requests and name not in answering_peers
+        self.has_sent_requests = True
         for address in self.names:
             for number in range(ECHO_REQUESTS):
                 try:
                     self.socket.sendto(self.request(number), (address, 0))
                 except OSError:  # no route or no buffer space: counts as a lost request
                     pass
-        return {name: looks for name, looks in self.silent_checks.items() if looks}
+        return {name: checks for name, checks in self.silent_checks.items() if checks}
 
-    def heard(self) -> Set[str]:
+    def read_answers(self) -> Set[str]:
         """Return the peers that answered since the last call."""
         hosts: Set[str] = set()
         while True:
@@ -173,14 +176,14 @@ class PeerPings:
 
     def request(self, number: int) -> bytes:
         """Return an echo request with this watch's identifier."""
-        bare = struct.pack("!BBHHH", 8, 0, 0, os.getpid() & 0xFFFF, number) + self.mark
-        total = sum(struct.unpack("!%dH" % (len(bare) // 2), bare))
+        message = struct.pack("!BBHHH", 8, 0, 0, os.getpid() & 0xFFFF, number) + self.mark
+        total = sum(struct.unpack("!%dH" % (len(message) // 2), message))
         total = (total & 0xFFFF) + (total >> 16)
         checksum = ~(total + (total >> 16)) & 0xFFFF
-        return bare[:2] + struct.pack("!H", checksum) + bare[4:]
+        return message[:2] + struct.pack("!H", checksum) + message[4:]
 
 
-def killed(cgroup: Optional[str]) -> int:
+def oom_kills(cgroup: Optional[str]) -> int:
     """Return the number of out-of-memory kills in a control group."""
     for name in ("memory.events", "memory.oom_control"):
         match = re.search("^oom_kill ([0-9]+)", text_of(os.path.join(cgroup or "/nowhere", name)) or "", re.M)
@@ -191,19 +194,19 @@ def killed(cgroup: Optional[str]) -> int:
 
 def room(directories: Dict[str, str]) -> Dict[str, List[int]]:
     """Return for each device: bytes available to users, total bytes, free inodes; -1 for all if it does not respond."""
-    free = {}
+    space_by_device = {}
     for name, directory in directories.items():
         try:
             space = os.statvfs(directory)
             # Some file systems report no inode count. They never run out of inodes.
             inodes = space.f_favail if space.f_files else 1
-            free[name] = [space.f_bavail * space.f_frsize, space.f_blocks * space.f_frsize, inodes]
+            space_by_device[name] = [space.f_bavail * space.f_frsize, space.f_blocks * space.f_frsize, inodes]
         except OSError:
-            free[name] = [-1, -1, -1]
-    return free
+            space_by_device[name] = [-1, -1, -1]
+    return space_by_device
 
 
-def checkable(directories: Dict[str, str], missing: Dict[str, str]) -> Dict[str, str]:
+def accessible_directories(directories: Dict[str, str], missing: Dict[str, str]) -> Dict[str, str]:
     """Return the directories that can be checked, and add the others to ``missing``.
 
     A directory that is missing or not accessible from the start (as on externally managed hosts) says nothing about its
@@ -235,39 +238,39 @@ def device_names(directories: Dict[str, str]) -> List[str]:
     return names
 
 
-def of_devices(line: str, watched: Set[str], all_devices: List[str]) -> bool:
+def names_watched_device(line: str, watched: Set[str], all_devices: List[str]) -> bool:
     """Return whether a log line names a device in ``watched``, or no block device at all.
 
     ``all_devices``: all block devices of the host.
     """
     words = set(re.findall("[a-z][a-z0-9!]*", line))  # loop0-8, an ext4 journal, names loop0
     words |= set(re.findall("dm-[0-9]+|nvme[0-9a-z]+", line))
-    named = words.intersection(all_devices)
-    return not named or bool(named & watched)
+    named_devices = words.intersection(all_devices)
+    return not named_devices or bool(named_devices & watched)
 
 
-def stack_of(directories: List[str]) -> Set[str]:
+def devices_under(directories: List[str]) -> Set[str]:
     """Return the kernel's names of devices under directories: partitions, disks, and the devices under mappers."""
     devices: Set[str] = set()
-    left = device_names({path: path for path in directories})
-    while left:
-        name = left.pop()
+    queue = device_names({path: path for path in directories})
+    while queue:
+        name = queue.pop()
         if name in devices or not os.path.exists(os.path.join(BLOCK, name)):
             continue
         devices.add(name)
         path = os.path.realpath(os.path.join(BLOCK, name))
         if os.path.exists(os.path.join(path, "partition")):
-            left.append(os.path.basename(os.path.dirname(path)))
+            queue.append(os.path.basename(os.path.dirname(path)))
         slaves = os.path.join(path, "slaves")
-        left += os.listdir(slaves) if os.path.isdir(slaves) else []
+        queue += os.listdir(slaves) if os.path.isdir(slaves) else []
     return devices
 
 
 def stdin_ended(wait_s: float) -> bool:
     """Wait at most ``wait_s`` for the end of stdin; return whether it has ended. Input is ignored."""
-    until = time.monotonic() + wait_s
+    deadline_s = time.monotonic() + wait_s
     while True:
-        if not select.select([0], [], [], max(until - time.monotonic(), 0))[0]:
+        if not select.select([0], [], [], max(deadline_s - time.monotonic(), 0))[0]:
             return False
         if not os.read(0, 4096):
             return True
@@ -278,7 +281,7 @@ def main() -> None:
     options = json.loads(sys.argv[1])
     directories, cgroup = options["directories"], options["cgroup"]
     missing: Dict[str, str] = {}
-    directories = checkable(directories, missing)
+    directories = accessible_directories(directories, missing)
     links = None
     kernel = None
     peers = None
@@ -296,14 +299,14 @@ def main() -> None:
             for mark in (name + " ", name + ",", name + ")", name + ":", name + "-")
         ]
     try:
-        kernel = KernelLog(marks, stack_of([*directories.values(), "/"]))
+        kernel = KernelLog(marks, devices_under([*directories.values(), "/"]))
     except OSError as error:
         missing["kernel log"] = str(error)
     try:
         peers = PeerPings(options["peers"], options["shared"])
     except OSError as error:
         missing["peers"] = str(error)
-    killed_before = killed(cgroup)
+    oom_kills_before = oom_kills(cgroup)
     header = {"assay_watch": 1, "missing": missing}
     while True:
         states = {name: state_of(pid_file) for name, pid_file in options["daemons"].items()}
@@ -313,7 +316,7 @@ def main() -> None:
         line["links"] = links.now() if links else {}
         line["room"] = room(directories)
         line["silent_checks"] = peers.now() if peers else {}
-        line["oom"] = killed(cgroup) - killed_before
+        line["oom"] = oom_kills(cgroup) - oom_kills_before
         line["kernel"] = kernel.lines() if kernel else []
         line["cpu_s"] = round(time.process_time(), 4)
         os.write(1, json.dumps(line, separators=(",", ":")).encode() + b"\n")

@@ -61,9 +61,9 @@ def parse_stop(text: str, now: datetime) -> Stop:
     elif match := _CLOCK.fullmatch(limit):
         hour, minute = int(match["hour"]), int(match["minute"])
         if hour < 24 and minute < 60:
-            then = now.replace(hour=hour, minute=minute, second=0, microsecond=0)
-            then = then if then > now else then + timedelta(days=1)
-            return Stop(f"--until {limit}", at_unix_s=then.timestamp())
+            stop_time = now.replace(hour=hour, minute=minute, second=0, microsecond=0)
+            stop_time = stop_time if stop_time > now else stop_time + timedelta(days=1)
+            return Stop(f"--until {limit}", at_unix_s=stop_time.timestamp())
     else:
         try:
             seconds = parse_duration(limit)
@@ -85,11 +85,11 @@ class Selection:
     workloads: frozenset[str] = frozenset()
     levels: tuple[tuple[str, frozenset[str]], ...] = ()
 
-    def takes(self, planned: PlannedRun) -> bool:
+    def contains(self, planned: PlannedRun) -> bool:
         """Return whether ``planned`` is selected."""
         if self.workloads and planned.workload.key not in self.workloads:
             return False
-        return all(planned.configuration.levels[factor] in chosen for factor, chosen in self.levels)
+        return all(planned.configuration.levels[factor] in levels for factor, levels in self.levels)
 
 
 def parse_selection(texts: Sequence[str], runs: Sequence[PlannedRun]) -> Selection:
@@ -103,20 +103,22 @@ def parse_selection(texts: Sequence[str], runs: Sequence[PlannedRun]) -> Selecti
         for factor, level in run.configuration.levels.items():
             if level not in factors.setdefault(factor, []):
                 factors[factor].append(level)
-    chosen: set[str] = set()
-    levels: dict[str, set[str]] = {}
+    selected_workloads: set[str] = set()
+    selected_levels: dict[str, set[str]] = {}
     for text in texts:
         factor, equals, level = (part.strip() for part in text.partition("="))
         if not equals:
             _require("workload", factor, [*workloads, *(f"{name}=LEVEL" for name in factors)], workloads)
-            chosen.add(factor)
+            selected_workloads.add(factor)
         else:
             _require("factor", factor, list(factors), list(factors))
             _require(f"level of {factor}", level, factors[factor], factors[factor])
-            levels.setdefault(factor, set()).add(level)
-    return Selection(frozenset(chosen), tuple((factor, frozenset(names)) for factor, names in levels.items()))
+            selected_levels.setdefault(factor, set()).add(level)
+    return Selection(
+        frozenset(selected_workloads), tuple((factor, frozenset(names)) for factor, names in selected_levels.items())
+    )
 
 
-def _require(what: str, word: str, choices: Sequence[str], valid: Sequence[str]) -> None:
-    if word not in valid:
-        raise SpecificationError(unknown(what, word, choices), where="--only")
+def _require(kind: str, name: str, choices: Sequence[str], valid_names: Sequence[str]) -> None:
+    if name not in valid_names:
+        raise SpecificationError(unknown(kind, name, choices), where="--only")

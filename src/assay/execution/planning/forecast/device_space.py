@@ -38,7 +38,7 @@ class Part:
 class SpaceClaim:
     """The space that one data set takes on the first ``workers`` workers."""
 
-    what: str
+    description: str
     file_system: str
     workers: int
     hdfs: tuple[Part, ...]
@@ -56,14 +56,14 @@ class DeviceUsage:
 
     device: str
     capacity_bytes: float
-    kept_bytes: Mapping[str, float]
-    passing_bytes: float
-    passing: str
+    stored_bytes: Mapping[str, float]
+    temporary_bytes: float
+    temporary: str
 
     @property
     def needed_bytes(self) -> float:
         """The largest number of bytes needed at the same time."""
-        return sum(self.kept_bytes.values()) + self.passing_bytes
+        return sum(self.stored_bytes.values()) + self.temporary_bytes
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,23 +80,25 @@ class Shortage:
 class Claims:
     """The space that a plan's runs need: for data kept between runs, and for temporary data of each run."""
 
-    kept: tuple[SpaceClaim, ...]
-    passing: tuple[SpaceClaim, ...]
+    stored: tuple[SpaceClaim, ...]
+    temporary: tuple[SpaceClaim, ...]
 
 
-def filled(claims: Claims, capacities: Mapping[str, float]) -> list[DeviceUsage]:
+def device_usages(claims: Claims, capacities: Mapping[str, float]) -> list[DeviceUsage]:
     """Return the fill of each device on a worker that all ``claims`` use, for example the first worker."""
-    devices_filled: list[DeviceUsage] = []
+    devices_device_usages: list[DeviceUsage] = []
     for device, capacity_bytes in capacities.items():
-        kept: dict[str, float] = {}
-        for claim in claims.kept:
-            if on := claim.on(device):
-                kept[claim.file_system] = kept.get(claim.file_system, 0.0) + on
-        most = max(claims.passing, key=lambda claim: claim.on(device), default=None)
-        passing_bytes = most.on(device) if most else 0.0
-        what = f"{most.what} on {most.file_system}" if most and passing_bytes else ""
-        devices_filled.append(DeviceUsage(device, capacity_bytes, kept, passing_bytes, what))
-    return devices_filled
+        stored_bytes: dict[str, float] = {}
+        for claim in claims.stored:
+            if claim_bytes := claim.on(device):
+                stored_bytes[claim.file_system] = stored_bytes.get(claim.file_system, 0.0) + claim_bytes
+        largest_claim = max(claims.temporary, key=lambda claim: claim.on(device), default=None)
+        temporary_bytes = largest_claim.on(device) if largest_claim else 0.0
+        temporary_name = (
+            f"{largest_claim.description} on {largest_claim.file_system}" if largest_claim and temporary_bytes else ""
+        )
+        devices_device_usages.append(DeviceUsage(device, capacity_bytes, stored_bytes, temporary_bytes, temporary_name))
+    return devices_device_usages
 
 
 def shortage(claims: Claims, capacities: Mapping[str, float]) -> Shortage | None:
@@ -106,17 +108,17 @@ def shortage(claims: Claims, capacities: Mapping[str, float]) -> Shortage | None
     For each set of devices on the first workers, all data that can be stored only there must fit (Hall's condition).
     Data that do not fit even alone are skipped: their first run fails at once, not after hours.
     """
-    parts = [(claim, part) for claim in (*claims.kept, *claims.passing) for part in claim.hdfs if part.bytes > 0]
+    parts = [(claim, part) for claim in (*claims.stored, *claims.temporary) for part in claim.hdfs if part.bytes > 0]
     targets = dict.fromkeys((frozenset(part.directories), claim.workers) for claim, part in parts)
     if targets:
         targets[frozenset().union(*(devices for devices, _ in targets)), max(count for _, count in targets)] = None
     for devices, workers in sorted(targets, key=lambda target: (len(target[0]), target[1])):
-        kept = [_inside(claim, devices, workers) for claim in claims.kept]
-        passing = max((_inside(claim, devices, workers) for claim in claims.passing), default=0.0)
-        needed_bytes = sum(kept) + passing
+        stored_bytes = [_inside(claim, devices, workers) for claim in claims.stored]
+        temporary_bytes = max((_inside(claim, devices, workers) for claim in claims.temporary), default=0.0)
+        needed_bytes = sum(stored_bytes) + temporary_bytes
         room_bytes = workers * sum(capacities[device] for device in devices)
-        several = sum(bytes_ > 0 for bytes_ in (*kept, passing)) > 1
-        if several and needed_bytes > room_bytes:
+        needs_sharing = sum(bytes_ > 0 for bytes_ in (*stored_bytes, temporary_bytes)) > 1
+        if needs_sharing and needed_bytes > room_bytes:
             return Shortage(tuple(name for name in capacities if name in devices), workers, needed_bytes, room_bytes)
     return None
 
@@ -129,50 +131,52 @@ def _inside(claim: SpaceClaim, devices: frozenset[str], workers: int) -> float:
 
 def claims_of(plan: Plan, runs: Iterable[PlannedRun]) -> Claims:
     """Return the space that ``runs`` need; an input that several runs use counts once."""
-    kept: dict[tuple[str, str], SpaceClaim] = {}
-    passing: dict[tuple[str, str], SpaceClaim] = {}
+    stored: dict[tuple[str, str], SpaceClaim] = {}
+    temporary: dict[tuple[str, str], SpaceClaim] = {}
     for run in {run.key[:2]: run for run in runs}.values():
-        kept.update(_kept_claims(run, plan))
-        for claim in _passing_claims(run, plan):
-            before = passing.get((claim.file_system, claim.what))
-            if before is None or _total(claim) > _total(before):
-                passing[claim.file_system, claim.what] = claim
-    return Claims(tuple(kept.values()), tuple(passing.values()))
+        stored.update(_stored_claims(run, plan))
+        for claim in _temporary_claims(run, plan):
+            previous_claim = temporary.get((claim.file_system, claim.description))
+            if previous_claim is None or _total(claim) > _total(previous_claim):
+                temporary[claim.file_system, claim.description] = claim
+    return Claims(tuple(stored.values()), tuple(temporary.values()))
 
 
 def _total(claim: SpaceClaim) -> float:
     return sum(part.bytes for part in (*claim.hdfs, *([claim.intermediate] if claim.intermediate else [])))
 
 
-def _kept_claims(run: PlannedRun, plan: Plan) -> Iterator[tuple[tuple[str, str], SpaceClaim]]:
+def _stored_claims(run: PlannedRun, plan: Plan) -> Iterator[tuple[tuple[str, str], SpaceClaim]]:
     layout, workers = run.configuration.layout, _workers(run, plan)
-    for stored in datasets_after(run, plan):
-        hdfs = _hdfs(layout, plan, stored.data_bytes, stored.copies)
-        yield stored.key, SpaceClaim(f"{stored.name}'s data", stored.key[0], workers, hdfs)
+    for dataset in datasets_after(run, plan):
+        hdfs = _hdfs(layout, plan, dataset.data_bytes, dataset.copies)
+        yield dataset.key, SpaceClaim(f"{dataset.name}'s data", dataset.key[0], workers, hdfs)
 
 
-def _passing_claims(run: PlannedRun, plan: Plan) -> Iterator[SpaceClaim]:
+def _temporary_claims(run: PlannedRun, plan: Plan) -> Iterator[SpaceClaim]:
     """Yield the space that the run needs during its execution, and the space for sorting its input."""
     layout, workers = run.configuration.layout, _workers(run, plan)
-    where = plan.rules.file_system(run.configuration, plan.cluster)
-    size, stays = size_of(run, plan), datasets_after(run, plan)
+    file_system = plan.rules.file_system(run.configuration, plan.cluster)
+    size, datasets = size_of(run, plan), datasets_after(run, plan)
     workload = workloads()[run.workload.name]
     rules = plan.rules_of(run.configuration)
-    data_bytes, flow, moved = workload.data_bytes(size), workload.flow, workload.data_moved(size, rules.name)
+    data_bytes, flow, moved_share = workload.data_bytes(size), workload.flow, workload.data_moved(size, rules.name)
     # An iteration's output is deleted when the next output is written.
-    output = min(moved.written, 2 * flow.written)
-    if stays and not stays[-1].made_before:
+    output = min(moved_share.written, 2 * flow.written)
+    if datasets and not datasets[-1].made_before:
         output = 0
     hdfs = _hdfs(layout, plan, data_bytes * output, workload.output_copies(size))
-    shuffled_bytes = rules.intermediate_bytes(data_bytes * flow.shuffled, data_bytes * moved.shuffled)
+    shuffled_bytes = rules.intermediate_bytes(data_bytes * flow.shuffled, data_bytes * moved_share.shuffled)
     if output or shuffled_bytes:
-        yield SpaceClaim(run.workload.key, where, workers, hdfs, Part(_counts(layout.intermediate), shuffled_bytes))
-    for kept_output in stays:
-        if kept_output.is_sorted:
-            what = f"making the input of {run.workload.key}"
+        yield SpaceClaim(
+            run.workload.key, file_system, workers, hdfs, Part(_counts(layout.intermediate), shuffled_bytes)
+        )
+    for dataset in datasets:
+        if dataset.is_sorted:
+            description = f"making the input of {run.workload.key}"
             # Hadoop sorts it if the provider includes Hadoop.
-            sorting = plan.rules.intermediate_bytes(kept_output.data_bytes, kept_output.data_bytes)
-            yield SpaceClaim(what, where, workers, (), Part(_counts(layout.intermediate), sorting))
+            sorting_bytes = plan.rules.intermediate_bytes(dataset.data_bytes, dataset.data_bytes)
+            yield SpaceClaim(description, file_system, workers, (), Part(_counts(layout.intermediate), sorting_bytes))
 
 
 def _workers(run: PlannedRun, plan: Plan) -> int:
@@ -189,36 +193,36 @@ def _hdfs(layout: Layout, plan: Plan, data_bytes: float, copies: int) -> tuple[P
     return tuple(Part(_counts(directories), data_bytes * count) for directories, count in shares)
 
 
-def refusal(plan: Plan, left: Iterable[PlannedRun]) -> str | None:
-    """Return why a call that makes all of ``left`` runs out of space; None if the runs may fit.
+def refusal(plan: Plan, remaining_runs: Iterable[PlannedRun]) -> str | None:
+    """Return why a call that makes all of ``remaining_runs`` runs out of space; None if the runs may fit.
 
     A local cluster is never refused, because its devices may be larger than described. Outputs count only if runs are
     repeated: all inputs exist by the second repetition.
     """
-    runs = list(left)
+    runs = list(remaining_runs)
     if plan.cluster.placement is Placement.LOCAL:
         return None
     claims = claims_of(plan, runs)
     if len({run.repetition for run in runs}) < 2:
-        claims = Claims(claims.kept, ())
-    missing = shortage(claims, _capacities(plan.cluster, largest=True))
-    if missing is None:
+        claims = Claims(claims.stored, ())
+    lack = shortage(claims, _capacities(plan.cluster, largest=True))
+    if lack is None:
         return None
     return (
-        f"the plan does not fit on its devices: {format_bytes(missing.capacity_bytes)} on "
-        f"{_listed(missing.devices)} of {missing.workers} workers{_at_scale(plan.cluster)}, and the inputs that its "
-        f"layouts keep there take {format_bytes(missing.needed_bytes)}, all copies and the largest output included"
+        f"the plan does not fit on its devices: {format_bytes(lack.capacity_bytes)} on "
+        f"{_listed(lack.devices)} of {lack.workers} workers{_at_scale(plan.cluster)}, and the inputs that its "
+        f"layouts keep there take {format_bytes(lack.needed_bytes)}, all copies and the largest output included"
     )
 
 
 def warnings(plan: Plan, runs: Iterable[PlannedRun]) -> list[str]:
     """Return a warning for each device that gets full: by how much and with which data."""
-    nearly_full = filled(claims_of(plan, runs), _capacities(plan.cluster, largest=False))
-    alike: dict[str, list[str]] = {}
+    nearly_full = device_usages(claims_of(plan, runs), _capacities(plan.cluster, largest=False))
+    devices_by_need: dict[str, list[str]] = {}
     for device in nearly_full:
         if device.needed_bytes > device.capacity_bytes * FULL_SHARE:
-            alike.setdefault(_needs(device, plan.cluster), []).append(device.device)
-    lines = [f"no room: {_listed(devices)} of a worker {need}" for need, devices in alike.items()]
+            devices_by_need.setdefault(_needs(device, plan.cluster), []).append(device.device)
+    lines = [f"no room: {_listed(devices)} of a worker {need}" for need, devices in devices_by_need.items()]
     return [*lines, f"remedies: {remedy(plan.cluster)}"] if lines else []
 
 
@@ -236,16 +240,22 @@ def remedy(cluster: Cluster) -> str:
 
 
 def _needs(device: DeviceUsage, cluster: Cluster) -> str:
-    kept = sum(device.kept_bytes.values())
-    largest = sorted(device.kept_bytes.items(), key=lambda item: -item[1])
-    parts = ", ".join(f"{name} {format_bytes(size)}" for name, size in largest[:_LISTED_MAX])
+    stored_bytes = sum(device.stored_bytes.values())
+    largest = sorted(device.stored_bytes.items(), key=lambda item: -item[1])
+    listed_parts = ", ".join(f"{name} {format_bytes(size)}" for name, size in largest[:_LISTED_MAX])
     more = f", {len(largest) - _LISTED_MAX} more" if len(largest) > _LISTED_MAX else ""
-    stay = f"inputs that stay take {format_bytes(kept)} ({parts}{more})" if kept else "no inputs stay"
-    passing = (
-        f", {device.passing} up to {format_bytes(device.passing_bytes)} more while it runs" if device.passing else ""
+    stored_text = (
+        f"inputs that stay take {format_bytes(stored_bytes)} ({listed_parts}{more})"
+        if stored_bytes
+        else "no inputs stay"
+    )
+    temporary_text = (
+        f", {device.temporary} up to {format_bytes(device.temporary_bytes)} more while it runs"
+        if device.temporary
+        else ""
     )
     needed, has = format_bytes(device.needed_bytes), format_bytes(device.capacity_bytes)
-    return f"would have to hold {needed} but has {has}{_at_scale(cluster)}: {stay}{passing}"
+    return f"would have to hold {needed} but has {has}{_at_scale(cluster)}: {stored_text}{temporary_text}"
 
 
 def _at_scale(cluster: Cluster) -> str:
@@ -263,6 +273,8 @@ def _capacities(cluster: Cluster, *, largest: bool) -> dict[str, float]:
     for node in cluster.workers:
         for device in node.type.devices:
             capacity_bytes = device.capacity_bytes * cluster.scale
-            other = capacities.get(device.name, capacity_bytes)
-            capacities[device.name] = max(capacity_bytes, other) if largest else min(capacity_bytes, other)
+            previous_bytes = capacities.get(device.name, capacity_bytes)
+            capacities[device.name] = (
+                max(capacity_bytes, previous_bytes) if largest else min(capacity_bytes, previous_bytes)
+            )
     return capacities

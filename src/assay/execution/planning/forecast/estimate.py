@@ -56,8 +56,8 @@ class Overheads:
     begin_s: float | None = None
     """Time from connecting to the first run; None if no campaign on the cluster has measured it."""
 
-    def around_job_s(self, planned: PlannedRun) -> float:
-        """Return the time of a run of this workload outside its job: caches, checks, record."""
+    def run_overhead_s(self, planned: PlannedRun) -> float:
+        """Return the time of a run of this workload outside its job, in seconds: caches, checks, record."""
         workload = workloads()[planned.workload.name]
         check_s = JOB_START_S if workload.check_program(None) else 0.0
         return self.extra_s.get(planned.workload.key, RUN_EXTRA_S + check_s)
@@ -74,8 +74,8 @@ class Expected:
 DEFAULT_OVERHEADS = Overheads()
 
 
-def around_s(plan: Plan, overheads: Overheads = DEFAULT_OVERHEADS) -> float:
-    """Return the time of a call before its first run and after its last run; 0 for a simulation."""
+def call_overhead_s(plan: Plan, overheads: Overheads = DEFAULT_OVERHEADS) -> float:
+    """Return a call's time before its first run and after its last run, in seconds; 0 for a simulation."""
     cluster = plan.cluster
     if cluster.simulated:
         return 0.0
@@ -100,13 +100,13 @@ def _on_same_cluster(planned: PlannedRun, plan: Plan, history: Sequence[Run]) ->
         return []
     scale = plan.cluster.lab.scale if plan.cluster.lab else None
     engine = planned.configuration.engine or plan.engine
-    wanted = (plan.cluster.name, scale, engine, planned.workload.key, planned.configuration.layout.name)
+    expected_values = (plan.cluster.name, scale, engine, planned.workload.key, planned.configuration.layout.name)
     return [
         run
         for run in history
         if run.status is RunStatus.VALID
         and run.origin is not Origin.SIMULATED
-        and (run.cluster, run.lab_scale, run.engine, run.workload, run.layout) == wanted
+        and (run.cluster, run.lab_scale, run.engine, run.workload, run.layout) == expected_values
     ]
 
 
@@ -114,35 +114,35 @@ def _bytes(planned: PlannedRun, plan: Plan) -> int:
     return workloads()[planned.workload.name].data_bytes(size_of(planned, plan))
 
 
-def like_runs(planned: PlannedRun, plan: Plan, history: Sequence[Run]) -> list[Run]:
+def comparable_runs(planned: PlannedRun, plan: Plan, history: Sequence[Run]) -> list[Run]:
     """Return the comparable valid runs: they share everything that decides the time of ``planned``."""
     data_bytes = _bytes(planned, plan)
     options = {"program": planned.workload.name, **planned.workload.parameters}
     levels, parameters = planned.configuration.levels, planned.configuration.parameters
-    others = {name: level for name, level in levels.items() if name not in parameters}
+    other_levels = {name: level for name, level in levels.items() if name not in parameters}
     return [
         run
         for run in _on_same_cluster(planned, plan, history)
         if run.data_bytes == data_bytes
         and run.workload_parameters == options
         and run.parameters == parameters
-        and {name: level for name, level in run.levels.items() if name not in run.parameters} == others
+        and {name: level for name, level in run.levels.items() if name not in run.parameters} == other_levels
     ]
 
 
 def expected(planned: PlannedRun, plan: Plan, history: Sequence[Run]) -> Expected:
     """Return the expected time of the job of ``planned``."""
-    like = like_runs(planned, plan, history)
-    if like:
-        return Expected(median(run.duration_s for run in like), f"{len(like)} comparable run{'s' * (len(like) > 1)}")
+    runs = comparable_runs(planned, plan, history)
+    if runs:
+        return Expected(median(run.duration_s for run in runs), f"{len(runs)} comparable run{'s' * (len(runs) > 1)}")
     data_bytes = _bytes(planned, plan)
-    similar = [run for run in _on_same_cluster(planned, plan, history) if run.data_bytes]
-    if similar:
+    similar_runs = [run for run in _on_same_cluster(planned, plan, history) if run.data_bytes]
+    if similar_runs:
         times = [
             JOB_START_S + max(0.0, run.duration_s - JOB_START_S) * data_bytes / (run.data_bytes or data_bytes)
-            for run in similar
+            for run in similar_runs
         ]
-        return Expected(median(times), f"{len(similar)} similar run{'s' * (len(similar) > 1)}")
+        return Expected(median(times), f"{len(similar_runs)} similar run{'s' * (len(similar_runs) > 1)}")
     return Expected(_guess_s(planned, plan), "the devices' bandwidth")
 
 
@@ -167,16 +167,19 @@ def _devices_s(planned: PlannedRun, plan: Plan, read_bytes: float, written_bytes
 
 def inputs_s(runs: Iterable[PlannedRun], plan: Plan, existing: Collection[Key]) -> list[float]:
     """Return for each run, in order, the expected time to make the inputs that do not exist before it, in seconds."""
-    listed = list(runs)
-    new_inputs = inputs_to_make(listed, plan, existing)
-    return [sum(_making_s(input_, run, plan) for input_ in new) for run, new in zip(listed, new_inputs, strict=True)]
+    all_runs = list(runs)
+    new_inputs = inputs_to_make(all_runs, plan, existing)
+    return [
+        sum(_making_s(input_, run, plan) for input_ in new_datasets)
+        for run, new_datasets in zip(all_runs, new_inputs, strict=True)
+    ]
 
 
-def _making_s(kept: CachedDataset, planned: PlannedRun, plan: Plan) -> float:
+def _making_s(dataset: CachedDataset, planned: PlannedRun, plan: Plan) -> float:
     """Return the expected time to make one input: writing, and for a sorted input also reading and shuffling."""
-    read, shuffled = (2, 1) if kept.is_sorted else (0, 0)
-    written = kept.data_bytes * (shuffled + kept.copies)
-    return JOB_START_S + _devices_s(planned, plan, kept.data_bytes * read, written)
+    read, shuffled = (2, 1) if dataset.is_sorted else (0, 0)
+    written = dataset.data_bytes * (shuffled + dataset.copies)
+    return JOB_START_S + _devices_s(planned, plan, dataset.data_bytes * read, written)
 
 
 def existing_inputs(runs: Iterable[PlannedRun], plan: Plan, history: Sequence[Run]) -> frozenset[Key]:
@@ -184,9 +187,12 @@ def existing_inputs(runs: Iterable[PlannedRun], plan: Plan, history: Sequence[Ru
     removed with the lab."""
     if plan.cluster.placement is Placement.LAB:
         return frozenset()
-    distinct = {run.key[:2]: run for run in runs}.values()
+    distinct_runs = {run.key[:2]: run for run in runs}.values()
     return frozenset(
-        kept.key for run in distinct if like_runs(run, plan, history) for kept in datasets_after(run, plan)
+        dataset.key
+        for run in distinct_runs
+        if comparable_runs(run, plan, history)
+        for dataset in datasets_after(run, plan)
     )
 
 
@@ -194,7 +200,7 @@ def expected_s(
     planned: PlannedRun, plan: Plan, history: Sequence[Run], overheads: Overheads = DEFAULT_OVERHEADS
 ) -> float:
     """Return the expected wall time of one run in seconds, with its overhead and without a restart."""
-    return expected(planned, plan, history).duration_s + overheads.around_job_s(planned)
+    return expected(planned, plan, history).duration_s + overheads.run_overhead_s(planned)
 
 
 def remaining_s(
@@ -209,13 +215,13 @@ def remaining_s(
 
     ``existing``: keys of inputs that exist already. ``running``: the configuration of the running daemons.
     """
-    starts = sum(reason is not None for reason in restarts(left, plan, running))
-    one_s: dict[tuple[str, str], float] = {}
+    daemon_starts = sum(reason is not None for reason in restarts(left, plan, running))
+    duration_by_key_s: dict[tuple[str, str], float] = {}
     for run in left:
-        if run.key[:2] not in one_s:
-            one_s[run.key[:2]] = expected_s(run, plan, history, overheads)
+        if run.key[:2] not in duration_by_key_s:
+            duration_by_key_s[run.key[:2]] = expected_s(run, plan, history, overheads)
     making_s = sum(inputs_s(left, plan, existing))
-    return sum(one_s[run.key[:2]] for run in left) + making_s + starts * overheads.restart_s
+    return sum(duration_by_key_s[run.key[:2]] for run in left) + making_s + daemon_starts * overheads.restart_s
 
 
 def time_limit(planned: PlannedRun, plan: Plan, history: Sequence[Run]) -> TimeLimit:
@@ -234,11 +240,11 @@ def time_limit(planned: PlannedRun, plan: Plan, history: Sequence[Run]) -> TimeL
 def _time_limit(planned: PlannedRun, plan: Plan, history: Sequence[Run]) -> TimeLimit:
     if plan.timeout_s is not None:
         return TimeLimit(plan.timeout_s, "the plan's timeout")
-    like = like_runs(planned, plan, history)
-    if not like:
+    runs = comparable_runs(planned, plan, history)
+    if not runs:
         return NO_HISTORY
-    longest_s = max(run.duration_s for run in like)
-    of = f"the longest of {len(like)} comparable run{'s' * (len(like) > 1)} ({format_duration(longest_s)})"
+    longest_s = max(run.duration_s for run in runs)
+    basis = f"the longest of {len(runs)} comparable run{'s' * (len(runs) > 1)} ({format_duration(longest_s)})"
     if TIMEOUT_FACTOR * longest_s <= TIMEOUT_MIN_S:
-        return TimeLimit(TIMEOUT_MIN_S, f"the minimum; {TIMEOUT_FACTOR:.0f} × {of} is less")
-    return TimeLimit(TIMEOUT_FACTOR * longest_s, f"{TIMEOUT_FACTOR:.0f} × {of}")
+        return TimeLimit(TIMEOUT_MIN_S, f"the minimum; {TIMEOUT_FACTOR:.0f} × {basis} is less")
+    return TimeLimit(TIMEOUT_FACTOR * longest_s, f"{TIMEOUT_FACTOR:.0f} × {basis}")

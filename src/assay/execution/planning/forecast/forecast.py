@@ -12,7 +12,7 @@ from assay.execution.planning.forecast import device_space
 from assay.execution.planning.forecast.call_limits import Selection, Stop, TimeLimit
 from assay.execution.planning.forecast.estimate import (
     Overheads,
-    around_s,
+    call_overhead_s,
     existing_inputs,
     expected,
     inputs_s,
@@ -20,7 +20,7 @@ from assay.execution.planning.forecast.estimate import (
     time_limit,
 )
 from assay.execution.planning.forecast.inputs import Key
-from assay.execution.planning.next_run import NextRuns, key_of, numbered, remaining_planned
+from assay.execution.planning.next_run import NextRuns, key_of, remaining_planned, with_attempt_numbers
 from assay.execution.planning.order import PlannedRun, restarts
 from assay.foundation.errors import SpecificationError
 from assay.model import Placement, Plan, Run, RunStatus
@@ -33,7 +33,7 @@ class Schedule:
     runs: Sequence[PlannedRun]
     campaign_id: str | None = None
     """The campaign to resume; None for a new campaign."""
-    left: Sequence[tuple[PlannedRun, int]] = ()
+    remaining: Sequence[tuple[PlannedRun, int]] = ()
     done: int = 0
     """Planned runs with a valid result."""
     expected_s: float = 0.0
@@ -46,14 +46,14 @@ class Schedule:
     """Warnings to show before the call begins."""
     next_runs: NextRuns = remaining_planned
 
-    def left_after(self, plan: Plan, finished: Sequence[Run]) -> list[tuple[PlannedRun, int]]:
+    def remaining_after(self, plan: Plan, finished: Sequence[Run]) -> list[tuple[PlannedRun, int]]:
         """Return the runs that are left after ``finished``, each with the number of its next attempt.
 
         The number of attempts is not limited here, because a user who starts the campaign again has fixed the cause.
         The caller limits the attempts of one call.
         """
-        runs = [run for run in self.next_runs(plan, self.runs, finished) if self.selection.takes(run)]
-        return numbered(runs, finished)
+        runs = [run for run in self.next_runs(plan, self.runs, finished) if self.selection.contains(run)]
+        return with_attempt_numbers(runs, finished)
 
 
 S = TypeVar("S", bound=Schedule)
@@ -83,15 +83,16 @@ def update_schedule(plan: Plan, todo: S, history: Sequence[Run]) -> S:
     Another process may have added runs since the previous count.
     """
     finished = _done(todo, history)
-    left = todo.left_after(plan, _of_campaign(todo, history))
-    existing = existing_inputs(todo.runs, plan, history)
-    expected_s = remaining_s([planned for planned, _ in left], plan, history, todo.overheads, existing)
-    expected_s += around_s(plan, todo.overheads) if left else 0.0
-    planned = {run.key for run in todo.runs}
-    done = (
-        len(finished & planned) if todo.next_runs is remaining_planned else len(finished)
-    )  # unplanned runs are unknown in advance
-    return replace(todo, left=left, done=done, expected_s=expected_s, existing_inputs=existing)
+    remaining = todo.remaining_after(plan, _of_campaign(todo, history))
+    existing_keys = existing_inputs(todo.runs, plan, history)
+    expected_s = remaining_s(
+        [planned_keys for planned_keys, _ in remaining], plan, history, todo.overheads, existing_keys
+    )
+    expected_s += call_overhead_s(plan, todo.overheads) if remaining else 0.0
+    planned_keys = {run.key for run in todo.runs}
+    # Other implementations of ``next_runs`` make runs that are not planned.
+    done = len(finished & planned_keys) if todo.next_runs is remaining_planned else len(finished)
+    return replace(todo, remaining=remaining, done=done, expected_s=expected_s, existing_inputs=existing_keys)
 
 
 def with_warnings(plan: Plan, todo: S, history: Sequence[Run], *, refuse: bool) -> S:
@@ -102,14 +103,14 @@ def with_warnings(plan: Plan, todo: S, history: Sequence[Run], *, refuse: bool) 
     """
     texts = [plan.rules_of(run.configuration).warnings(run.configuration.parameters, plan.cluster) for run in todo.runs]
     lines = list(dict.fromkeys(line for lines in texts for line in lines))
-    left = [planned for planned, _ in todo.left]
-    if left:
-        why = device_space.refusal(plan, left)
-        if why and refuse:
-            raise SpecificationError(why, where=f"plan {plan.name}", hint=device_space.remedy(plan.cluster))
+    remaining = [planned for planned, _ in todo.remaining]
+    if remaining:
+        refusal = device_space.refusal(plan, remaining)
+        if refusal and refuse:
+            raise SpecificationError(refusal, where=f"plan {plan.name}", hint=device_space.remedy(plan.cluster))
         done = set() if plan.cluster.placement is Placement.LAB else _done(todo, history)
-        lines += [f"the plan can't be executed: {why}"] if why else []
-        lines += device_space.warnings(plan, [*left, *(run for run in todo.runs if run.key in done)])
+        lines += [f"the plan can't be executed: {refusal}"] if refusal else []
+        lines += device_space.warnings(plan, [*remaining, *(run for run in todo.runs if run.key in done)])
     return replace(todo, warnings=tuple(lines))
 
 
@@ -124,22 +125,22 @@ def _done(todo: Schedule, history: Sequence[Run]) -> set[tuple[str, str, int]]:
 
 def rows(plan: Plan, todo: Schedule, history: Sequence[Run], now_unix_s: float) -> list[Row]:
     """Return the runs that this call is expected to make, in order, up to its stop."""
-    rows_: list[Row] = []
-    after_s = around_s(plan, todo.overheads)
-    known: dict[tuple[str, str], tuple[float, str, TimeLimit]] = {}
-    left = [run for run, _ in todo.left]
-    before = zip(restarts(left, plan), inputs_s(left, plan, todo.existing_inputs), strict=True)
-    for (planned, number), (restart, input_s) in zip(todo.left, before, strict=True):
-        if todo.stop and todo.stop.reached(len(rows_), now_unix_s + after_s):
+    schedule_rows: list[Row] = []
+    after_s = call_overhead_s(plan, todo.overheads)
+    estimates: dict[tuple[str, str], tuple[float, str, TimeLimit]] = {}
+    remaining = [run for run, _ in todo.remaining]
+    preparations = zip(restarts(remaining, plan), inputs_s(remaining, plan, todo.existing_inputs), strict=True)
+    for (planned, number), (restart, input_s) in zip(todo.remaining, preparations, strict=True):
+        if todo.stop and todo.stop.reached(len(schedule_rows), now_unix_s + after_s):
             break
-        if planned.key[:2] not in known:
+        if planned.key[:2] not in estimates:
             job = expected(planned, plan, history)
-            known[planned.key[:2]] = (job.duration_s, job.basis, time_limit(planned, plan, history))
-        job_s, basis, limit = known[planned.key[:2]]
-        overhead_s = todo.overheads.around_job_s(planned)
+            estimates[planned.key[:2]] = (job.duration_s, job.basis, time_limit(planned, plan, history))
+        job_s, basis, limit = estimates[planned.key[:2]]
+        overhead_s = todo.overheads.run_overhead_s(planned)
         took_s = input_s + job_s + overhead_s + (todo.overheads.restart_s if restart else 0.0)
         is_conditional = plan.until is not None and planned.repetition > plan.repetitions
-        rows_.append(
+        schedule_rows.append(
             Row(
                 planned=planned,
                 attempt=number,
@@ -153,4 +154,4 @@ def rows(plan: Plan, todo: Schedule, history: Sequence[Run], now_unix_s: float) 
             )
         )
         after_s += took_s
-    return rows_
+    return schedule_rows

@@ -45,27 +45,32 @@ def size_of(planned: PlannedRun, plan: Plan) -> Size:
 def datasets_after(planned: PlannedRun, plan: Plan) -> list[CachedDataset]:
     """Return the data sets in HDFS after ``planned``, in the order of their creation."""
     workload, size = workloads()[planned.workload.name], size_of(planned, plan)
-    where = plan.rules.file_system(planned.configuration, plan.cluster)
-    needed = workload.input(size)
-    if needed is not None:
+    file_system = plan.rules.file_system(planned.configuration, plan.cluster)
+    needed_input = workload.input(size)
+    if needed_input is not None:
         return [
             CachedDataset(
-                (where, _folder(step.path)), step.name, step.data_bytes, step.replication, True, step.needs is not None
+                (file_system, _folder(step.path)),
+                step.name,
+                step.data_bytes,
+                step.replication,
+                True,
+                step.needs is not None,
             )
-            for step in _chain(needed)
+            for step in _chain(needed_input)
         ]
     return [
         CachedDataset(
-            (where, _folder(folder)), planned.workload.name, workload.data_bytes(size), size.replication, False
+            (file_system, _folder(folder)), planned.workload.name, workload.data_bytes(size), size.replication, False
         )
-        for folder in workload.leaves(size)
+        for folder in workload.kept_outputs(size)
     ]
 
 
-def _chain(needed: Input) -> Iterator[Input]:
-    if needed.needs is not None:
-        yield from _chain(needed.needs)
-    yield needed
+def _chain(input_: Input) -> Iterator[Input]:
+    if input_.needs is not None:
+        yield from _chain(input_.needs)
+    yield input_
 
 
 def _folder(path: str) -> str:
@@ -77,14 +82,14 @@ def inputs_to_make(runs: Iterable[PlannedRun], plan: Plan, existing: Collection[
 
     ``existing``: keys of the inputs that exist already. Inputs and outputs of earlier runs are not made again.
     """
-    known, seen = set(existing), set[tuple[str, str]]()
+    existing_keys, prepared = set(existing), set[tuple[str, str]]()
     inputs: list[list[CachedDataset]] = []
     for run in runs:
-        new: list[CachedDataset] = []
-        if run.key[:2] not in seen:
-            seen.add(run.key[:2])
-            stays = datasets_after(run, plan)
-            new = [kept for kept in stays if kept.made_before and kept.key not in known]
-            known |= {kept.key for kept in stays}
-        inputs.append(new)
+        new_datasets: list[CachedDataset] = []
+        if run.key[:2] not in prepared:
+            prepared.add(run.key[:2])
+            datasets = datasets_after(run, plan)
+            new_datasets = [dataset for dataset in datasets if dataset.made_before and dataset.key not in existing_keys]
+            existing_keys |= {dataset.key for dataset in datasets}
+        inputs.append(new_datasets)
     return inputs

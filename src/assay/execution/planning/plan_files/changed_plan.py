@@ -19,7 +19,7 @@ from typing import Any
 
 from assay.execution.planning.expansion import expand, workload_option
 from assay.execution.planning.order import PlannedRun, schedule
-from assay.execution.planning.plan_files.plan_reader import made_plan
+from assay.execution.planning.plan_files.plan_reader import plan_of_content
 from assay.execution.planning.plan_files.plan_text import content_of
 from assay.execution.planning.plan_files.rented_workers import (
     WORKER_CREDITS,
@@ -53,14 +53,14 @@ from assay.text import workload_title
 Change = tuple[str, str]
 """A name and its value from ``--set NAME=VALUE``."""
 WORKERS_COUNT = "workers.count"
-CLUSTER_WORDS = (WORKERS_COUNT, "nic", "racks.nodes", "racks.uplink", WORKER_TYPE, WORKER_VOLUMES, WORKER_CREDITS)
-_OF_INSTANCES = (WORKER_TYPE, WORKER_VOLUMES, WORKER_CREDITS)
-_WHOLE_MAX = 100_000
+CLUSTER_SETTINGS = (WORKERS_COUNT, "nic", "racks.nodes", "racks.uplink", WORKER_TYPE, WORKER_VOLUMES, WORKER_CREDITS)
+_INSTANCE_SETTINGS = (WORKER_TYPE, WORKER_VOLUMES, WORKER_CREDITS)
+_COUNT_MAX = 100_000
 """Maximum of a count that ``--set`` accepts."""
 _DEVICE_KEYS = ("count", "read", "write", "iops", "read_iops", "write_iops", "capacity")
 _TYPE_KEYS = ("cores", "memory", "nic", "cpu.speed", *(f"devices.GROUP.{key}" for key in _DEVICE_KEYS))
 
-_OF_CLUSTER = f"{', '.join(CLUSTER_WORDS)}, worker.cores, worker.memory, worker.devices.GROUP.count"
+_CLUSTER_SETTINGS_TEXT = f"{', '.join(CLUSTER_SETTINGS)}, worker.cores, worker.memory, worker.devices.GROUP.count"
 
 
 def parse_changes(texts: Sequence[str], where: str = "--set") -> tuple[Change, ...]:
@@ -86,50 +86,56 @@ def parse_question(texts: Sequence[str], where: str = "--set") -> tuple[Change, 
     return parse_changes(list(changes), where)
 
 
-def altered(plan: Plan, levels: Mapping[str, str], workload: str, changes: Sequence[Change] = ()) -> Plan:
-    """Return the plan of one configuration and one workload, once, with ``changes``.
+def changed_plan(plan: Plan, levels: Mapping[str, str], workload: str, changes: Sequence[Change] = ()) -> Plan:
+    """Return the plan of one run with ``changes``: one configuration, one workload, one repetition.
 
     Raises SpecificationError for an unknown setting or an invalid value.
     """
-    spec = next((entry for entry in plan.workloads if entry.key == workload), None)
-    if spec is None:
+    workload_spec = next((entry for entry in plan.workloads if entry.key == workload), None)
+    if workload_spec is None:
         raise SpecificationError(f"the plan {plan.name} has no workload {workload!r}", where=f"plan {plan.name}")
     cluster = plan.cluster
     instance = rented_type(dict(changes))
     if instance is not None:
         cluster = with_rented_workers(cluster, instance, dict(changes))
     for name, value in changes:
-        if _is_of_cluster(name, cluster) and name not in _OF_INSTANCES:
+        if _is_of_cluster(name, cluster) and name not in _INSTANCE_SETTINGS:
             cluster = _changed_cluster(cluster, name, value)
-    content = _fixed(plan, levels, spec)
+    content = _content_of_levels(plan, levels, workload_spec)
     if instance is not None:
         content.pop("layouts", None)
         content["layout"] = layout_of_all_disks(cluster)
     for name, value in changes:
         if not (_is_of_cluster(name, plan.cluster) or _is_of_cluster(name, cluster)):
-            _set(content, name, value, spec, plan)
+            _set(content, name, value, workload_spec, plan)
         elif name in ("nic", WORKER_TYPE):
             _parameters(content).pop(NETWORK_FACTOR, None)
         elif name == WORKERS_COUNT:
             _parameters(content).pop(WORKERS_FACTOR, None)
     try:
-        return made_plan(content, cluster, plan.cluster_source, {plan.engine: plan.rules, **plan.varied_engines})
+        return plan_of_content(content, cluster, plan.cluster_source, {plan.engine: plan.rules, **plan.varied_engines})
     except SpecificationError as error:
-        settings = (LAYOUT_FACTOR, NETWORK_FACTOR, ENGINE_FACTOR, *plan.rules.shorthands, *varied_options(spec.name))
-        names = (*settings, *CLUSTER_WORDS)
+        settings = (
+            LAYOUT_FACTOR,
+            NETWORK_FACTOR,
+            ENGINE_FACTOR,
+            *plan.rules.shorthands,
+            *varied_options(workload_spec.name),
+        )
+        names = (*settings, *CLUSTER_SETTINGS)
         unknown_name = next((name for name, _ in changes if "." not in name and name not in names), None)
         if unknown_name is None:
             raise SpecificationError(error.message, where="--set", hint=error.hint) from error
         raise SpecificationError(
-            f"{workload_title(spec.name)} has no setting {unknown_name[:80]!r}",
+            f"{workload_title(workload_spec.name)} has no setting {unknown_name[:80]!r}",
             where="--set",
             hint=f"{did_you_mean(unknown_name, names)}its settings are {', '.join(settings)}, and engine parameters "
-            f"such as mapreduce.task.io.sort.mb; of the cluster you can set {_OF_CLUSTER}",
+            f"such as mapreduce.task.io.sort.mb; of the cluster you can set {_CLUSTER_SETTINGS_TEXT}",
         ) from error
 
 
 def only_run(plan: Plan) -> PlannedRun:
-    """Return the one run of an altered plan."""
+    """Return the only run of a changed plan."""
     [run] = schedule(replace(plan, repetitions=1, until=None), expand(plan))
     return run
 
@@ -150,7 +156,7 @@ def _options(content: dict[str, Value]) -> dict[str, Any]:
     return options
 
 
-def _fixed(plan: Plan, levels: Mapping[str, str], spec: WorkloadSpec) -> dict[str, Value]:
+def _content_of_levels(plan: Plan, levels: Mapping[str, str], spec: WorkloadSpec) -> dict[str, Value]:
     """Return the plan's content with every factor replaced by the settings of its level."""
     content = content_of(replace(plan, workloads=(spec,), repetitions=1, until=None, factors=(), only=()))
     content.pop("until", None)
@@ -158,15 +164,15 @@ def _fixed(plan: Plan, levels: Mapping[str, str], spec: WorkloadSpec) -> dict[st
     content["parameters"] = parameters
     for factor in plan.factors:
         level = levels.get(factor.name, factor.levels[0])
-        varied = workload_option(factor.name, plan.workloads)
+        varied_option = workload_option(factor.name, plan.workloads)
         if factor.settings:
             parameters |= factor.settings[level]
         elif factor.name in (LAYOUT_FACTOR, ENGINE_FACTOR):
             content[factor.name] = level
-        elif varied is None:
+        elif varied_option is None:
             parameters[factor.name] = level
-        elif varied[0] is spec:
-            _set_option(_options(content), varied[1], level)
+        elif varied_option[0] is spec:
+            _set_option(_options(content), varied_option[1], level)
     for name in levels.keys() - {factor.name for factor in plan.factors}:  # settings that are not factors of the plan
         _set(content, name, levels[name], spec, plan)
     return content
@@ -195,7 +201,7 @@ def _set(content: dict[str, Value], name: str, value: str, spec: WorkloadSpec, p
 
 
 def _is_of_cluster(name: str, cluster: Cluster) -> bool:
-    return name in CLUSTER_WORDS or (name.partition(".")[0] in _type_names(cluster) and "." in name)
+    return name in CLUSTER_SETTINGS or (name.partition(".")[0] in _type_names(cluster) and "." in name)
 
 
 def _type_names(cluster: Cluster) -> set[str]:
@@ -206,24 +212,28 @@ def _type_names(cluster: Cluster) -> set[str]:
 def _changed_cluster(cluster: Cluster, name: str, value: str) -> Cluster:
     try:
         if name == WORKERS_COUNT:
-            return _with_workers(cluster, _whole(value))
+            return _with_workers(cluster, _parse_count(value))
         if name == "nic":
             rate = _positive(parse_bit_rate, value)
             return _with_types(cluster, lambda kind: replace(kind, nic=replace(kind.nic, rate_bits_per_s=rate)))
         if name.startswith("racks."):
             return _with_racks(cluster, name.partition(".")[2], value)
-        first, _, key = name.partition(".")
-        role = Role(first) if first in {str(role) for role in Role} else None
-        by_name = first in {node.type.name for node in cluster.nodes}
-        of_role = {node.type.name for node in cluster.nodes if role in node.roles} if role and not by_name else {first}
-        return _with_types(cluster, lambda kind: _with_key(kind, key, value) if kind.name in of_role else kind)
+        type_or_role, _, key = name.partition(".")
+        role = Role(type_or_role) if type_or_role in {str(role) for role in Role} else None
+        is_type_name = type_or_role in {node.type.name for node in cluster.nodes}
+        type_names = (
+            {node.type.name for node in cluster.nodes if role in node.roles}
+            if role and not is_type_name
+            else {type_or_role}
+        )
+        return _with_types(cluster, lambda kind: _with_key(kind, key, value) if kind.name in type_names else kind)
     except ValueError as error:
         raise SpecificationError(f"{name}: {error}", where="--set") from error
 
 
-def _whole(text: str) -> int:
-    if not re.fullmatch("[1-9][0-9]{0,6}", text) or int(text) > _WHOLE_MAX:
-        raise ValueError(f"{text[:20]!r} is not a whole number from 1 to {_WHOLE_MAX}")
+def _parse_count(text: str) -> int:
+    if not re.fullmatch("[1-9][0-9]{0,6}", text) or int(text) > _COUNT_MAX:
+        raise ValueError(f"{text[:20]!r} is not a whole number from 1 to {_COUNT_MAX}")
     return int(text)
 
 
@@ -239,32 +249,34 @@ def _with_workers(cluster: Cluster, count: int) -> Cluster:
     workers = cluster.workers
     if count <= len(workers):
         return cluster.using(count)
-    taken, last = {node.name for node in cluster.nodes}, workers[-1]
-    stem = last.name.rstrip("0123456789") or last.name
-    names = (f"{stem}{number}" for number in range(1, 10 * _WHOLE_MAX))
-    fresh = (name for name in names if name not in taken)
-    more = tuple(Node(next(fresh), last.type, frozenset({Role.WORKER})) for _ in range(count - len(workers)))
-    return replace(cluster, nodes=(*cluster.nodes, *more))
+    existing_names, last_worker = {node.name for node in cluster.nodes}, workers[-1]
+    prefix = last_worker.name.rstrip("0123456789") or last_worker.name
+    names = (f"{prefix}{number}" for number in range(1, 10 * _COUNT_MAX))
+    new_names = (name for name in names if name not in existing_names)
+    new_workers = tuple(
+        Node(next(new_names), last_worker.type, frozenset({Role.WORKER})) for _ in range(count - len(workers))
+    )
+    return replace(cluster, nodes=(*cluster.nodes, *new_workers))
 
 
 def _with_racks(cluster: Cluster, key: str, value: str) -> Cluster:
     racks = cluster.racks or Racks(40, float("inf"))
     if key == "nodes":
-        racks = replace(racks, nodes=_whole(value))
+        racks = replace(racks, nodes=_parse_count(value))
     else:
         racks = replace(racks, uplink_bits_per_s=_positive(parse_bit_rate, value))
     return replace(cluster, racks=racks)
 
 
 def _with_types(cluster: Cluster, change: Callable[[NodeType], NodeType]) -> Cluster:
-    changed = {node.type.name: change(node.type) for node in cluster.nodes}
-    return replace(cluster, nodes=tuple(replace(node, type=changed[node.type.name]) for node in cluster.nodes))
+    changed_types = {node.type.name: change(node.type) for node in cluster.nodes}
+    return replace(cluster, nodes=tuple(replace(node, type=changed_types[node.type.name]) for node in cluster.nodes))
 
 
 def _with_key(kind: NodeType, key: str, value: str) -> NodeType:
     match key.split("."):
         case ["cores"]:
-            return replace(kind, cores=_whole(value))
+            return replace(kind, cores=_parse_count(value))
         case ["memory"]:
             return replace(kind, memory_bytes=int(_positive(parse_bytes, value)))
         case ["nic"]:
@@ -283,11 +295,11 @@ def _with_device_key(kind: NodeType, group: str, key: str, value: str) -> tuple[
     if not devices:
         groups = dict.fromkeys(device.name.rstrip("0123456789") for device in kind.devices)
         raise ValueError(f"node type {kind.name}: {unknown('device', group, list(groups))}")
-    others = [device for device in kind.devices if device not in devices]
+    other_devices = [device for device in kind.devices if device not in devices]
     if key == "count":
-        numbered = [replace(devices[0], name=f"{group}{number}") for number in range(1, _whole(value) + 1)]
-        return (*others, *numbered)
-    return (*others, *(_with_value(device, key, value) for device in devices))
+        numbered = [replace(devices[0], name=f"{group}{number}") for number in range(1, _parse_count(value) + 1)]
+        return (*other_devices, *numbered)
+    return (*other_devices, *(_with_value(device, key, value) for device in devices))
 
 
 def _with_value(device: Device, key: str, value: str) -> Device:
@@ -299,7 +311,7 @@ def _with_value(device: Device, key: str, value: str) -> Device:
         case "capacity":
             return replace(device, capacity_bytes=int(_positive(parse_bytes, value)))
         case "read_iops":
-            return replace(device, read_iops=_whole(value))
+            return replace(device, read_iops=_parse_count(value))
         case "write_iops":
-            return replace(device, write_iops=_whole(value))
-    return replace(device, read_iops=_whole(value), write_iops=_whole(value))
+            return replace(device, write_iops=_parse_count(value))
+    return replace(device, read_iops=_parse_count(value), write_iops=_parse_count(value))

@@ -193,7 +193,7 @@ class HardwareFile(Section):
     """Kinds of worker by name, which is the price book's node_type."""
 
 
-def numbered(option: DeviceOption, count: int) -> list[Device]:
+def numbered_devices(option: DeviceOption, count: int) -> list[Device]:
     """Return ``count`` devices of one kind, with the names of a cluster file."""
     return [replace(option.device, name=f"{option.group}{number}") for number in range(1, count + 1)]
 
@@ -290,8 +290,10 @@ def _worker(name: str, section: WorkerChoice, problems: Problems) -> WorkerOptio
 
 def _layouts(option: WorkerOption, section: WorkerChoice, problems: Problems) -> list[Layout]:
     """Return the file's layouts, each on the maximum number of devices."""
-    devices = [numbered_device for device in option.devices for numbered_device in numbered(device, device.counts[-1])]
-    most = NodeType(option.name, option.cores, option.memories_bytes[0], tuple(devices), Nic(1.0))
+    devices = [
+        numbered_device for device in option.devices for numbered_device in numbered_devices(device, device.counts[-1])
+    ]
+    largest_worker = NodeType(option.name, option.cores, option.memories_bytes[0], tuple(devices), Nic(1.0))
     layouts = []
     for name, layout in section.layouts.items():
         at = ("workers", option.name, "layouts", name)
@@ -299,7 +301,7 @@ def _layouts(option: WorkerOption, section: WorkerChoice, problems: Problems) ->
             problems.add(at, f"{name!r} is a layout code; choose another name")
         try:
             parts = layout.model_dump(exclude={"policy"})
-            layouts.append(resolve_layout(parts, most, name=name, policy=layout.policy))
+            layouts.append(resolve_layout(parts, largest_worker, name=name, policy=layout.policy))
         except SpecificationError as error:
             problems.add(at, error.message)
     return layouts

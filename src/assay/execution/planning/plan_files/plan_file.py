@@ -178,7 +178,7 @@ def plan_file(engines: Iterable[str]) -> type[PlanFile]:
 
 @cache
 def _plan_file(engines: tuple[str, ...], _declared: tuple[Workload, ...]) -> type[PlanFile]:
-    named: dict[str, Any] = {
+    fields: dict[str, Any] = {
         "engine": (
             Annotated[str, choice("engine", engines)],
             Field(default=engines[0], description="The engine that runs the workloads, if it is not a factor."),
@@ -188,4 +188,4 @@ def _plan_file(engines: tuple[str, ...], _declared: tuple[Workload, ...]) -> typ
             Field(min_length=1, description="The workloads, in this order."),
         ),
     }
-    return create_model("PlanFile", __base__=PlanFile, __doc__=PlanFile.__doc__, **named)
+    return create_model("PlanFile", __base__=PlanFile, __doc__=PlanFile.__doc__, **fields)

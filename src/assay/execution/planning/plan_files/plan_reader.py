@@ -15,8 +15,13 @@ from assay.execution.engines.rules_catalogue import all_rules
 from assay.execution.planning.expansion import expand, workload_option
 from assay.execution.planning.fingerprint import fingerprinted
 from assay.execution.planning.plan_files.plan_file import PlanFile, plan_file
-from assay.execution.planning.plan_files.plan_text import CLUSTER_FILE, content_of, written
-from assay.execution.planning.plan_files.settings import check_configurations, check_settings, completed, setting_names
+from assay.execution.planning.plan_files.plan_text import CLUSTER_FILE, content_of, document_of_content
+from assay.execution.planning.plan_files.settings import (
+    check_configurations,
+    check_settings,
+    complete_parameters,
+    setting_names,
+)
 from assay.execution.planning.plan_files.workload_section import varied_options, workload_of
 from assay.foundation.errors import SpecificationError
 from assay.model import (
@@ -52,22 +57,22 @@ def load_plan(path: str | Path, engines: Mapping[str, Rules] | None = None) -> P
 
     ``engines``: the rules of the known engines by name, the default first; None: assay's engines.
     """
-    document, known = read_document(path), engines or all_rules()
-    file = parse(plan_file(known), document)
+    document, rules = read_document(path), engines or all_rules()
+    file = parse(plan_file(rules), document)
     problems = Problems(document)
     cluster, cluster_source = _load_cluster(file, Path(path).parent, problems)
-    return _plan(file, document, problems, known, cluster, cluster_source)
+    return _plan(file, document, problems, rules, cluster, cluster_source)
 
 
-def made_plan(
+def plan_of_content(
     content: Mapping[str, Value], cluster: Cluster, cluster_source: str, engines: Mapping[str, Rules] | None = None
 ) -> Plan:
     """Return the plan with this content on ``cluster``; the content's key ``cluster`` is ignored.
 
     Raises :class:`SpecificationError` with the line of the content as ``plan.yaml``.
     """
-    document, known = written(content), engines or all_rules()
-    return _plan(parse(plan_file(known), document), document, Problems(document), known, cluster, cluster_source)
+    document, rules = document_of_content(content), engines or all_rules()
+    return _plan(parse(plan_file(rules), document), document, Problems(document), rules, cluster, cluster_source)
 
 
 def plan_of_texts(content: Mapping[str, Value], cluster_text: str) -> Plan:
@@ -76,15 +81,15 @@ def plan_of_texts(content: Mapping[str, Value], cluster_text: str) -> Plan:
     Raises :class:`SpecificationError` with the line of ``plan.yaml`` or ``cluster.yaml``.
     """
     cluster = cluster_of(document_of(cluster_text.encode(), CLUSTER_FILE), Path())
-    return made_plan(content, cluster, cluster_text)
+    return plan_of_content(content, cluster, cluster_text)
 
 
-def checked(plan: Plan) -> Plan:
+def checked_plan(plan: Plan) -> Plan:
     """Return a plan that was changed in memory (``dataclasses.replace``), checked, with its new text and fingerprint.
 
-    Raises :class:`SpecificationError` like :func:`made_plan`.
+    Raises :class:`SpecificationError` like :func:`plan_of_content`.
     """
-    return made_plan(
+    return plan_of_content(
         content_of(plan), plan.cluster, plan.cluster_source, {plan.engine: plan.rules, **plan.varied_engines}
     )
 
@@ -113,7 +118,7 @@ def _plan(
         workloads=workloads,
         factors=factors,
         layouts=layouts,
-        parameters=completed(file.parameters, factors, cluster, rules),
+        parameters=complete_parameters(file.parameters, factors, cluster, rules),
         repetitions=file.repetitions,
         until=until,
         only=only,
@@ -138,29 +143,30 @@ def _engines(file: PlanFile, engines: Mapping[str, Rules], problems: Problems) -
     for index, level in enumerate(levels):
         if level not in engines:
             problems.add((*_ENGINES, index), unknown("engine", level, engines))
-    varied = {level: engines[level] for level in levels if level in engines}
-    named = [file.engine] if "engine" in file.model_fields_set or not varied else list(engines)
-    suitable = [name for name in named if varied.keys() <= {name, *engines[name].includes}]
-    if not suitable:
-        message = f"{' and '.join(varied)} can't be varied in one plan: none of {', '.join(named)} includes them all"
+    varied_rules = {level: engines[level] for level in levels if level in engines}
+    provider_names = [file.engine] if "engine" in file.model_fields_set or not varied_rules else list(engines)
+    suitable_names = [name for name in provider_names if varied_rules.keys() <= {name, *engines[name].includes}]
+    if not suitable_names:
+        varied, providers = " and ".join(varied_rules), ", ".join(provider_names)
+        message = f"{varied} can't be varied in one plan: none of {providers} includes them all"
         problems.add(_ENGINES, message)
-    return engines[(suitable or named)[0]], varied
+    return engines[(suitable_names or provider_names)[0]], varied_rules
 
 
 def _only(
     file: PlanFile, workloads: Sequence[WorkloadSpec], factors: Sequence[Factor], problems: Problems
 ) -> tuple[dict[str, str], ...]:
     """Return the combinations of ``only``; report those that do not exist."""
-    known = {
+    levels_by_factor = {
         WORKLOAD: [workload.key for workload in workloads],
         **{factor.name: list(factor.levels) for factor in factors},
     }
     for index, combination in enumerate(file.only):
         for name, level in combination.items():
-            if name not in known:
-                problems.add(("only", index), unknown("factor", name, known))
-            elif level not in known[name]:
-                problems.add(("only", index), unknown(f"level of {name}", level, known[name]))
+            if name not in levels_by_factor:
+                problems.add(("only", index), unknown("factor", name, levels_by_factor))
+            elif level not in levels_by_factor[name]:
+                problems.add(("only", index), unknown(f"level of {name}", level, levels_by_factor[name]))
     return tuple(dict(combination) for combination in file.only)
 
 
@@ -181,8 +187,8 @@ def _retries(file: PlanFile) -> tuple[dict[FailureClass, int], int]:
     If the file states ``attempts``, classes without stated retries may use all of them.
     """
     defaults = RETRIES if file.attempts is None else dict.fromkeys(FailureClass, file.attempts - 1)
-    given = {name: getattr(file.retries, name.value) for name in FailureClass}
-    retries = {name: defaults[name] if value is None else value for name, value in given.items()}
+    stated_retries = {name: getattr(file.retries, name.value) for name in FailureClass}
+    retries = {name: defaults[name] if value is None else value for name, value in stated_retries.items()}
     return retries, 1 + sum(retries.values()) if file.attempts is None else file.attempts
 
 
@@ -202,18 +208,19 @@ def _load_cluster(file: PlanFile, folder: Path, problems: Problems) -> tuple[Clu
 
 def _workloads(file: PlanFile, engines: Sequence[str], workers: int, problems: Problems) -> tuple[WorkloadSpec, ...]:
     workloads = tuple(workload_of(entry, workers) for entry in file.workloads)
-    seen: set[str] = set()
+    keys: set[str] = set()
     for index, workload in enumerate(workloads):
-        if workload.key in seen:
+        if workload.key in keys:
             problems.add(("workloads", index), f"workload {workload.key!r} is given twice; give each a label")
         elif workload.label in declared() and workload.label != workload.name:
             problems.add(("workloads", index), f"label {workload.label!r} is the name of another workload")
-        suitable = declared()[workload.name].engines
-        if missing := [engine for engine in engines if engine not in suitable]:
-            message = f"{workload.name} has no program for {' and '.join(missing)}; valid: {', '.join(suitable)}"
+        supported_engines = declared()[workload.name].engines
+        if unsupported_engines := [engine for engine in engines if engine not in supported_engines]:
+            engine_names = " and ".join(unsupported_engines)
+            message = f"{workload.name} has no program for {engine_names}; valid: {', '.join(supported_engines)}"
             problems.add(("workloads", index), message)
-        seen.add(workload.key)
-        for option in declared()[workload.name].waved if "waves" in workload.parameters else ():
+        keys.add(workload.key)
+        for option in declared()[workload.name].wave_options if "waves" in workload.parameters else ():
             if option in workload.parameters or f"{workload.key}.{option}" in file.factors:
                 problems.add(("workloads", index), f"waves sets {workload.key}'s {option}; write one of the two")
     return workloads
@@ -230,8 +237,10 @@ def _factors(
         _check_levels(factor, workloads, rules, problems)
     if file.layout is not None and LAYOUT_FACTOR not in file.factors:
         factors = (Factor(LAYOUT_FACTOR, (file.layout,)), *factors)
-    named = bool(file.only) and all({factor.name for factor in factors} <= chosen.keys() for chosen in file.only)
-    configurations = len(file.only) if named else math.prod(len(factor.levels) for factor in factors)
+    names_all_factors = bool(file.only) and all(
+        {factor.name for factor in factors} <= chosen.keys() for chosen in file.only
+    )
+    configurations = len(file.only) if names_all_factors else math.prod(len(factor.levels) for factor in factors)
     if configurations > CONFIGURATIONS_MAX:
         message = (
             f"the levels combine to {configurations:,} configurations; at most {CONFIGURATIONS_MAX:,} are possible"
@@ -257,9 +266,9 @@ def _check_levels(factor: Factor, workloads: tuple[WorkloadSpec, ...], rules: Ru
             "that set several of these",
         )
     key, _, option = factor.name.partition(".")
-    varied = workload_option(factor.name, workloads)
-    if varied is not None:
-        form = varied_options(varied[0].name)[varied[1]]
+    varied_option = workload_option(factor.name, workloads)
+    if varied_option is not None:
+        form = varied_options(varied_option[0].name)[varied_option[1]]
         for index, level in enumerate(factor.levels):
             try:
                 form.parse(level)
@@ -286,19 +295,19 @@ def _layouts(file: PlanFile, cluster: Cluster, rules: Rules, problems: Problems)
             continue
         if mistake := rules.layout_mistake(layouts[name], node_type):
             problems.add(("layouts", name), mistake)
-    used: dict[str, Layout] = {}
+    used_layouts: dict[str, Layout] = {}
     choices = [*file.layouts, *fitting_codes(node_type)]
     for name, at in _layout_names(file, choices, problems).items():
         if name in file.layouts:
-            used |= {name: layouts[name]} if name in layouts else {}
+            used_layouts |= {name: layouts[name]} if name in layouts else {}
         elif is_layout_code(name):
             try:
-                used[name] = resolve_layout(name, node_type)
+                used_layouts[name] = resolve_layout(name, node_type)
             except SpecificationError as error:
                 problems.add(at, error.message)
         else:
             problems.add(at, unknown("layout", name, choices))
-    return used
+    return used_layouts
 
 
 def _layout_names(file: PlanFile, choices: list[str], problems: Problems) -> dict[str, Location]:

@@ -61,8 +61,8 @@ def _layout(layout: Layout) -> Value:
     }
 
 
-def written(content: Mapping[str, Value], path: str = PLAN_FILE) -> Document:
-    """Return ``content`` as a document with the file name ``path``.
+def document_of_content(content: Mapping[str, Value], path: str = PLAN_FILE) -> Document:
+    """Write ``content`` as YAML; return it as a document with the file name ``path``.
 
     Raises :class:`SpecificationError` for characters that YAML does not allow.
     """
@@ -113,9 +113,11 @@ class _Writer:
 
     def refuse(self, *texts: str) -> None:
         """Raise SpecificationError for a character on the last line that YAML does not allow."""
-        if odd := next((character for text in texts for character in text if not _is_text(character)), None):
+        if invalid_character := next(
+            (character for text in texts for character in text if not _is_text(character)), None
+        ):
             where = f"{self.path}:{len(self.text)}"
-            raise SpecificationError(f"character U+{ord(odd):04X} is not text", where=where)
+            raise SpecificationError(f"character U+{ord(invalid_character):04X} is not text", where=where)
 
 
 def _is_text(character: str) -> bool:

@@ -3,8 +3,8 @@
 In: a cluster, and the changes ``worker.type=i4i.2xlarge`` and ``worker.volumes=gp3:1TB:4``. Out: the cluster with
 workers as the table of instance types describes them: physical cores, memory, the baseline of the network, and the
 instance's local disks, or the network volumes, at their rates with credits. No source states the rates of local disks,
-so the changes have to: ``worker.devices.local.read`` and ``worker.devices.local.write``. The speed of a core stays that
-of the measured workers. ``worker.cpu.credits=60`` states the CPU credits of each worker at the start of the job.
+so the changes have to: ``worker.devices.local.read`` and ``worker.devices.local.write``. The speed of a core stays the
+speed of the measured workers. ``worker.cpu.credits=60`` states the CPU credits of each worker at the start of the job.
 """
 
 import re
@@ -36,10 +36,10 @@ def rented_type(changes: Mapping[str, str]) -> InstanceType | None:
     """
     name = changes.get(WORKER_TYPE)
     if name is None:
-        for needing in (WORKER_VOLUMES, WORKER_CREDITS):
-            if needing in changes:
+        for setting in (WORKER_VOLUMES, WORKER_CREDITS):
+            if setting in changes:
                 hint = f"--set {WORKER_TYPE}=m7i.2xlarge"
-                raise SpecificationError(f"{needing} needs an instance type", where="--set", hint=hint)
+                raise SpecificationError(f"{setting} needs an instance type", where="--set", hint=hint)
         return None
     [instance] = named_instances(list(shipped_instances().values()), (name,))
     return instance

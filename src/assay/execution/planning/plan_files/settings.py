@@ -36,44 +36,51 @@ def value_locations(parameters: Mapping[str, str], factors: Sequence[Factor]) ->
     return locations
 
 
-def completed(given: Mapping[str, str], factors: Sequence[Factor], cluster: Cluster, rules: Rules) -> dict[str, str]:
+def complete_parameters(
+    stated_parameters: Mapping[str, str], factors: Sequence[Factor], cluster: Cluster, rules: Rules
+) -> dict[str, str]:
     """Return the parameters of all runs, with the engine's additions for the fewest workers of any run."""
-    numbers = [value for _, name, value in value_locations(given, factors) if name == WORKERS_FACTOR]
+    worker_counts = [value for _, name, value in value_locations(stated_parameters, factors) if name == WORKERS_FACTOR]
     workers = min(
-        [len(cluster.workers), *(int(number) for number in numbers if re.fullmatch("[1-9][0-9]{0,8}", number))]
+        [len(cluster.workers), *(int(number) for number in worker_counts if re.fullmatch("[1-9][0-9]{0,8}", number))]
     )
-    return rules.completed(given, workers)
+    return rules.completed(stated_parameters, workers)
 
 
 def check_settings(
     parameters: Mapping[str, str], factors: Sequence[Factor], cluster: Cluster, rules: Rules, problems: Problems
 ) -> None:
     """Report unknown names, invalid values, and settings that are given twice."""
-    given = value_locations(parameters, factors)
-    names = {name for _, name, _ in given}
-    for at, name, value in given:
+    locations = value_locations(parameters, factors)
+    names = {name for _, name, _ in locations}
+    for at, name, value in locations:
         joined = at[0] == "factors" and isinstance(at[-1], str)
-        known = name in setting_names(rules) or re.fullmatch(DOTTED, name)
-        if not known and (joined or at[0] == "parameters"):
+        is_known = name in setting_names(rules) or re.fullmatch(DOTTED, name)
+        if not is_known and (joined or at[0] == "parameters"):
             message = unknown("setting", name, setting_names(rules))
             problems.add(at, f"{message}, or an engine parameter such as dfs.blocksize")
         mistake = _mistake(name, value, cluster) or rules.setting_mistake(name, value, cluster)
         if mistake:
             problems.add(at, f"{name}: {mistake}")
-        other = next((other for other, targets in rules.shorthands.items() if name in targets and other in names), None)
-        if other:
-            problems.add(at, f"{name} is also set by {other!r}; write one of the two")
+        shorthand = next(
+            (shorthand for shorthand, targets in rules.shorthands.items() if name in targets and shorthand in names),
+            None,
+        )
+        if shorthand:
+            problems.add(at, f"{name} is also set by {shorthand!r}; write one of the two")
     _check_once(factors, problems)
 
 
 def _check_once(factors: Sequence[Factor], problems: Problems) -> None:
-    owner: dict[str, str] = {}
+    factor_by_setting: dict[str, str] = {}
     for factor in factors:
         settings = dict.fromkeys(name for level in factor.settings.values() for name in level)
         for name in settings if factor.settings else [factor.name]:
-            if name in owner:
-                problems.add(("factors", factor.name), f"{name} is set by the factor {owner[name]!r} already")
-            owner.setdefault(name, factor.name)
+            if name in factor_by_setting:
+                problems.add(
+                    ("factors", factor.name), f"{name} is set by the factor {factor_by_setting[name]!r} already"
+                )
+            factor_by_setting.setdefault(name, factor.name)
 
 
 def _mistake(name: str, value: str, cluster: Cluster) -> str | None:
@@ -103,14 +110,16 @@ def _network_mistake(value: str, cluster: Cluster) -> str | None:
 
 
 def check_configurations(plan: Plan, configurations: Sequence[Configuration], problems: Problems) -> None:
-    """Report configurations that would fail or wait forever with all their parameters."""
-    given = value_locations(plan.parameters, plan.factors)
-    written = [name for _, name, _ in given if workload_option(name, plan.workloads) is None]
+    """Report configurations whose parameters together make jobs fail or wait forever."""
+    locations = value_locations(plan.parameters, plan.factors)
+    written_names = [name for _, name, _ in locations if workload_option(name, plan.workloads) is None]
     _check_restarts(plan, configurations, problems)
     for configuration in configurations:
         workers = configuration.workers or len(plan.cluster.workers)
-        for mistake in plan.rules_of(configuration).mistakes(configuration.parameters, plan.cluster, workers, written):
-            at = _location_of(mistake.names, configuration, given, plan.rules)
+        for mistake in plan.rules_of(configuration).mistakes(
+            configuration.parameters, plan.cluster, workers, written_names
+        ):
+            at = _location_of(mistake.names, configuration, locations, plan.rules)
             problems.add(at, f"{mistake.reason} ({configuration.key})")
             return
 
@@ -134,14 +143,14 @@ def _check_restarts(plan: Plan, configurations: Sequence[Configuration], problem
 
 
 def _location_of(
-    names: Sequence[str], configuration: Configuration, given: Sequence[ValueLocation], rules: Rules
+    names: Sequence[str], configuration: Configuration, locations: Sequence[ValueLocation], rules: Rules
 ) -> Location:
     """Return where the first of ``names`` is set for this configuration, by itself or by a shorthand."""
     for name in names:
         spellings = [name, *(shorthand for shorthand, targets in rules.shorthands.items() if name in targets)]
-        locations = [location for location in given if location[1] in spellings and _applies(location, configuration)]
-        if locations:
-            return locations[-1][0]
+        matches = [location for location in locations if location[1] in spellings and _applies(location, configuration)]
+        if matches:
+            return matches[-1][0]
     return ("factors",)
 
 

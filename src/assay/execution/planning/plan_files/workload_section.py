@@ -32,8 +32,10 @@ class WorkloadOptions(Section):
     @model_validator(mode="after")
     def _data_once(self) -> Self:
         if (self.data is None) == (self.data_per_node is None):
-            both = "write either data or data_per_node" if self.data else "data is missing: write data or data_per_node"
-            raise ValueError(both)
+            message = (
+                "write either data or data_per_node" if self.data else "data is missing: write data or data_per_node"
+            )
+            raise ValueError(message)
         return self
 
 
@@ -70,9 +72,13 @@ def workload_entry() -> Any:
 def workload_of(entry: Section, workers: int) -> WorkloadSpec:
     """Return the workload that a validated :func:`workload_entry` names, on ``workers`` nodes."""
     ((name, options),) = entry.model_dump(by_alias=True, exclude_none=True).items()
-    data, label, per_node = options.pop("data", None), options.pop("label", None), options.pop("data_per_node", None)
-    given = {option: str(value) for option, value in options.items()}
-    return WorkloadSpec(name, data or per_node * workers, given, label, per_node)
+    data_bytes, label, per_node_bytes = (
+        options.pop("data", None),
+        options.pop("label", None),
+        options.pop("data_per_node", None),
+    )
+    parameters = {option: str(value) for option, value in options.items()}
+    return WorkloadSpec(name, data_bytes or per_node_bytes * workers, parameters, label, per_node_bytes)
 
 
 def varied_options(workload: str) -> dict[str, FieldFormat]:

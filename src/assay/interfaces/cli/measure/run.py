@@ -114,7 +114,7 @@ def _profiled(plan: Plan, kinds: Sequence[Path]) -> Plan:
 
     Raises SpecificationError for several kinds, or for a file: only simulations read profiles from files.
     """
-    from assay.execution.planning.plan_files.plan_reader import checked
+    from assay.execution.planning.plan_files.plan_reader import checked_plan
     from assay.model import PROFILE, PROFILES
 
     if len(kinds) > 1 or str(kinds[0]) not in PROFILES:
@@ -122,7 +122,7 @@ def _profiled(plan: Plan, kinds: Sequence[Path]) -> Plan:
             f"--profile {kinds[-1]}: a measured run records a profile of one kind: {', '.join(PROFILES)}",
             hint="to simulate with the profile in a file, add --simulate",
         )
-    return checked(replace(plan, parameters={**plan.parameters, PROFILE: str(kinds[0])}))
+    return checked_plan(replace(plan, parameters={**plan.parameters, PROFILE: str(kinds[0])}))
 
 
 def run_campaign_request(
@@ -146,7 +146,7 @@ def run_campaign_request(
     with CampaignDisplay(first_runs, collected) as display:
         for line in _start_lines(request.plan, schedule, repository.root, costs):
             display.say(line)
-        if not schedule.left:
+        if not schedule.remaining:
             display.say("no runs left for --only" if request.only else "no runs left; --again runs the plan again")
             return {"campaign_id": schedule.journal.campaign_id, "planned": len(schedule.runs), "left": 0}
         summary = execute_campaign(request, schedule, repository, display)
@@ -170,7 +170,7 @@ def _start_lines(plan: Plan, schedule: PreparedCampaign, root: Path, costs: Cost
         first, *lines = plan_lines(plan, schedule, root)
         return [f"plan {plan.name}: {first}", *lines]
     profiles = (costs, *costs.other_engines)
-    return [f"plan {plan.name}: {plural(len(schedule.left), 'run')} to simulate; runs go to {root}"] + [
+    return [f"plan {plan.name}: {plural(len(schedule.remaining), 'run')} to simulate; runs go to {root}"] + [
         f"profile {profile.name} of {profile.engine}: {profile.learned.source}" for profile in profiles
     ]
 
@@ -216,7 +216,7 @@ def _preview(request: CampaignRequest, root: Path, *, as_json: bool) -> None:
             [cell for name, cell in zip(_HEADERS, _cells(row), strict=True) if name not in skipped] for row in listed
         ]
         print_table([name for name in _HEADERS if name not in skipped], rows_shown)
-    left_out = len(schedule.left) - len(listed)
+    left_out = len(schedule.remaining) - len(listed)
     if left_out and stop:
         click.echo(f"{plural(left_out, 'run')} left for another call: {stop.text}")
 
@@ -265,7 +265,7 @@ def _preview_json(plan: Plan, schedule: Schedule, listed: Sequence[Row]) -> dict
         "campaign_id": schedule.campaign_id,
         "planned": len(schedule.runs),
         "done": schedule.done,
-        "left": len(schedule.left),
+        "left": len(schedule.remaining),
         "restarts": sum(row.restart is not None for row in listed),
         "expected_s": round(_total_s(listed), 1) if real else None,
         "warnings": list(schedule.warnings),

@@ -9,7 +9,7 @@ from fastapi.responses import HTMLResponse, RedirectResponse
 from pydantic import ValidationError
 from starlette.concurrency import run_in_threadpool
 
-from assay.execution.planning.plan_files.plan_text import CLUSTER_FILE, PLAN_FILE, written
+from assay.execution.planning.plan_files.plan_text import CLUSTER_FILE, PLAN_FILE, document_of_content
 from assay.foundation.errors import AssayError, SpecificationError
 from assay.interfaces.web.api import plan as api_plan
 from assay.interfaces.web.server.security import AccessRole
@@ -147,7 +147,7 @@ async def preview(request: Request) -> Response:
 def _file(context: Context, form: dict[str, list[str]], what: str) -> Response:
     request = _asked(form)
     if what == "plan":
-        name, text = PLAN_FILE, written(api_plan.content_of(request)).text
+        name, text = PLAN_FILE, document_of_content(api_plan.content_of(request)).text
     else:
         name, text = CLUSTER_FILE, api_plan.cluster_text_of(context, request)
     return Response(

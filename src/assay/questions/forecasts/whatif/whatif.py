@@ -30,7 +30,7 @@ from assay.estimation.simulator.process import SimulationResult, simulate
 from assay.estimation.simulator.scenario import Scenario, SimulationRequest, request_of, scenario_of, shares_of
 from assay.estimation.simulator.scenario_document import ScenarioDocument
 from assay.execution.planning.forecast import device_space
-from assay.execution.planning.plan_files.changed_plan import Change, altered, only_run
+from assay.execution.planning.plan_files.changed_plan import Change, changed_plan, only_run
 from assay.foundation.errors import RepositoryError, SpecificationError
 from assay.foundation.units import format_percent
 from assay.model import CONTAINERS, CostProfile, Origin, Plan, Run
@@ -234,7 +234,7 @@ def _effects_of(
 
 def anchored(measured: Measured, profile: CostProfile, ask: Ask) -> Anchor:
     """Simulate the measured configuration."""
-    plan = altered(measured.plan, measured.levels, measured.workload)
+    plan = changed_plan(measured.plan, measured.levels, measured.workload)
     request = _asked(plan, profile)
     return Anchor(measured, profile, plan, scenario_of(request), tuple(_drawn(request, ask)))
 
@@ -249,7 +249,7 @@ def _no_measured_run(target: str, where: str | None = None) -> RepositoryError:
 
 def _changed_plan(group: Measured, changes: Sequence[Change]) -> Plan:
     """Return the plan with the changes. Raises SpecificationError if its data does not fit on the devices."""
-    after = altered(group.plan, group.levels, group.workload, changes)
+    after = changed_plan(group.plan, group.levels, group.workload, changes)
     if refused := device_space.refusal(after, [only_run(after)]):
         raise SpecificationError(refused, where="--set", hint=device_space.remedy(after.cluster))
     return after

@@ -194,7 +194,7 @@ async def test_a_history_server_that_was_too_early_is_started_again_and_no_other
     assert not await daemons.restart_history_server()
     log.write_text("Caused by: RemoteException(RetriableException): NameNode still not started\n")
     assert await daemons.restart_history_server()
-    assert await daemons.dead() == []
+    assert await daemons.dead_daemons() == []
     assert not await daemons.restart_history_server()
     os.kill(int(pid.read_text()), signal.SIGKILL)
 
@@ -206,10 +206,10 @@ def test_a_zombie_daemon_counts_as_dead(tmp_path: Path) -> None:
     for name in (*MASTER_DAEMONS, *WORKER_DAEMONS):
         (tmp_path / f"{name}.pid").write_text(str(os.getpid()))
     (tmp_path / "resourcemanager.pid").write_text(str(child.pid))
-    assert asyncio.run(daemons.dead()) == []
+    assert asyncio.run(daemons.dead_daemons()) == []
     child.kill()
     deadline = time.monotonic() + 10
     while "Z" not in Path(f"/proc/{child.pid}/stat").read_text().rsplit(")", 1)[1] and time.monotonic() < deadline:
         time.sleep(0.01)
-    assert asyncio.run(daemons.dead()) == ["master: resourcemanager"]
+    assert asyncio.run(daemons.dead_daemons()) == ["master: resourcemanager"]
     child.wait()

@@ -34,7 +34,7 @@ from assay.execution.engines.hadoop.profiling.parts import (
     stage_parts,
     stage_spans_of,
 )
-from assay.execution.engines.hadoop.profiling.recording import ProfileRecorder, ProfileRecorders, prepare, sampled
+from assay.execution.engines.hadoop.profiling.recording import ProfileRecorder, ProfileRecorders, evenly_spaced, prepare
 from assay.execution.engines.hadoop.rules import HadoopRules
 from assay.execution.engines.spark.rules import SparkRules
 from assay.execution.hosts import LocalTransport
@@ -105,10 +105,10 @@ def test_profile_on_the_command_line_is_another_campaign_than_the_plan_without(t
     plain, profiled = (CliRunner().invoke(assay, [*command, *more]) for more in ((), ("--profile", "cpu")))
     assert (plain.exit_code, profiled.exit_code) == (0, 0), profiled.output
     assert '"planned"' in profiled.output
-    from assay.execution.planning.plan_files.plan_reader import checked
+    from assay.execution.planning.plan_files.plan_reader import checked_plan
 
     plan = load_plan(path)
-    assert checked(replace(plan, parameters={**plan.parameters, "profile": "cpu"})).fingerprint != plan.fingerprint
+    assert checked_plan(replace(plan, parameters={**plan.parameters, "profile": "cpu"})).fingerprint != plan.fingerprint
 
 
 def test_a_profile_file_without_a_simulation_is_refused(tmp_path: Path) -> None:
@@ -163,7 +163,7 @@ def test_cuts_of_any_stages_have_no_gap_and_few_names(times: list[tuple[int, int
 @pytest.mark.parametrize(("limit", "count"), [(100, 10), (99, 5), (30, 3), (10, 1), (9, 0)])
 def test_recordings_above_the_limit_are_sampled_evenly(limit: int, count: int) -> None:
     sizes = {f"a{number}": 10 for number in range(10)}
-    chosen = sampled(sizes, limit)
+    chosen = evenly_spaced(sizes, limit)
     assert len(chosen) == count
     assert sum(sizes[name] for name in chosen) <= limit
 

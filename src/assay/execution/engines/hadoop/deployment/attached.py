@@ -122,7 +122,7 @@ class AttachedEngine(ClientEngine[Hdfs]):
         self.master = attached.edge
         self.tag = f"assay-{uuid.uuid4().hex[:12]}"
         self.profiler: ProfileRecorder | None = None
-        self._others = _ContainerCounts()
+        self._container_counts = _ContainerCounts()
 
     @property
     def addresses(self) -> Mapping[str, str]:
@@ -135,7 +135,7 @@ class AttachedEngine(ClientEngine[Hdfs]):
         site = self.attached.site
         values = [site.get(name) for name in ("dfs.datanode.data.dir", "yarn.nodemanager.local-dirs")]
         folders = [
-            re.sub(r"^(\[\w+\])?(file://)?", "", word.strip()) for value in values for word in value.split(",") if word
+            re.sub(r"^(\[\w+\])?(file://)?", "", part.strip()) for value in values for part in value.split(",") if part
         ]
         workers = [node.name for node in self.cluster.nodes if Role.WORKER in node.roles]
         return {node.name: folders if node.name in workers else [] for node in self.cluster.nodes}
@@ -149,7 +149,7 @@ class AttachedEngine(ClientEngine[Hdfs]):
     async def health_check(self) -> str | None:
         """Return a message if a master does not answer or HDFS is in safe mode; None if healthy.
 
-        Finds the active masters again.
+        Look up the active masters first: another master of an HA pair may have become active.
         """
         try:
             await self.attached.site.access.enter(self.master)
@@ -170,10 +170,10 @@ class AttachedEngine(ClientEngine[Hdfs]):
         """Submit a program with the client on the edge node, and fetch its jobs' histories."""
         attached, attachment = self.attached, self.attached.attachment
         attached.jobs.require_for(program)
-        carried = {name: value for name, value in parameters.items() if is_job_parameter(name)}
+        job_parameters = {name: value for name, value in parameters.items() if is_job_parameter(name)}
         job_settings = {QUEUE: attachment.queue, TAGS: self.tag}
         options = {
-            **normalised(carried),
+            **normalised(job_parameters),
             **{name: self.with_user_folder(v) for name, v in program.options.items()},
             **job_settings,
         }
@@ -181,8 +181,9 @@ class AttachedEngine(ClientEngine[Hdfs]):
         recordings = await profiler.begin() if profiler else None
         if profiler and recordings:
             for name in TASK_JAVA_OPTIONS:
-                existing = options.get(name) or attached.site.get(name) or attached.site.get(_JAVA_OPTIONS_OF_ALL_TASKS)
-                options[name] = f"{existing} {profiler.option(recordings, ATTEMPT)}".strip()
+                all_tasks_options = attached.site.get(_JAVA_OPTIONS_OF_ALL_TASKS)
+                current_options = options.get(name) or attached.site.get(name) or all_tasks_options
+                options[name] = f"{current_options} {profiler.option(recordings, ATTEMPT)}".strip()
         arguments = [
             *(f"-D{name}={value}" for name, value in options.items()),
             *map(self.with_user_folder, program.arguments),
@@ -190,46 +191,47 @@ class AttachedEngine(ClientEngine[Hdfs]):
         command = [attachment.hadoop, "--config", attachment.configuration, program.main_class, *arguments]
         folders = attached.site.history_folders()
 
-        async def with_history(ended: ProgramResult) -> ProgramResult:
+        async def add_history(client_result: ProgramResult) -> ProgramResult:
             histories = JobHistories(replace(self.storage, root=ROOT), folders)
-            result = await histories.add_histories(ended, job_ids(ended.outcome.output))
+            result = await histories.add_histories(client_result, job_ids(client_result.outcome.output))
             if profiler is None:
                 return result
             return await profiler.end(recordings, result, task_parts(result.tasks, result.started_unix_s))
 
         copies = options.get(REPLICATION) or attached.site.get(REPLICATION, "3")
-        return await self.submitted(command, timeout_s, label, with_history, int(copies) if copies.isdecimal() else 1)
+        return await self.submit(command, timeout_s, label, add_history, int(copies) if copies.isdecimal() else 1)
 
-    async def submitted(
+    async def submit(
         self,
         command: Sequence[str],
         timeout_s: float,
         label: str,
-        with_history: Callable[[ProgramResult], Awaitable[ProgramResult]],
+        add_history: Callable[[ProgramResult], Awaitable[ProgramResult]],
         copies: int,
         env: Mapping[str, str] | None = None,
     ) -> ProgramResult:
         """Run a client on the edge node, and add its jobs' histories and the observed load of other users.
 
-        If the client fails, its remaining jobs are ended.
+        If the client fails, end its remaining jobs.
         """
         attached = self.attached
-        self._others = _ContainerCounts()
-        before = await jmx.read_totals(self.storage.namenode, self._resourcemanager)
-        ended = await self.client(
+        self._container_counts = _ContainerCounts()
+        totals_before = await jmx.read_totals(self.storage.namenode, self._resourcemanager)
+        client_result = await self.client(
             command, timeout_s, label, cwd=attached.home, env={**attached.environment, **(env or {})}
         )
         with contextlib.suppress(EngineError, HostError):  # the client may have followed a failover
             await self._find_active()
-        if ended.outcome.exit_status != 0:
+        if client_result.outcome.exit_status != 0:
             await self._end_applications()
-        ended = await with_history(ended)
-        metrics, warnings = self._others.summary()
-        sources = {**ended.sources, **dict.fromkeys(metrics, "ResourceManager, asked every second")}
-        warned = (*ended.warnings, *warnings)
-        ended = replace(ended, metrics={**ended.metrics, **metrics}, warnings=warned, sources=sources)
-        after = await jmx.read_totals(self.storage.namenode, self._resourcemanager)
-        return jmx.add_daemon_metrics(ended, before, after, copies)
+        client_result = await add_history(client_result)
+        metrics, warnings = self._container_counts.summary()
+        sources = {**client_result.sources, **dict.fromkeys(metrics, "ResourceManager, asked every second")}
+        all_warnings = (*client_result.warnings, *warnings)
+        all_metrics = {**client_result.metrics, **metrics}
+        client_result = replace(client_result, metrics=all_metrics, warnings=all_warnings, sources=sources)
+        totals_after = await jmx.read_totals(self.storage.namenode, self._resourcemanager)
+        return jmx.add_daemon_metrics(client_result, totals_before, totals_after, copies)
 
     def with_user_folder(self, text: str) -> str:
         """Return an argument with assay's root in HDFS replaced by the user's folder."""
@@ -255,7 +257,7 @@ class AttachedEngine(ClientEngine[Hdfs]):
             with contextlib.suppress(EngineError, HostError):  # the other ResourceManager of a pair may be active now
                 self._resourcemanager = await active_resourcemanager(self.master, self.attached.site)
             return []
-        self._others.add_check(apps, self.tag)
+        self._container_counts.add_check(apps, self.tag)
         return [app for app in apps if self.tag in str(app.get("applicationTags", ""))]
 
     async def end_jobs(self) -> None:
@@ -265,10 +267,10 @@ class AttachedEngine(ClientEngine[Hdfs]):
     async def _end_applications(self) -> None:
         """End assay's running applications, never those of other users."""
         try:
-            run_applications = [
+            application_ids = [
                 app["id"] for app in await self._apps() if self.tag in str(app.get("applicationTags", ""))
             ]
-            if run_applications:
+            if application_ids:
                 attachment = self.attached.attachment
                 kill = [
                     attachment.hadoop,
@@ -279,7 +281,7 @@ class AttachedEngine(ClientEngine[Hdfs]):
                     "-kill",
                 ]
                 env = self.attached.environment
-                await self.master.run([*kill, *run_applications], timeout_s=COMMAND_TIMEOUT_S, check=False, env=env)
+                await self.master.run([*kill, *application_ids], timeout_s=COMMAND_TIMEOUT_S, check=False, env=env)
         except (EngineError, HostError):
             return
 
@@ -419,20 +421,21 @@ class AttachedHadoop(LockedProvider[AttachedEngine]):
     async def engine_for(self, configuration: Configuration) -> AttachedEngine:
         """Return the existing engine. Raises EngineError for settings that need a restart of daemons."""
         attached = self._attached
-        refused = [name for name in configuration.parameters if not is_job_parameter(name)]
-        if refused:
+        daemon_settings = [name for name in configuration.parameters if not is_job_parameter(name)]
+        if daemon_settings:
             raise EngineError(
-                f"{', '.join(refused)}: a job can't set this, because it configures externally managed daemons",
+                f"{', '.join(daemon_settings)}: a job can't set this, because it configures externally managed daemons",
                 where=attached.site.where,
                 hint="remove it from the plan, or let assay deploy Hadoop",
             )
         await attached.site.access.enter(attached.edge)
         namenode = await active_namenode(attached.edge, attached.site)
         copies = int(configuration.parameters.get(REPLICATION, "1"))
-        live = int((await namenode.bean("Hadoop:service=NameNode,name=FSNamesystemState")).get("NumLiveDataNodes", 0))
-        if copies > live:
+        state = await namenode.bean("Hadoop:service=NameNode,name=FSNamesystemState")
+        live_datanodes = int(state.get("NumLiveDataNodes", 0))
+        if copies > live_datanodes:
             raise EngineError(
-                f"{copies} copies are requested, but {live} DataNodes are live", where=attached.site.where
+                f"{copies} copies are requested, but {live_datanodes} DataNodes are live", where=attached.site.where
             )
         self._attached = attached = replace(attached, namenode=namenode)
         folder = f"{attached.attachment.directory}/{self.rules.file_system(configuration, self.cluster)}"
@@ -455,11 +458,11 @@ class AttachedHadoop(LockedProvider[AttachedEngine]):
         engine.profiler = await self._attached.recorders.recorder(configuration.parameters.get(PROFILED), show)
         if engine.profiler and engine.profiler.method:
             nodes = (await self._attached.resourcemanager.get("/ws/v1/cluster/nodes?states=RUNNING")).get("nodes") or {}
-            missing = without_login(
+            unnamed_hosts = without_login(
                 [str(node["nodeHostName"]) for node in nodes.get("node") or []], self._attached.names
             )
-            if missing:
-                message = f"NodeManagers run on {', '.join(missing)}, which the cluster file does not name"
+            if unnamed_hosts:
+                message = f"NodeManagers run on {', '.join(unnamed_hosts)}, which the cluster file does not name"
                 engine.profiler = replace(engine.profiler, method=None, reason=message)
 
 

@@ -30,22 +30,22 @@ def without_login(node_hosts: Sequence[str], names: Mapping[str, str]) -> list[s
     def short(host: str) -> str:
         return host if re.fullmatch(r"[\d.]+|.*:.*", host) else host.partition(".")[0].lower()
 
-    known = {short(host) for host in [*names, *names.values(), *(["localhost"] if len(names) == 1 else [])]}
-    return sorted(host for host in node_hosts if short(host) not in known)
+    cluster_hosts = {short(host) for host in [*names, *names.values(), *(["localhost"] if len(names) == 1 else [])]}
+    return sorted(host for host in node_hosts if short(host) not in cluster_hosts)
 
 
 async def client_version(edge: Transport, attachment: Attachment) -> str:
     """Return the version that the client prints. Raises EngineError if the client does not run."""
     try:
         command = [attachment.hadoop, "--config", attachment.configuration, "version"]
-        done = await edge.run(command, timeout_s=COMMAND_TIMEOUT_S)
+        result = await edge.run(command, timeout_s=COMMAND_TIMEOUT_S)
     except HostError as error:
         hint = "set attached: hadoop in the cluster file to the client's program"
         message = f"the client does not run: {error.message}"
         raise EngineError(message, where=f"{edge.name}: {attachment.hadoop}", hint=hint) from error
-    match = re.search(r"^Hadoop (\S+)", done.stdout.decode(errors="replace"), re.MULTILINE)
+    match = re.search(r"^Hadoop (\S+)", result.stdout.decode(errors="replace"), re.MULTILINE)
     if match is None:
-        message = f"it prints no version: {done.stdout[:80].decode(errors='replace')!r}"
+        message = f"it prints no version: {result.stdout[:80].decode(errors='replace')!r}"
         raise EngineError(message, where=f"{edge.name}: {attachment.hadoop} version")
     return match[1]
 
@@ -66,10 +66,10 @@ async def check_queue(resourcemanager: Endpoint, queue: str, site: ClientConfigu
                 walk(value)
 
     walk(answer)
-    known = list(dict.fromkeys(names))
-    if known and queue.rpartition(".")[2] not in {name.rpartition(".")[2] for name in known}:
+    queues = list(dict.fromkeys(names))
+    if queues and queue.rpartition(".")[2] not in {name.rpartition(".")[2] for name in queues}:
         raise EngineError(
-            unknown("queue", queue, known), where=site.where, hint="set attached: queue in the cluster file"
+            unknown("queue", queue, queues), where=site.where, hint="set attached: queue in the cluster file"
         )
 
 

@@ -36,7 +36,7 @@ class ClassArchive:
     java: str
     jars: str
     """The archived part of the class path; Java requires it first and unchanged."""
-    others: str
+    other_entries: str
 
     @classmethod
     async def of(cls, distribution: Distribution, java: str) -> ClassArchive | None:
@@ -51,8 +51,8 @@ class ClassArchive:
             return None
         entries = [f"{distribution.home}/{entry}" for entry in distribution.classpath]
         jars = [entry for entry in entries if entry.endswith("/*")]
-        named = sorted(str(path) for entry in jars for path in Path(entry).parent.glob("*.jar"))
-        key = hashlib.sha256(b"\0".join([version, *(name.encode() for name in named)])).hexdigest()[:12]
+        jar_paths = sorted(str(path) for entry in jars for path in Path(entry).parent.glob("*.jar"))
+        key = hashlib.sha256(b"\0".join([version, *(name.encode() for name in jar_paths)])).hexdigest()[:12]
         folder = cache_directory() / f"classes-{key}"
         return cls(folder, java, ":".join(jars), ":".join(entry for entry in entries if entry not in jars))
 
@@ -73,7 +73,7 @@ class ClassArchive:
 
     def class_path(self, configuration_directory: str) -> str:
         """Return the daemons' class path in the order that the archive requires."""
-        return ":".join(part for part in (self.jars, self.others, configuration_directory) if part)
+        return ":".join(part for part in (self.jars, self.other_entries, configuration_directory) if part)
 
     def options(self, configuration_directory: str) -> list[str]:
         """Return the options with which a daemon uses the archive; a Java that can't use it ignores them."""
@@ -98,16 +98,16 @@ class ClassArchive:
         if not lists or self.exists:
             return self.exists
         progress("archiving the daemons' classes (once): later restarts are faster")
-        with tempfile.TemporaryDirectory(prefix="making-", dir=self.folder) as aside:
-            archive = Path(aside) / "daemons.jsa"
-            merged = Path(aside) / "all.classes"
-            merged.write_text(_merge_class_lists(lists))
+        with tempfile.TemporaryDirectory(prefix="making-", dir=self.folder) as temporary_folder:
+            archive = Path(temporary_folder) / "daemons.jsa"
+            class_list = Path(temporary_folder) / "all.classes"
+            class_list.write_text(_merge_class_lists(lists))
             command = [
                 self.java,
                 "-Xshare:dump",
                 "-XX:+UseSerialGC",
                 "-Xmx512m",
-                f"-XX:SharedClassListFile={merged}",
+                f"-XX:SharedClassListFile={class_list}",
                 f"-XX:SharedArchiveFile={archive}",
                 "-cp",
                 self.jars,

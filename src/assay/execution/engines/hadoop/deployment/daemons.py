@@ -199,8 +199,8 @@ class Daemons:
     async def _wipe(self, node: Node) -> None:
         deployment = self.deployment
         folders = [*deployment.hdfs_directories(node), *deployment.memory_directories(node)]
-        inside = [f"{folder}/current" for folder in folders]
-        await self.transports[node.name].run(["rm", "-rf", *inside], timeout_s=_COMMAND_TIMEOUT_S)
+        data_folders = [f"{folder}/current" for folder in folders]
+        await self.transports[node.name].run(["rm", "-rf", *data_folders], timeout_s=_COMMAND_TIMEOUT_S)
 
     async def _start_on(self, node: Node) -> None:
         for role, daemons in ((Role.MASTER, MASTER_DAEMONS), (Role.WORKER, WORKER_DAEMONS)):
@@ -224,17 +224,17 @@ class Daemons:
     async def _wait_until_healthy(self, progress: Callable[[str], None]) -> None:
         deadline = time.monotonic() + START_TIMEOUT_S
         workers = len(self.deployment.cluster.workers)
-        checked_at = time.monotonic()
+        checked_s = time.monotonic()
         while True:
             health = await self.health()
             if health is not None:
                 progress(f"waiting: {health_text(health, workers)}")
                 if healthy(health, workers):
                     return
-            if time.monotonic() - checked_at > 3:
+            if time.monotonic() - checked_s > 3:
                 if not await self.restart_history_server():
                     await self.raise_for_dead()
-                checked_at = time.monotonic()
+                checked_s = time.monotonic()
             if time.monotonic() > deadline:
                 await self.raise_for_dead()
                 raise EngineError(
@@ -248,8 +248,8 @@ class Daemons:
         """Restart a history server that ended because the NameNode was still starting. Return whether it was
         restarted."""
         master = self.deployment.cluster.master
-        alone = await self.dead() == [f"{master.name}: {_HISTORY}"]
-        if not alone or _STARTING_MESSAGE not in await self.error_line(master.name, _HISTORY):
+        is_only_death = await self.dead_daemons() == [f"{master.name}: {_HISTORY}"]
+        if not is_only_death or _STARTING_MESSAGE not in await self.error_line(master.name, _HISTORY):
             return False
         await self._spawn(master, _HISTORY, MASTER_DAEMONS[_HISTORY])
         return True
@@ -289,24 +289,24 @@ class Daemons:
         """Return the path of a daemon's pid file on its node."""
         return f"{self.home}/{daemon}.pid"
 
-    async def dead(self) -> list[str]:
+    async def dead_daemons(self) -> list[str]:
         """Return ``node: daemon`` for every daemon that should run but does not."""
-        return await self.dead_of(self.daemon_names())
+        return await self.dead_daemons_of(self.daemon_names())
 
-    async def dead_of(self, wanted: Sequence[tuple[str, Sequence[str]]]) -> list[str]:
-        """Return ``node: daemon`` for each of the given daemons (by node) that does not run."""
+    async def dead_daemons_of(self, daemons: Sequence[tuple[str, Sequence[str]]]) -> list[str]:
+        """Return ``node: daemon`` for each of ``daemons`` (pairs of a node and names) that does not run."""
 
-        async def on(node: str, names: Sequence[str]) -> list[str]:
+        async def dead_on(node: str, names: Sequence[str]) -> list[str]:
             answer = await self.transports[node].run(
                 ["sh", "-c", _DEAD, "sh", self.home, *names], timeout_s=_COMMAND_TIMEOUT_S, check=False
             )
             return [f"{node}: {name}" for name in answer.stdout.decode().split()]
 
-        return [name for names in await asyncio.gather(*(on(*daemon) for daemon in wanted)) for name in names]
+        return [name for names in await asyncio.gather(*(dead_on(*daemon) for daemon in daemons)) for name in names]
 
     async def raise_for_dead(self) -> None:
         """Raise EngineError if a daemon is dead, with the log line that most likely explains the first one."""
-        dead = await self.dead()
+        dead = await self.dead_daemons()
         if dead:
             node, daemon = dead[0].split(": ")
             line = await self.error_line(node, daemon)
@@ -331,8 +331,8 @@ class Daemons:
         """Return the last 400 lines of each daemon's log, by ``node-daemon.log``, for the bundle of a failed run."""
         return await self.last_lines([(node, name) for node, names in self.daemon_names() for name in names])
 
-    async def last_lines(self, wanted: Sequence[tuple[str, str]]) -> dict[str, bytes]:
-        """Return the last 400 lines of the logs of ``wanted`` (pairs of node and daemon), by ``node-daemon.log``."""
+    async def last_lines(self, daemons: Sequence[tuple[str, str]]) -> dict[str, bytes]:
+        """Return the last 400 lines of the logs of ``daemons`` (pairs of node and daemon), by ``node-daemon.log``."""
 
         async def lines(node: str, daemon: str) -> tuple[str, bytes]:
             try:
@@ -343,7 +343,7 @@ class Daemons:
                 return f"{node}-{daemon}.log", str(error).encode()
             return f"{node}-{daemon}.log", result.stdout
 
-        return dict(await asyncio.gather(*(lines(node, daemon) for node, daemon in wanted)))
+        return dict(await asyncio.gather(*(lines(node, daemon) for node, daemon in daemons)))
 
     async def stop(self) -> None:
         """End every process of this deployment on every node.
@@ -371,9 +371,9 @@ def health_text(health: ClusterHealth | None, workers: int) -> str:
     """Return the masters' report as text."""
     if health is None:
         return "a master daemon does not answer"
-    safe = ", HDFS in safe mode" if health.safe_mode else ""
-    live = f"{health.live_datanodes} DataNodes and {health.live_nodemanagers} NodeManagers"
-    return f"{live} of {workers} are live{safe}"
+    safe_mode_text = ", HDFS in safe mode" if health.safe_mode else ""
+    live_text = f"{health.live_datanodes} DataNodes and {health.live_nodemanagers} NodeManagers"
+    return f"{live_text} of {workers} are live{safe_mode_text}"
 
 
 _HINTS = {

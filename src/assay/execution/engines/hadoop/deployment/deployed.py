@@ -75,14 +75,14 @@ class DeployedHadoop(LockedProvider[HadoopEngine]):
         home = await ship_jars(transports, distribution.home, f"{cluster.home}/hadoop-{distribution.version}", show)
         jobs = await ship(transports, cluster.home, show)
         ports = Ports(*free_ports(len(fields(Ports)))) if cluster.placement is Placement.LOCAL else Ports()
-        shared = cluster.placement is not Placement.SSH and home == str(distribution.home)
+        is_shared = cluster.placement is not Placement.SSH and home == str(distribution.home)
         self._installed = _InstalledHadoop(
             ports=ports,
             jobs=jobs,
             classpath=jobs.with_jar(distribution.classpath_at(home)),
             native=f"{home}/lib/native",
             java_homes=java_homes,
-            classes=await ClassArchive.of(distribution, java) if shared else None,
+            classes=await ClassArchive.of(distribution, java) if is_shared else None,
             recorders=ProfileRecorders(transports, java, cluster.home),
         )
         facts = EngineFacts(
@@ -94,7 +94,7 @@ class DeployedHadoop(LockedProvider[HadoopEngine]):
             ports={port.name: getattr(ports, port.name) for port in fields(Ports)},
             full_disk_messages=FULL_DISK,
         )
-        any_configuration = Configuration({}, Layout("none", (), ()), {})  # all have the same marker
+        any_configuration = Configuration({}, Layout("none", (), ()), {})  # every configuration has the same marker
         await Daemons(self._deployment(any_configuration, facts), transports).stop()
         return facts
 
@@ -184,9 +184,9 @@ async def _java_on(transport: Transport, java: str) -> _InstalledJava:
             where=f"{transport.name}: {java} -version",
             hint="install Java 17 there, or set java_home in the cluster file",
         ) from error
-    printed = answer.stderr.decode(errors="replace")
-    version_match = re.search(r'version "(?:1\.)?(\d+)', printed)
-    home_match = re.search(r"^ *java\.home = (.+)$", printed, re.MULTILINE)
+    output = answer.stderr.decode(errors="replace")
+    version_match = re.search(r'version "(?:1\.)?(\d+)', output)
+    home_match = re.search(r"^ *java\.home = (.+)$", output, re.MULTILINE)
     version = int(version_match[1]) if version_match else 0
     if not JAVA_MINIMUM <= version <= JAVA_MAXIMUM or home_match is None:
         raise EngineError(

@@ -1,7 +1,7 @@
 """Find or assemble the Hadoop distribution.
 
-In order: the cluster file's ``hadoop_home``, the environment's ``HADOOP_HOME``, and else a distribution assembled from
-Maven Central and stored under the user's cache directory. Maven assembles it from the POM in
+In order: the cluster file's ``hadoop_home``, the environment's ``HADOOP_HOME``, and a distribution that is assembled
+from Maven Central and stored under the user's cache directory. Maven assembles it from the POM in
 ``java/hadoop-distribution``; without Maven, assay fetches the jars in the wheel's list
 (:mod:`assay.execution.engines.hadoop.deployment.jars`). Only one version can be assembled
 (:data:`ASSEMBLED_VERSION`): the newest version with daemons and examples in Maven Central.
@@ -49,11 +49,11 @@ def find(hadoop_home: str | None = None) -> Distribution | None:
 
     Raises EngineError if an explicitly named distribution is incomplete.
     """
-    named = hadoop_home or os.environ.get("HADOOP_HOME")
-    if named:
-        return _read_installed(Path(named))
-    assembled = cache_directory() / f"hadoop-{ASSEMBLED_VERSION}"
-    return Distribution(assembled, ASSEMBLED_VERSION, ("web", "lib/*")) if (assembled / "lib").is_dir() else None
+    stated_home = hadoop_home or os.environ.get("HADOOP_HOME")
+    if stated_home:
+        return _read_installed(Path(stated_home))
+    folder = cache_directory() / f"hadoop-{ASSEMBLED_VERSION}"
+    return Distribution(folder, ASSEMBLED_VERSION, ("web", "lib/*")) if (folder / "lib").is_dir() else None
 
 
 def require(hadoop_home: str | None, progress: Callable[[str], None]) -> Distribution:
@@ -64,18 +64,20 @@ def require(hadoop_home: str | None, progress: Callable[[str], None]) -> Distrib
 def _read_installed(home: Path) -> Distribution:
     share = home / "share" / "hadoop"
     parts = ("common/lib", "common", "hdfs/lib", "hdfs", "yarn/lib", "yarn", "mapreduce/lib", "mapreduce")
-    present = [part for part in parts if (share / part).is_dir()]
-    jars = [jar.name for part in present for jar in (share / part).glob("*.jar")]
-    missing = [f"{name}*.jar ({use})" for name, use in _REQUIRED.items() if not any(j.startswith(name) for j in jars)]
-    if missing:
+    existing_parts = [part for part in parts if (share / part).is_dir()]
+    jars = [jar.name for part in existing_parts for jar in (share / part).glob("*.jar")]
+    missing_jars = [
+        f"{name}*.jar ({use})" for name, use in _REQUIRED.items() if not any(j.startswith(name) for j in jars)
+    ]
+    if missing_jars:
         raise EngineError(
-            f"this is not a complete Hadoop: {', '.join(missing)} not found below share/hadoop",
+            f"this is not a complete Hadoop: {', '.join(missing_jars)} not found below share/hadoop",
             where=str(home),
             hint="point HADOOP_HOME (or hadoop_home in the cluster file) at an unpacked Hadoop 3 release, "
             "or leave it out and run `assay hadoop fetch`",
         )
     version = next(m[1] for j in jars if (m := re.match(r"hadoop-common-(\d[\w.]*?)\.jar", j)))
-    return Distribution(home, version, ("share/hadoop/hdfs", *(f"share/hadoop/{part}/*" for part in present)))
+    return Distribution(home, version, ("share/hadoop/hdfs", *(f"share/hadoop/{part}/*" for part in existing_parts)))
 
 
 def assemble(progress: Callable[[str], None]) -> Distribution:
@@ -87,22 +89,22 @@ def assemble(progress: Callable[[str], None]) -> Distribution:
     target.parent.mkdir(parents=True, exist_ok=True)
     progress(f"assembling Hadoop {ASSEMBLED_VERSION} from Maven Central (about 100 MB, once)")
     with tempfile.TemporaryDirectory(prefix="hadoop-", dir=target.parent) as scratch:
-        aside = Path(scratch) / "hadoop"
+        temporary_home = Path(scratch) / "hadoop"
         try:
-            _bring_jars(aside / "lib", Path(scratch), progress)
+            _fetch_jars(temporary_home / "lib", Path(scratch), progress)
         except EngineError as error:
             raise EngineError(error.message, where=error.where, hint=f"{error.hint}, or set HADOOP_HOME") from error
         for webapp in _WEBAPPS:  # not in the jars; without them the daemons' HTTP servers don't start
-            folder = aside / "web" / "webapps" / webapp / "WEB-INF"
+            folder = temporary_home / "web" / "webapps" / webapp / "WEB-INF"
             folder.mkdir(parents=True)
             (folder / "web.xml").write_text("<web-app/>\n")
         if not target.exists():
-            aside.rename(target)
+            temporary_home.rename(target)
     progress(f"Hadoop {ASSEMBLED_VERSION} is at {target}")
     return Distribution(target, ASSEMBLED_VERSION, ("web", "lib/*"))
 
 
-def _bring_jars(lib: Path, scratch: Path, progress: Callable[[str], None]) -> None:
+def _fetch_jars(lib: Path, scratch: Path, progress: Callable[[str], None]) -> None:
     """Fetch the jars with Maven, which knows the user's proxies and passwords, else from the list."""
     folders = installation()
     if folders.hadoop_jars and not maven.installed():

@@ -74,7 +74,7 @@ def repository(environment: Mapping[str, str], home: Path) -> str:
     Raises EngineError, with a hint, if the settings name no address or an invalid address.
     """
     settings = home / ".m2" / "settings.xml"
-    address = environment.get(VARIABLE) or _in_settings(settings, environment)
+    address = environment.get(VARIABLE) or _address_in_settings(settings, environment)
     if address is None:
         raise EngineError("no Maven repository is configured, so Hadoop's jars can't be fetched", hint=_HINT)
     if not re.match(r"(https?://[^/\s]|file:///)\S*$", address):
@@ -87,7 +87,7 @@ def _without_password(address: str) -> str:
     return re.sub(r"//.*@", "//", address)
 
 
-def _in_settings(path: Path, environment: Mapping[str, str]) -> str | None:
+def _address_in_settings(path: Path, environment: Mapping[str, str]) -> str | None:
     """Return the mirror of Maven Central, else the repository ``central`` of a profile; None if there is neither."""
     if not path.is_file():
         return None
@@ -97,9 +97,9 @@ def _in_settings(path: Path, environment: Mapping[str, str]) -> str | None:
         raise EngineError(f"Maven's settings can't be read: {error}", where=str(path), hint=_HINT) from error
     mirrors = [_child_texts(element) for element in root.findall(".//{*}mirror")]
     addresses = [mirror.get("url", "") for mirror in mirrors if _mirrors_central(mirror)]
-    named = [_child_texts(element) for element in root.findall(".//{*}repository")]
-    addresses += [mirror.get("url", "") for mirror in named if mirror.get("id") == "central"]
-    return next((_filled(address, environment) for address in addresses if address), None)
+    repositories = [_child_texts(element) for element in root.findall(".//{*}repository")]
+    addresses += [mirror.get("url", "") for mirror in repositories if mirror.get("id") == "central"]
+    return next((_with_variables(address, environment) for address in addresses if address), None)
 
 
 def _child_texts(element: ElementTree.Element) -> dict[str, str]:
@@ -108,11 +108,15 @@ def _child_texts(element: ElementTree.Element) -> dict[str, str]:
 
 
 def _mirrors_central(mirror: Mapping[str, str]) -> bool:
-    mirrored = {word.strip() for word in mirror.get("mirrorOf", "").split(",")}
-    return mirror.get("blocked") != "true" and "!central" not in mirrored and bool(mirrored & _MIRRORS_OF_CENTRAL)
+    mirrored_names = {word.strip() for word in mirror.get("mirrorOf", "").split(",")}
+    return (
+        mirror.get("blocked") != "true"
+        and "!central" not in mirrored_names
+        and bool(mirrored_names & _MIRRORS_OF_CENTRAL)
+    )
 
 
-def _filled(text: str, environment: Mapping[str, str]) -> str:
+def _with_variables(text: str, environment: Mapping[str, str]) -> str:
     return re.sub(r"\$\{env\.(\w+)\}", lambda m: environment.get(m[1], m[0]), text)
 
 

@@ -18,9 +18,9 @@ from assay.foundation.errors import EngineError, HostError
 from assay.foundation.units import format_bytes
 from assay.model import CodedWarning, WarningCode
 
-AT_ONCE = 8
+CONCURRENT_READS_MAX = 8
 """Maximum number of daemons that are asked at the same time."""
-LOOK_TIMEOUT_S = 15.0
+READ_TIMEOUT_S = 15.0
 """Maximum time for reading the metrics of all daemons, in seconds."""
 SOURCE = "daemons' JMX, before and after the program"
 OTHERS_SHARE = 0.05
@@ -46,29 +46,29 @@ class DaemonMetrics:
 
 async def read_totals(namenode: Endpoint, resourcemanager: Endpoint) -> DaemonMetrics | None:
     """Return the metrics of every live daemon of the workers; None if the masters do not list them in time."""
-    turns = asyncio.Semaphore(AT_ONCE)
+    slots = asyncio.Semaphore(CONCURRENT_READS_MAX)
     values: dict[str, dict[str, float]] = {name: {} for name in ("read", "written", "shuffled", "busy")}
     silent: list[str] = []
 
-    async def ask(host: str, endpoint: Endpoint, query: str, wanted: Mapping[str, str]) -> None:
-        async with turns:
+    async def ask(host: str, endpoint: Endpoint, query: str, attributes: Mapping[str, str]) -> None:
+        async with slots:
             try:
                 bean = await endpoint.bean(query)
             except (EngineError, HostError):
                 silent.append(f"{host}:{endpoint.port}")
                 return
-        for name, attribute in wanted.items():
+        for name, attribute in attributes.items():
             if isinstance(value := bean.get(attribute), int | float) and value >= 0:
                 values[name][host] = float(value)
 
     try:
-        async with asyncio.timeout(LOOK_TIMEOUT_S):
+        async with asyncio.timeout(READ_TIMEOUT_S):
             datanodes = _datanodes(await namenode.bean("Hadoop:service=NameNode,name=NameNodeInfo"), namenode)
             nodes = (await resourcemanager.get("/ws/v1/cluster/nodes?states=RUNNING")).get("nodes") or {}
             managers = _managers(nodes, resourcemanager)
-            moved = {"read": "BytesRead", "written": "BytesWritten"}
+            byte_attributes = {"read": "BytesRead", "written": "BytesWritten"}
             await asyncio.gather(
-                *(ask(host, address, _ACTIVITY, moved) for host, address in datanodes.items()),
+                *(ask(host, address, _ACTIVITY, byte_attributes) for host, address in datanodes.items()),
                 *(
                     ask(host, address, _SHUFFLE, {"shuffled": "ShuffleOutputBytes"})
                     for host, address in managers.items()
@@ -110,53 +110,57 @@ def _managers(nodes: Mapping[str, Any], resourcemanager: Endpoint) -> dict[str, 
 
 
 def add_daemon_metrics(
-    ended: ProgramResult, before: DaemonMetrics | None, after: DaemonMetrics | None, copies: int
+    result: ProgramResult, before: DaemonMetrics | None, after: DaemonMetrics | None, copies: int
 ) -> ProgramResult:
     """Return the result with the bytes that all daemons moved during the program, and the bytes of other users.
 
-    A daemon that restarted in between is left out. The program's bytes are its jobs' counters, with written bytes times
-    ``copies``. Without a job's history, other users' bytes are unknown. Daemons update their metrics every 10 s.
+    Omit daemons that restarted between the two readings. The program's bytes are its jobs' counters, with written bytes
+    times ``copies``. Without a job's history, other users' bytes are unknown. Daemons update their metrics every 10 s.
     """
     if before is None or after is None:
         message = "the bytes of all daemons were not observed: their JMX did not answer in time"
-        return replace(ended, warnings=(*ended.warnings, CodedWarning(WarningCode.TRACE, message)))
+        return replace(result, warnings=(*result.warnings, CodedWarning(WarningCode.TRACE, message)))
     metrics = {
-        f"all_hdfs_{name}_bytes": moved
-        for name, moved in (
+        f"all_hdfs_{name}_bytes": growth
+        for name, growth in (
             ("read", _counter_growth(before.read_bytes, after.read_bytes)),
             ("written", _counter_growth(before.written_bytes, after.written_bytes)),
         )
-        if moved is not None
+        if growth is not None
     }
     shuffled = _counter_growth(before.shuffled_bytes, after.shuffled_bytes)
     metrics |= {"all_shuffled_bytes": shuffled} if shuffled is not None else {}
     busy = [*before.busy.values(), *after.busy.values()]
     metrics |= {"published_cpu_share": statistics.fmean(busy)} if busy else {}
-    warnings = list(ended.warnings)
+    warnings = list(result.warnings)
     if after.silent:
         message = f"not observed, as their JMX did not answer: {', '.join(after.silent[:4])}"
         warnings.append(CodedWarning(WarningCode.TRACE, message))
-    others = _other_bytes(ended, metrics, copies)
-    if others is not None:
-        metrics["other_hdfs_bytes"] = others
-        everything = metrics["all_hdfs_read_bytes"] + metrics["all_hdfs_written_bytes"]
-        if others > max(OTHERS_BYTES_MIN, OTHERS_SHARE * everything):
-            message = f"disturbed by others: HDFS moved {format_bytes(int(others))} that were not this run's, of "
-            warnings.append(CodedWarning(WarningCode.DISTURBED, message + format_bytes(int(everything))))
-    sources = {**ended.sources, **dict.fromkeys(metrics, SOURCE)}
-    return replace(ended, metrics={**ended.metrics, **metrics}, warnings=tuple(warnings), sources=sources)
+    other_bytes = _other_bytes(result, metrics, copies)
+    if other_bytes is not None:
+        metrics["other_hdfs_bytes"] = other_bytes
+        total_bytes = metrics["all_hdfs_read_bytes"] + metrics["all_hdfs_written_bytes"]
+        if other_bytes > max(OTHERS_BYTES_MIN, OTHERS_SHARE * total_bytes):
+            message = f"disturbed by others: HDFS moved {format_bytes(int(other_bytes))} that were not this run's, of "
+            warnings.append(CodedWarning(WarningCode.DISTURBED, message + format_bytes(int(total_bytes))))
+    sources = {**result.sources, **dict.fromkeys(metrics, SOURCE)}
+    return replace(result, metrics={**result.metrics, **metrics}, warnings=tuple(warnings), sources=sources)
 
 
 def _counter_growth(before: Mapping[str, float], after: Mapping[str, float]) -> float | None:
     """Return the growth of counters, over the hosts that answered twice and did not restart."""
-    grown = [after[host] - value for host, value in before.items() if after.get(host, -1) >= value]
-    return sum(grown) if grown else None
+    differences = [after[host] - value for host, value in before.items() if after.get(host, -1) >= value]
+    return sum(differences) if differences else None
 
 
-def _other_bytes(ended: ProgramResult, metrics: Mapping[str, float], copies: int) -> float | None:
-    counted = [{name: value for group in job.counters.values() for name, value in group.items()} for job in ended.jobs]
-    known = counted and all("HDFS_BYTES_WRITTEN" in counters for counters in counted)
-    if not known or not {"all_hdfs_read_bytes", "all_hdfs_written_bytes"} <= metrics.keys():
+def _other_bytes(result: ProgramResult, metrics: Mapping[str, float], copies: int) -> float | None:
+    counters_by_job = [
+        {name: value for group in job.counters.values() for name, value in group.items()} for job in result.jobs
+    ]
+    is_known = counters_by_job and all("HDFS_BYTES_WRITTEN" in counters for counters in counters_by_job)
+    if not is_known or not {"all_hdfs_read_bytes", "all_hdfs_written_bytes"} <= metrics.keys():
         return None
-    ours = sum(counters.get("HDFS_BYTES_READ", 0) + counters["HDFS_BYTES_WRITTEN"] * copies for counters in counted)
-    return max(0.0, metrics["all_hdfs_read_bytes"] + metrics["all_hdfs_written_bytes"] - ours)
+    run_bytes = sum(
+        counters.get("HDFS_BYTES_READ", 0) + counters["HDFS_BYTES_WRITTEN"] * copies for counters in counters_by_job
+    )
+    return max(0.0, metrics["all_hdfs_read_bytes"] + metrics["all_hdfs_written_bytes"] - run_bytes)

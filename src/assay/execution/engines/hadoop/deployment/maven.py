@@ -34,11 +34,11 @@ def package(pom: Path, product: str, properties: Mapping[str, str]) -> None:
     defines = [f"-D{name}={value}" for name, value in properties.items()]
     command = ["mvn", "-B", "-q", "-f", str(pom), "package", *defines]
     try:
-        done = subprocess.run(command, capture_output=True, text=True, timeout=_TIMEOUT_S, check=False)
+        result = subprocess.run(command, capture_output=True, text=True, timeout=_TIMEOUT_S, check=False)
     except subprocess.TimeoutExpired as error:
         raise EngineError(f"Maven did not build {product} within {_TIMEOUT_S} s", where="mvn package") from error
-    if done.returncode != 0:
-        lines = (done.stdout + done.stderr).strip().splitlines()
+    if result.returncode != 0:
+        lines = (result.stdout + result.stderr).strip().splitlines()
         error_lines = [line for line in lines if line.startswith("[ERROR]") and "[Help" not in line][:_ERROR_LINES_MAX]
         raise EngineError(
             f"Maven could not build {product}:\n{chr(10).join(error_lines or lines[-_ERROR_LINES_MAX:])}",

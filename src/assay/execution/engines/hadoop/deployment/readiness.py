@@ -47,7 +47,7 @@ async def require_ready(
     answers = await asyncio.gather(
         *(_ask(deployment, node, transports[node.name], folders[node.name]) for node in nodes)
     )
-    known_directories = await _places_before(deployment, transports[deployment.cluster.master.name])
+    known_directories = await _recorded_directories(deployment, transports[deployment.cluster.master.name])
     problems = [problem for answer in answers for problem in _node_problems(deployment, answer)]
     problems += _data_in_removed_directories(deployment, known_directories) or _directories_of_another_hdfs(
         deployment, answers
@@ -63,12 +63,12 @@ async def _ask(deployment: Deployment, node: Node, transport: Transport, folders
     directories = [*deployment.hdfs_directories(node), *deployment.memory_directories(node)] if _is_worker(node) else []
     metadata = [*directories, *([deployment.image_directory] if Role.MASTER in node.roles else [])]
     options = {"folders": list(folders), "own": directories, "room_bytes": ROOM_BYTES, "metadata": metadata}
-    began = time.time()
-    done = await transport.run(["python3", "-c", source, json.dumps(options)], timeout_s=_TIMEOUT_S)
-    answer = json.loads(done.stdout)
-    now = time.time()
+    asked_s = time.time()
+    result = await transport.run(["python3", "-c", source, json.dumps(options)], timeout_s=_TIMEOUT_S)
+    answer = json.loads(result.stdout)
+    answered_s = time.time()
     # The node read its clock between our two readings.
-    early, late = answer["unix_s"] - now, answer["unix_s"] - began
+    early, late = answer["unix_s"] - answered_s, answer["unix_s"] - asked_s
     return _NodeAnswer(node, answer, 0.0 if early <= 0 <= late else min(early, late, key=abs))
 
 
@@ -84,15 +84,19 @@ def _node_problems(deployment: Deployment, answer: _NodeAnswer) -> list[tuple[st
         direction = "ahead of" if answer.ahead_s > 0 else "behind"
         message = f"{name}: its clock is {format_duration(abs(answer.ahead_s))} {direction} this machine's"
         problems.append((message, "synchronise both by NTP (chrony, systemd-timesyncd)"))
-    daemons = (2 if _is_worker(answer.node) else 0) + (3 if Role.MASTER in answer.node.roles else 0)
-    if answers["available_bytes"] < daemons * DAEMON_BYTES:
-        message = f"{name}: {format_bytes(answers['available_bytes'])} of memory are available for {daemons} daemons"
+    daemon_count = (2 if _is_worker(answer.node) else 0) + (3 if Role.MASTER in answer.node.roles else 0)
+    if answers["available_bytes"] < daemon_count * DAEMON_BYTES:
+        message = (
+            f"{name}: {format_bytes(answers['available_bytes'])} of memory are available for {daemon_count} daemons"
+        )
         problems.append((message, f"on {name}: end other programs there"))
     containers_bytes = int(deployment.parameters.get(CONTAINERS_MEMORY, "0")) << 20 if _is_worker(answer.node) else 0
     # A lab's nodes have separate limits, and may together exceed the machine's memory on purpose.
     if deployment.cluster.placement is not Placement.LAB and containers_bytes > answers["memory_bytes"]:
-        has = format_bytes(answers["memory_bytes"])
-        message = f"{name}: containers may use {format_bytes(containers_bytes)}, but the node has {has} of memory"
+        memory_text = format_bytes(answers["memory_bytes"])
+        message = (
+            f"{name}: containers may use {format_bytes(containers_bytes)}, but the node has {memory_text} of memory"
+        )
         problems.append((message, f"lower {CONTAINERS_MEMORY} in the plan, or the memory in the cluster file"))
     return problems
 
@@ -100,29 +104,34 @@ def _node_problems(deployment: Deployment, answer: _NodeAnswer) -> list[tuple[st
 def _directories_of_another_hdfs(deployment: Deployment, answers: Sequence[_NodeAnswer]) -> list[tuple[str, str]]:
     """Return the DataNodes' directories that belong to another HDFS than the NameNode's."""
     clusters = {}
-    image = next(
+    image_cluster = next(
         (a.content["clusters"].get(deployment.image_directory) for a in answers if Role.MASTER in a.node.roles), None
     )
-    for answer in answers if image else []:
+    for answer in answers if image_cluster else []:
         for directory, cluster in answer.content["clusters"].items():
-            if cluster != image:
-                clusters[f"{answer.node.name}: {directory} belongs to another HDFS ({cluster}, not {image})"] = (
-                    f"remove that directory on {answer.node.name} if it is not needed, or name another home"
-                )
+            if cluster != image_cluster:
+                clusters[
+                    f"{answer.node.name}: {directory} belongs to another HDFS ({cluster}, not {image_cluster})"
+                ] = f"remove that directory on {answer.node.name} if it is not needed, or name another home"
     return list(clusters.items())
 
 
-def _data_in_removed_directories(deployment: Deployment, before: Mapping[str, Sequence[str]]) -> list[tuple[str, str]]:
+def _data_in_removed_directories(
+    deployment: Deployment, recorded_directories: Mapping[str, Sequence[str]]
+) -> list[tuple[str, str]]:
     """Return a problem for each worker on which the cluster file no longer names directories with blocks of this
     HDFS."""
     problems = []
     for node in deployment.cluster.workers:
-        now = deployment.hdfs_directories(node)
-        lost = [directory for directory in before.get(node.name, ()) if directory not in now]
-        if lost:
+        current_directories = deployment.hdfs_directories(node)
+        removed_directories = [
+            directory for directory in recorded_directories.get(node.name, ()) if directory not in current_directories
+        ]
+        if removed_directories:
             message = (
-                f"{node.name}: the HDFS of layout {deployment.layout.name} was made in {', '.join(lost)}, "
-                f"but is now expected in {', '.join(now)}"
+                f"{node.name}: the HDFS of layout {deployment.layout.name} was made in "
+                f"{', '.join(removed_directories)}, "
+                f"but is now expected in {', '.join(current_directories)}"
             )
             hint = (
                 f"restore the directories; or start over (inputs are generated again): remove "
@@ -132,11 +141,11 @@ def _data_in_removed_directories(deployment: Deployment, before: Mapping[str, Se
     return problems
 
 
-def _record(deployment: Deployment) -> str:
+def _directories_file(deployment: Deployment) -> str:
     return f"{deployment.image_directory}.places"
 
 
-async def _places_before(deployment: Deployment, master: Transport) -> dict[str, list[str]]:
+async def _recorded_directories(deployment: Deployment, master: Transport) -> dict[str, list[str]]:
     """Return HDFS's directories at its last start; empty if it never started."""
     result = await master.run(
         ["test", "-e", f"{deployment.image_directory}/current/VERSION"], timeout_s=20, check=False
@@ -144,7 +153,7 @@ async def _places_before(deployment: Deployment, master: Transport) -> dict[str,
     if result.exit_status != 0:
         return {}
     try:
-        return dict(json.loads(await master.read_file(_record(deployment))))
+        return dict(json.loads(await master.read_file(_directories_file(deployment))))
     except (HostError, ValueError):  # an older version of assay recorded no directories
         return {}
 
@@ -152,4 +161,4 @@ async def _places_before(deployment: Deployment, master: Transport) -> dict[str,
 async def record_directories(deployment: Deployment, master: Transport) -> None:
     """Record HDFS's directories after a successful start."""
     directories = {node.name: deployment.hdfs_directories(node) for node in deployment.cluster.workers}
-    await master.write_file(_record(deployment), json.dumps(directories).encode())
+    await master.write_file(_directories_file(deployment), json.dumps(directories).encode())

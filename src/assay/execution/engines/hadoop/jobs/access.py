@@ -73,40 +73,40 @@ class HttpAccess:
         if not self.secured:
             return None
         if self.login.keytab:
-            await self._from_keytab(edge)
-        shown = await _run_command(edge, ["klist"], self.environment)
-        if shown is None:
+            await self._get_ticket_from_keytab(edge)
+        klist_result = await _run_command(edge, ["klist"], self.environment)
+        if klist_result is None:
             message = f"Hadoop is secured by Kerberos, but {edge.name} has no klist"
             raise EngineError(message, where=edge.name, hint="install Kerberos' user programs there (krb5-user)")
-        status, text = shown
+        status, text = klist_result
         if status != 0:
             raise self._no_ticket(edge, text)
         principal = re.search(r"^Default principal: (\S+)", text, re.MULTILINE) or re.search(r"Principal: (\S+)", text)
-        good = await _run_command(edge, ["klist", "-s"], self.environment)
-        if principal is None or good is None or good[0] != 0:
+        validity_result = await _run_command(edge, ["klist", "-s"], self.environment)
+        if principal is None or validity_result is None or validity_result[0] != 0:
             raise self._expired(edge, text)
         return re.split(r"[/@]", principal[1])[0]
 
-    async def _from_keytab(self, edge: Transport) -> None:
+    async def _get_ticket_from_keytab(self, edge: Transport) -> None:
         login = self.login
         command = ["kinit", "-k", "-t", str(login.keytab), str(login.principal)]
-        done = await _run_command(edge, command, self.environment)
-        if done is None or done[0] != 0:
-            message = done[1] if done else "there is no kinit on this host"
+        result = await _run_command(edge, command, self.environment)
+        if result is None or result[0] != 0:
+            message = result[1] if result else "there is no kinit on this host"
             raise EngineError(
-                f"no ticket could be obtained with the keytab: {_line(message)}",
+                f"no ticket could be obtained with the keytab: {_first_line(message)}",
                 where=f"{edge.name}: {login.keytab}",
                 hint="`klist -k` on that host lists the keytab's principals; `attached: kerberos` names both",
             )
 
     def _no_ticket(self, edge: Transport, text: str) -> EngineError:
         hint = "run kinit there as the user who logs in, or name a keytab: attached: {kerberos: {principal, keytab}}"
-        message = f"Hadoop is secured by Kerberos, but the user has no ticket: {_line(text)}"
+        message = f"Hadoop is secured by Kerberos, but the user has no ticket: {_first_line(text)}"
         return EngineError(message, where=f"{edge.name}: klist", hint=hint)
 
     def _expired(self, edge: Transport, text: str) -> EngineError:
-        until = re.search(r"^\S+ \S+\s+(\S+ \S+)\s+krbtgt/", text, re.MULTILINE)
-        message = f"the Kerberos ticket has expired{f' ({until[1]})' if until else ''}"
+        expiry = re.search(r"^\S+ \S+\s+(\S+ \S+)\s+krbtgt/", text, re.MULTILINE)
+        message = f"the Kerberos ticket has expired{f' ({expiry[1]})' if expiry else ''}"
         hint = "run kinit there again, or name a keytab, from which assay makes a new one for each run"
         return EngineError(message, where=f"{edge.name}: klist", hint=hint)
 
@@ -126,10 +126,10 @@ class HttpAccess:
         options += ["--write-out", "\\n%{http_code}"]
         command = ["sh", "-c", _ASK, "sh", "no" if body is None else "yes", *options]
         content = url.encode() + b"\n" + (body or b"")
-        done = await edge.run(command, timeout_s=_COMMAND_TIMEOUT_S, stdin=content, check=False, env=self.environment)
-        if done.exit_status != 0:
-            raise self._curl_error(edge, done.exit_status, _line(done.stderr.decode(errors="replace")), where)
-        answer, _, status = done.stdout.rpartition(b"\n")
+        result = await edge.run(command, timeout_s=_COMMAND_TIMEOUT_S, stdin=content, check=False, env=self.environment)
+        if result.exit_status != 0:
+            raise self._curl_error(edge, result.exit_status, _first_line(result.stderr.decode(errors="replace")), where)
+        answer, _, status = result.stdout.rpartition(b"\n")
         if int(status) == _UNAUTHORISED and self.secured:
             await self.enter(edge)
             raise EngineError(
@@ -140,7 +140,7 @@ class HttpAccess:
         return int(status), answer
 
     def _curl_error(self, edge: Transport, status: int, message: str, where: str) -> EngineError:
-        """Return an error that says why curl got no answer."""
+        """Return the error for curl's exit status."""
         if status == _EXIT_NO_COMMAND:
             need = "Kerberos" if self.secured else "HTTPS"
             return EngineError(f"{edge.name} has no curl, which assay needs for daemons behind {need}", where=where)
@@ -158,13 +158,13 @@ def of(*, secured: bool, authorities: str | None, login: KerberosLogin | None, h
 async def _run_command(edge: Transport, command: list[str], env: Mapping[str, str]) -> tuple[int, str] | None:
     """Return a command's status and output, in English; None if the program is missing."""
     try:
-        done = await edge.run(command, timeout_s=_COMMAND_TIMEOUT_S, check=False, env={**env, "LC_ALL": "C"})
+        result = await edge.run(command, timeout_s=_COMMAND_TIMEOUT_S, check=False, env={**env, "LC_ALL": "C"})
     except HostError as error:
         return 1, error.message
-    if done.exit_status == _EXIT_NO_COMMAND:
+    if result.exit_status == _EXIT_NO_COMMAND:
         return None
-    return done.exit_status, (done.stdout + done.stderr).decode(errors="replace")
+    return result.exit_status, (result.stdout + result.stderr).decode(errors="replace")
 
 
-def _line(text: str) -> str:
+def _first_line(text: str) -> str:
     return next((line.strip() for line in text.splitlines() if line.strip()), "no output")[:200]

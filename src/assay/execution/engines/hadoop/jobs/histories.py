@@ -46,9 +46,9 @@ class JobHistories:
     storage: Hdfs
     folders: Sequence[str]
 
-    async def add_histories(self, ended: ProgramResult, jobs: Sequence[str]) -> ProgramResult:
+    async def add_histories(self, result: ProgramResult, jobs: Sequence[str]) -> ProgramResult:
         """Return the result with the histories of ``jobs``."""
-        wait_s = _WAIT_S if ended.outcome.exit_status == 0 else _WAIT_AFTER_FAILURE_S
+        wait_s = _WAIT_S if result.outcome.exit_status == 0 else _WAIT_AFTER_FAILURE_S
         histories: list[JobHistory] = []
         logs: dict[str, bytes] = {}
         for job_id in jobs:
@@ -56,8 +56,8 @@ class JobHistories:
             logs |= files
             for name, content in files.items():
                 if name.endswith(".jhist"):
-                    histories.append(parse_jhist(content, start_unix_s=ended.started_unix_s))
-        return _with(ended, histories, logs)
+                    histories.append(parse_jhist(content, start_unix_s=result.started_unix_s))
+        return _with_histories(result, histories, logs)
 
     async def _files(self, job_id: str, wait_s: float) -> dict[str, bytes]:
         """Return a job's ``.jhist`` and ``_conf.xml``, from either folder of the history server."""
@@ -67,9 +67,9 @@ class JobHistories:
                 try:
                     files = [p for p in await self.storage.paths(root) if p.rsplit("/", 1)[-1].startswith(job_id)]
                     if any(path.endswith(".jhist") for path in files):
-                        wanted = [path for path in files if path.endswith((".jhist", "_conf.xml"))]
-                        contents = await asyncio.gather(*(self._read(path) for path in wanted))
-                        endings = (".jhist" if path.endswith(".jhist") else "_conf.xml" for path in wanted)
+                        bundle_paths = [path for path in files if path.endswith((".jhist", "_conf.xml"))]
+                        contents = await asyncio.gather(*(self._read(path) for path in bundle_paths))
+                        endings = (".jhist" if path.endswith(".jhist") else "_conf.xml" for path in bundle_paths)
                         return dict(zip((f"{job_id}{ending}" for ending in endings), contents, strict=True))
                 except (EngineError, HostError):  # the file is being moved, is not readable, or HDFS is gone
                     continue
@@ -82,18 +82,18 @@ class JobHistories:
         return without_secrets(content) if path.endswith("_conf.xml") else content
 
 
-def _with(ended: ProgramResult, histories: Sequence[JobHistory], logs: Mapping[str, bytes]) -> ProgramResult:
+def _with_histories(result: ProgramResult, histories: Sequence[JobHistory], logs: Mapping[str, bytes]) -> ProgramResult:
     """Return the result with jobs, tasks and phases from the histories, as values that all engines share."""
     if not histories:
-        return replace(ended, logs={**ended.logs, **logs})
-    started_unix_s, last = ended.started_unix_s, histories[-1]
-    failed = sum(history.failed_maps + history.failed_reduces for history in histories)
+        return replace(result, logs={**result.logs, **logs})
+    started_unix_s, last_history = result.started_unix_s, histories[-1]
+    failed_tasks = sum(history.failed_maps + history.failed_reduces for history in histories)
     return replace(
-        ended,
-        outcome=replace(ended.outcome, counters=last.counters, failed_tasks=failed),
+        result,
+        outcome=replace(result.outcome, counters=last_history.counters, failed_tasks=failed_tasks),
         jobs=tuple(job_of(history, started_unix_s) for history in histories),
         tasks=tuple(task for history in histories for task in history.tasks),
-        phases=phases(last, started_unix_s),
-        logs={**ended.logs, **logs},
-        sources={**ended.sources, "phases": "job history", "tasks": "job history"},
+        phases=phases(last_history, started_unix_s),
+        logs={**result.logs, **logs},
+        sources={**result.sources, "phases": "job history", "tasks": "job history"},
     )

@@ -64,8 +64,8 @@ def fingerprint() -> str:
 
 def find() -> Path | None:
     """Return the wheel's jar, else the jar built from these sources; None if it is not built yet."""
-    if brought := installation().jobs_jar:
-        return brought
+    if wheel_jar := installation().jobs_jar:
+        return wheel_jar
     jar = cache_directory() / f"jobs-{fingerprint()}" / _JAR
     return jar if jar.is_file() else None
 

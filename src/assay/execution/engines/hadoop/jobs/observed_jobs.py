@@ -27,26 +27,28 @@ async def history_reader(
     site.check()
     await active_resourcemanager(edge, site)
 
-    async def read_history(finished: ProgramResult) -> ProgramResult:
+    async def read_history(result: ProgramResult) -> ProgramResult:
         show("listing the jobs that ran")
-        until = time.time()
+        end_unix_s = time.time()
         try:
             resourcemanager = await active_resourcemanager(edge, site)
-            started_ms = int(finished.started_unix_s * 1000)
+            started_ms = int(result.started_unix_s * 1000)
             query = f"/ws/v1/cluster/apps?finishedTimeBegin={started_ms}"
             apps = ((await resourcemanager.get(query)).get("apps") or {}).get("app") or []
             storage = Hdfs(await active_namenode(edge, site), site.user, ROOT)
         except (EngineError, HostError) as error:
             message = f"the jobs could not be listed: {error.message}"
-            return replace(finished, warnings=(CodedWarning(WarningCode.TRACE, message),))
-        within = [app for app in apps if int(app.get("startedTime", 0)) <= until * 1000]
-        jobs = [str(app["id"]) for app in within if app.get("applicationType") == "MAPREDUCE"]
+            return replace(result, warnings=(CodedWarning(WarningCode.TRACE, message),))
+        ended_apps = [app for app in apps if int(app.get("startedTime", 0)) <= end_unix_s * 1000]
+        jobs = [str(app["id"]) for app in ended_apps if app.get("applicationType") == "MAPREDUCE"]
         ids = sorted(name.replace("application_", "job_") for name in jobs)
-        with_history = await JobHistories(storage, site.history_folders()).add_histories(finished, ids)
-        missing = len(within) - len(with_history.jobs)
-        if missing > 0:
-            message = f"{missing} of {len(within)} applications are left out: {site.user} may not read their history"
-            with_history = replace(with_history, warnings=(CodedWarning(WarningCode.TRACE, message),))
-        return with_history
+        result_with_jobs = await JobHistories(storage, site.history_folders()).add_histories(result, ids)
+        unread_count = len(ended_apps) - len(result_with_jobs.jobs)
+        if unread_count > 0:
+            message = (
+                f"{unread_count} of {len(ended_apps)} applications are left out: {site.user} may not read their history"
+            )
+            result_with_jobs = replace(result_with_jobs, warnings=(CodedWarning(WarningCode.TRACE, message),))
+        return result_with_jobs
 
     return read_history

@@ -48,10 +48,10 @@ class Endpoint:
         where = f"{self.host}:{self.port}{path.split('?')[0]}"
         if self.tls or self.access.secured:
             secured_url = f"{'https' if self.tls else 'http'}://{self.host}:{self.port}{path}"
-            status, answered = await self.access.ask(self.transport, method, secured_url, body, where)
+            status, answer_body = await self.access.ask(self.transport, method, secured_url, body, where)
             if status >= _ERROR:
-                raise HttpStatusError(status, answered, where)
-            return answered
+                raise HttpStatusError(status, answer_body, where)
+            return answer_body
         address, port = await self.transport.forward(self.host, self.port)
         url = f"http://{address}:{port}{path}"
 

@@ -62,19 +62,19 @@ def require(progress: Callable[[str], None]) -> Path:
     target.parent.mkdir(parents=True, exist_ok=True)
     progress(f"fetching async-profiler {VERSION} from Maven Central (1 MB, once)")
     with tempfile.TemporaryDirectory(prefix="async-profiler-", dir=target.parent) as scratch:
-        lib, aside = Path(scratch) / "lib", Path(scratch) / "profiler"
-        _bring(lib, Path(scratch), progress)
-        aside.mkdir()
+        lib, temporary_folder = Path(scratch) / "lib", Path(scratch) / "profiler"
+        _fetch(lib, Path(scratch), progress)
+        temporary_folder.mkdir()
         with zipfile.ZipFile(lib / _AGENT.name) as archive:
             for machine, name in _IN_JAR.items():
-                (aside / LIBRARIES[machine]).write_bytes(archive.read(name))
-        (lib / _CONVERTER.name).replace(aside / CONVERTER)
+                (temporary_folder / LIBRARIES[machine]).write_bytes(archive.read(name))
+        (lib / _CONVERTER.name).replace(temporary_folder / CONVERTER)
         if not target.exists():
-            aside.rename(target)
+            temporary_folder.rename(target)
     return target
 
 
-def _bring(lib: Path, scratch: Path, progress: Callable[[str], None]) -> None:
+def _fetch(lib: Path, scratch: Path, progress: Callable[[str], None]) -> None:
     """Put both verified jars into ``lib``."""
     if not maven.installed():
         jars.fetch((_AGENT, _CONVERTER), jars.repository(os.environ, Path.home()), lib, progress)

@@ -26,7 +26,10 @@ _NS_PER_MS = 1e6
 _INTERVAL = re.compile(r'"name": "(interval|wall)",\s+"value": "([1-9][0-9]*)"')
 """A setting of async-profiler in the output of the JDK's program jfr, in nanoseconds."""
 _MESSAGE = re.compile(r"Exception[^:\n]*: (?P<message>[^\n]+)")
-_CUT_HINT = "it is cut off if its JVM was killed; `jcmd PID JFR.dump` writes a whole one. `jfr summary FILE` checks it"
+_CUT_HINT = (
+    "it is cut off if its JVM was killed; `jcmd PID JFR.dump` writes a complete recording, and `jfr summary FILE` "
+    "checks one"
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,46 +44,46 @@ class JfrConverter:
 
         ``--cpu`` selects async-profiler's samples of running threads; Flight Recorder's have no such state.
         """
-        samples = timed_stacks(self._converted(recording, [f"--{kind}", "-o", "otlp"]))
+        samples = timed_stacks(self._convert(recording, [f"--{kind}", "-o", "otlp"]))
         if not samples and kind == "cpu":
-            samples = timed_stacks(self._converted(recording, ["-o", "otlp"]))
+            samples = timed_stacks(self._convert(recording, ["-o", "otlp"]))
         return samples
 
     def total(self, recording: Path, kind: str, span: PartSpan) -> Counter[Stack]:
         """Return the bytes of ``alloc`` or the nanoseconds of ``lock`` of a part of the recording's time."""
         limits = [*(["--from", span.from_ms] if span.from_ms else []), *(["--to", span.to_ms] if span.to_ms else [])]
-        content = self._converted(recording, [f"--{kind}", "--total", *limits, "-o", "collapsed"])
+        content = self._convert(recording, [f"--{kind}", "--total", *limits, "-o", "collapsed"])
         return parse_collapsed(content.decode(errors="replace"))[0]
 
     def interval_ms(self, recording: Path, kind: str) -> float | None:
         """Return async-profiler's sampling interval in milliseconds; None if it can't be read.
 
-        It is read with the JDK's program jfr. Flight Recorder states no interval that it keeps.
+        It is read with the JDK's program jfr. Flight Recorder's interval is not read, because it does not keep to it.
         """
         program = shutil.which("jfr")
         if program is None:
             return None
         command = [program, "print", "--json", "--events", "jdk.ActiveSetting", str(recording)]
-        done = subprocess.run(command, capture_output=True, text=True, timeout=_TIMEOUT_S, check=False)
-        settings = {name: int(value) for name, value in _INTERVAL.findall(done.stdout)}
+        result = subprocess.run(command, capture_output=True, text=True, timeout=_TIMEOUT_S, check=False)
+        settings = {name: int(value) for name, value in _INTERVAL.findall(result.stdout)}
         interval_ns = settings.get("wall") if kind == "wall" and "wall" in settings else settings.get("interval")
         return interval_ns / _NS_PER_MS if interval_ns else None
 
-    def _converted(self, recording: Path, options: Sequence[str]) -> bytes:
+    def _convert(self, recording: Path, options: Sequence[str]) -> bytes:
         with tempfile.TemporaryDirectory(prefix="assay-jfr-") as folder:
             target = Path(folder) / "converted"
             command = [self.java, "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1", "-jar", str(self.jar), *options]
             try:
-                done = subprocess.run(
+                result = subprocess.run(
                     [*command, str(recording), str(target)], capture_output=True, timeout=_TIMEOUT_S, check=False
                 )
             except subprocess.TimeoutExpired as error:
                 raise FormatError(f"its conversion took more than {_TIMEOUT_S} s", hint="split it") from error
-            if done.returncode == 0 and target.is_file():
+            if result.returncode == 0 and target.is_file():
                 return target.read_bytes()
-        match = _MESSAGE.search(done.stderr.decode(errors="replace"))
-        why = f": {match['message']}" if match else ""
-        raise FormatError(f"it is not a whole JFR recording{why}", hint=_CUT_HINT)
+        match = _MESSAGE.search(result.stderr.decode(errors="replace"))
+        reason = f": {match['message']}" if match else ""
+        raise FormatError(f"it is not a complete JFR recording{reason}", hint=_CUT_HINT)
 
 
 def require_converter(progress: Callable[[str], None]) -> JfrConverter:
@@ -88,7 +91,7 @@ def require_converter(progress: Callable[[str], None]) -> JfrConverter:
     java = shutil.which("java")
     if java is None:
         raise EngineError(
-            "a JFR recording is read with Java, and there is no java on the PATH",
+            "reading a JFR recording needs Java, and there is no java on the PATH",
             hint="install Java, or convert the recording to collapsed stacks where Java is",
         )
     return JfrConverter(java, agent.require(progress) / agent.CONVERTER)

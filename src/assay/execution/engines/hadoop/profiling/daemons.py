@@ -61,10 +61,10 @@ async def _load(host: Transport, jvm: DaemonJvm, java: str, library: str, comman
     jcmd = f"{java.removesuffix('java')}jcmd"
     arguments = [jvm.pid_file, jcmd, library, command]
     try:
-        done = await host.run(["sh", "-c", _LOAD, "sh", *arguments], timeout_s=_TIMEOUT_S, check=False)
+        result = await host.run(["sh", "-c", _LOAD, "sh", *arguments], timeout_s=_TIMEOUT_S, check=False)
     except HostError as error:
         return f"the {jvm.name} is not profiled: {error}"
-    if done.exit_status == 0:
+    if result.exit_status == 0:
         return None
-    message = " ".join((done.stdout + done.stderr).decode(errors="replace").split())[:_MESSAGE_MAX]
+    message = " ".join((result.stdout + result.stderr).decode(errors="replace").split())[:_MESSAGE_MAX]
     return f"the {jvm.name} on {jvm.node} is not profiled: {message}"

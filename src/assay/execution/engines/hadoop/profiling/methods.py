@@ -27,7 +27,7 @@ class ProfilingMethod:
 
     @property
     def timed(self) -> bool:
-        """Return whether its samples are converted with their times: those of time, not of bytes or of waiting."""
+        """Whether its samples are converted with their times: true for ``cpu`` and ``wall``."""
         return "--total" not in self.convert
 
     def option(self, library: str, file: str) -> str:

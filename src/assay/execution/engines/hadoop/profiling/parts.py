@@ -29,11 +29,11 @@ class PartSpan(NamedTuple):
 
     def shifted(self, by_s: float) -> "PartSpan":
         """Return the part with its times moved later by ``by_s``; open ends stay open."""
-        moved = (
+        shifted_times = (
             text if text in ("", _OPEN_START) else str(round(int(text) + by_s * 1000))
             for text in (self.from_ms, self.to_ms)
         )
-        return PartSpan(self.recording, self.part, *moved)
+        return PartSpan(self.recording, self.part, *shifted_times)
 
 
 class StageSpan(NamedTuple):
@@ -55,36 +55,36 @@ class RecordedParts:
     spans_of: Callable[[Sequence[str]], Iterable[PartSpan]]
     """Function that returns the parts of the recordings with these names."""
     clock: str = ""
-    """The node by whose clock the parts have their times: that of the Spark driver. Empty: the node of each recording,
-    because a MapReduce task reports the ends of its shuffle and merge by its own clock."""
+    """The node whose clock gives the times of the parts: for Spark, the driver's node. Empty: the node of each
+    recording, because a MapReduce task reports the ends of its shuffle and merge by its own clock."""
 
 
 def task_parts(tasks: Sequence[TaskAttempt], started_unix_s: float) -> RecordedParts:
     """Return the parts of MapReduce's task attempts: their phases."""
-    ended = frozenset(task.attempt_id for task in tasks if task.status == "succeeded")
-    return RecordedParts(ended, len(tasks), partial(phase_spans, tasks, started_unix_s))
+    succeeded_ids = frozenset(task.attempt_id for task in tasks if task.status == "succeeded")
+    return RecordedParts(succeeded_ids, len(tasks), partial(phase_spans, tasks, started_unix_s))
 
 
-def phase_spans(tasks: Iterable[TaskAttempt], started_unix_s: float, chosen: Sequence[str]) -> Iterator[PartSpan]:
+def phase_spans(tasks: Iterable[TaskAttempt], started_unix_s: float, recordings: Sequence[str]) -> Iterator[PartSpan]:
     """Yield the phases of task attempts.
 
     The first phase starts with the JVM and the last ends with it, so each sample of a known attempt has a phase. The
     samples of an attempt that the job history does not have are in the part ``unknown``.
     """
-    known = {task.attempt_id: task for task in tasks}
-    for name in chosen:
-        task = known.get(name)
+    task_by_id = {task.attempt_id: task for task in tasks}
+    for name in recordings:
+        task = task_by_id.get(name)
         if task is None:
             yield PartSpan(name, UNKNOWN)
             continue
         ends = [("shuffle", task.shuffle_end_s), ("merge", task.merge_end_s)] if task.kind == "reduce" else []
-        at = _OPEN_START
+        start_ms = _OPEN_START
         for phase, end_s in ends:
             if end_s is not None:
-                until = str(round((started_unix_s + end_s) * 1000))
-                yield PartSpan(name, phase, at, until)
-                at = until
-        yield PartSpan(name, task.kind, at if at != _OPEN_START else "")
+                end_ms = str(round((started_unix_s + end_s) * 1000))
+                yield PartSpan(name, phase, start_ms, end_ms)
+                start_ms = end_ms
+        yield PartSpan(name, task.kind, start_ms if start_ms != _OPEN_START else "")
 
 
 def stage_parts(
@@ -94,22 +94,25 @@ def stage_parts(
 
     ``driver_node``: the node of the driver, which writes the event log.
     """
-    running = [
+    driver_spans = [
         StageSpan(stage.stage_id, started_unix_s + stage.start_s, started_unix_s + stage.end_s)
         for stage in stages
         if stage.start_s is not None and stage.end_s is not None
     ]
-    spans = {DRIVER: running, **{f"{EXECUTOR}{number}": list(those) for number, those in executors.items()}}
+    spans = {
+        DRIVER: driver_spans,
+        **{f"{EXECUTOR}{number}": list(executor_spans) for number, executor_spans in executors.items()},
+    }
     return RecordedParts(frozenset(spans), len(spans), partial(stage_spans_of, spans), driver_node)
 
 
-def stage_spans_of(spans: Mapping[str, Sequence[StageSpan]], chosen: Sequence[str]) -> Iterator[PartSpan]:
+def stage_spans_of(spans: Mapping[str, Sequence[StageSpan]], recordings: Sequence[str]) -> Iterator[PartSpan]:
     """Yield the stages of executors and drivers; all of a JVM's time is in a part.
 
     Stages that run at once share a part, because a sample does not name its stage. If there are more than
     :data:`PARTS_MAX` parts, the shortest are in one part.
     """
-    for name in chosen:
+    for name in recordings:
         if name not in spans:  # an executor without tasks, or one that the event log does not have
             yield PartSpan(name, UNKNOWN)
             continue
@@ -125,6 +128,6 @@ def stage_spans_of(spans: Mapping[str, Sequence[StageSpan]], chosen: Sequence[st
         pieces[1:] = [piece if piece in longest else (OTHER_STAGES, *piece[1:]) for piece in pieces[1:]]
         pieces.append((stage_part(()), bounds[-1] if bounds else 0, 0))
         for part, group in groupby(pieces, key=lambda piece: piece[0]):
-            same = list(group)
-            start, end = same[0][1], same[-1][2]
+            group_pieces = list(group)
+            start, end = group_pieces[0][1], group_pieces[-1][2]
             yield PartSpan(name, part, str(start) if start else _OPEN_START, str(end) if end else "")

@@ -66,8 +66,8 @@ _TIMED_FILE = ".otlp"
 
 @dataclass(frozen=True, slots=True)
 class ProfiledJob:
-    """The recordings of one job: their folder on every host, and by node how far its clock is ahead of this
-    machine's."""
+    """The recordings of one job: their folder on every host, and for each node the lead of its clock over this
+    machine's, in seconds."""
 
     folder: str
     ahead_s: Mapping[str, float]
@@ -106,8 +106,8 @@ class ProfileRecorder:
         """Make a folder for the recordings of one job on every host, and measure the hosts' clocks; None without a
         method.
 
-        Every user may write there: an attached cluster runs containers as another user. ``pid_files``: by node those of
-        the daemons that a profile can include, by the daemon's name.
+        Every user may write there: an attached cluster runs containers as another user. ``pid_files``: for
+        each node, the pid files of the daemons that a profile can include, by the daemon's name.
         """
         if self.method is None:
             return None
@@ -155,26 +155,26 @@ class ProfileRecorder:
             await asyncio.gather(
                 *(stop_on(self.hosts[jvm.node], jvm, self.java, library) for jvm in recordings.daemons)
             )
-            sizes, at = await self._sizes(recordings.folder)
-            chosen = sampled(sizes, BYTES_MAX)
-            if len(chosen) < len(sizes):
+            sizes, node_of = await self._sizes(recordings.folder)
+            stored_names = evenly_spaced(sizes, BYTES_MAX)
+            if len(stored_names) < len(sizes):
                 problems.append(
-                    f"{len(chosen)} of {len(sizes)} recordings are stored, evenly spaced: all of them "
+                    f"{len(stored_names)} of {len(sizes)} recordings are stored, evenly spaced: all of them "
                     f"have {format_bytes(sum(sizes.values()))}, and a run stores {format_bytes(BYTES_MAX)}"
                 )
-            spans = list(parts.spans_of([name for name in chosen if name not in daemons]))
-            spans += [PartSpan(name, daemons[name]) for name in chosen if name in daemons]
-            for node in dict.fromkeys(at[name] for name in chosen):
-                on_node = [span for span in spans if at[span.recording] == node]
-                logs |= await self._fetched(node, recordings, on_node, parts.clock or node)
+            spans = list(parts.spans_of([name for name in stored_names if name not in daemons]))
+            spans += [PartSpan(name, daemons[name]) for name in stored_names if name in daemons]
+            for node in dict.fromkeys(node_of[name] for name in stored_names):
+                on_node = [span for span in spans if node_of[span.recording] == node]
+                logs |= await self._fetch(node, recordings, on_node, parts.clock or node)
             await _on_all(self.hosts, ["rm", "-rf", recordings.folder])
         except (HostError, tarfile.TarError) as error:
             problems.append(f"profiles could not be collected: {error}")
         clocks = {"clock_ahead_s": {node: round(ahead_s, 3) for node, ahead_s in recordings.ahead_s.items() if ahead_s}}
         readable = {names[0] for names in map(recording_and_part, logs) if names}
         expected = parts.expected | daemons.keys()
-        if (missing := len(expected - readable)) and problems == list(recordings.problems):
-            problems.append(f"{missing} of {len(expected)} JVMs have no readable profile")
+        if (missing_count := len(expected - readable)) and problems == list(recordings.problems):
+            problems.append(f"{missing_count} of {len(expected)} JVMs have no readable profile")
         return replace(
             result,
             logs={**result.logs, **logs},
@@ -195,17 +195,17 @@ class ProfileRecorder:
 
     async def _sizes(self, folder: str) -> tuple[dict[str, int], dict[str, str]]:
         """Return each recording's size in bytes and its node, by name. A lab's nodes may share a file system."""
-        sizes, at = dict[str, int](), dict[str, str]()
+        sizes, node_of = dict[str, int](), dict[str, str]()
         command = ["find", folder, "-name", f"*{RECORDED}", "-printf", "%s %f\\n"]
         for node, output in (await _on_all(self.hosts, command)).items():
             for line in output.decode().splitlines():
                 size, _, name = line.partition(" ")
                 recording = name.removesuffix(RECORDED)
                 if int(size) and recording not in sizes:
-                    sizes[recording], at[recording] = int(size), node
-        return dict(sorted(sizes.items())), at
+                    sizes[recording], node_of[recording] = int(size), node
+        return dict(sorted(sizes.items())), node_of
 
-    async def _fetched(self, node: str, job: ProfiledJob, spans: Sequence[PartSpan], clock: str) -> dict[str, bytes]:
+    async def _fetch(self, node: str, job: ProfiledJob, spans: Sequence[PartSpan], clock: str) -> dict[str, bytes]:
         """Convert recordings on their node, and return recordings, stacks and times by name.
 
         ``spans``: times by the clock of the node ``clock``; samples have times by the clock of ``node``.
@@ -216,36 +216,36 @@ class ProfileRecorder:
         recordings = list(dict.fromkeys(span.recording for span in spans))
         if self.method.timed:
             outputs = {f"{name}{_TIMED_FILE}": f"{name} {name}{_TIMED_FILE}" for name in recordings}
-            lines, form = list(outputs.values()), _TIMED
+            lines, output_options = list(outputs.values()), _TIMED
         else:
             files = [stacks_file(span.recording, span.part).removeprefix(FOLDER) for span in spans]
             outputs = dict.fromkeys(files, "")
             rows = [(span.recording, file, *span[2:]) for span, file in zip(spans, files, strict=True)]
-            lines, form = [" ".join(row).rstrip() for row in rows], _STACKS
+            lines, output_options = [" ".join(row).rstrip() for row in rows], _STACKS
         transport = self.hosts[node]
         command = ["sh", "-c", _CONVERT, "sh", folder, self.java, f"{self.folder}/{agent.CONVERTER}"]
         await transport.run(
-            [*command, *self.method.convert, *form],
+            [*command, *self.method.convert, *output_options],
             timeout_s=_COLLECT_TIMEOUT_S,
             stdin="".join(f"{line}\n" for line in lines).encode(),
             check=False,
         )
-        packed = await transport.run(
+        archive_output = await transport.run(
             ["tar", "-C", folder, "--ignore-failed-read", "-cf", "-", "-T", "-"],
             timeout_s=_COLLECT_TIMEOUT_S,
             stdin="".join(f"{name}\n" for name in [*(f"{name}{RECORDED}" for name in recordings), *outputs]).encode(),
             check=False,
         )
-        with tarfile.open(fileobj=io.BytesIO(packed.stdout)) as archive:
-            opened = {member.name: archive.extractfile(member) for member in archive.getmembers()}
-            contents = {name: file.read() for name, file in opened.items() if file is not None}
+        with tarfile.open(fileobj=io.BytesIO(archive_output.stdout)) as archive:
+            archive_files = {member.name: archive.extractfile(member) for member in archive.getmembers()}
+            contents = {name: file.read() for name, file in archive_files.items() if file is not None}
         return await asyncio.to_thread(_logs_of, contents, spans, ahead_s)
 
 
 def _logs_of(files: Mapping[str, bytes], spans: Sequence[PartSpan], ahead_s: float) -> dict[str, bytes]:
-    """Return the logs of a node's files: those with timed stacks are cut into parts. Unreadable ones are left out.
+    """Return the logs of a node's files. Files with timed stacks are cut into parts. Unreadable files are omitted.
 
-    ``ahead_s``: how far the node's clock is ahead of this machine's clock, by which ``spans`` have their times.
+    ``ahead_s``: lead of the node's clock over this machine's clock, which gives the times of ``spans``.
     """
     logs = dict[str, bytes]()
     for name, content in files.items():
@@ -268,20 +268,20 @@ def part_logs(samples: Sequence[StackSamples], spans: Sequence[PartSpan]) -> dic
     return logs
 
 
-def sampled(sizes: Mapping[str, int], bytes_max: int) -> list[str]:
+def evenly_spaced(sizes: Mapping[str, int], bytes_max: int) -> list[str]:
     """Return evenly spaced names whose sizes sum to at most ``bytes_max``; all of them if they fit."""
     names, step = list(sizes), 1
     while sum(sizes[name] for name in names[::step]) > bytes_max and step <= len(names):
         step += 1
-    chosen = names[::step]
-    return chosen if sum(sizes[name] for name in chosen) <= bytes_max else []
+    spaced_names = names[::step]
+    return spaced_names if sum(sizes[name] for name in spaced_names) <= bytes_max else []
 
 
 class ProfileRecorders:
     """The recorders of a cluster, one for each kind of profile. Each is prepared once."""
 
     def __init__(self, hosts: Mapping[str, Transport], java: str, home: str) -> None:
-        """``hosts``: all hosts that may run a profiled JVM; ``java``: the program; ``home``: a folder of assay."""
+        """Prepare nothing yet. ``hosts``: all hosts that may run a profiled JVM; ``home``: assay's folder on them."""
         self._hosts, self._java, self._home = hosts, java, home
         self._prepared: dict[str, ProfileRecorder] = {}
 
@@ -337,14 +337,14 @@ async def _probe(transport: Transport, method: ProfilingMethod, folder: str, jav
     file = f"{folder}/probe-{secrets.token_hex(4)}.jfr"
     option = method.option(f"{folder}/agent.so", file)
     try:
-        done = await transport.run([java, option, "-version"], timeout_s=_PROBE_TIMEOUT_S, check=False)
-        written = await transport.run(["test", "-s", file], timeout_s=_PROBE_TIMEOUT_S, check=False)
+        jvm_result = await transport.run([java, option, "-version"], timeout_s=_PROBE_TIMEOUT_S, check=False)
+        file_result = await transport.run(["test", "-s", file], timeout_s=_PROBE_TIMEOUT_S, check=False)
         await transport.run(["rm", "-f", file], timeout_s=_PROBE_TIMEOUT_S, check=False)
     except HostError as error:
         return str(error)
-    if done.exit_status == 0 and written.exit_status == 0:
+    if jvm_result.exit_status == 0 and file_result.exit_status == 0:
         return None
-    lines = (done.stdout + b"\n" + done.stderr).decode(errors="replace").strip().splitlines()
+    lines = (jvm_result.stdout + b"\n" + jvm_result.stderr).decode(errors="replace").strip().splitlines()
     message = " ".join(line.strip() for line in lines[:_MESSAGE_LINES]) or "no recording was written"
     return f"{message} ({transport.name})"
 

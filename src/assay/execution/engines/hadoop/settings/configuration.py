@@ -137,8 +137,8 @@ class Deployment:
 
     def memory_directories(self, node: Node) -> list[str]:
         """Return the DataNode's directory in memory, if the policy needs one."""
-        wanted = self.layout.policy is StoragePolicy.LAZY_PERSIST and Role.WORKER in node.roles
-        return [f"{MEMORY_MOUNT}/assay-{self.marker}/{self.name}/{node.name}"] if wanted else []
+        needs_memory = self.layout.policy is StoragePolicy.LAZY_PERSIST and Role.WORKER in node.roles
+        return [f"{MEMORY_MOUNT}/assay-{self.marker}/{self.name}/{node.name}"] if needs_memory else []
 
     def data_directories(self, node: Node) -> str:
         """Return ``dfs.datanode.data.dir``: with storage types if HDFS places blocks by them."""
@@ -147,8 +147,8 @@ class Deployment:
             return ",".join(paths)
         kinds = {device.name: storage_type(device.kind) for device in node.type.devices}
         types = [kinds[part.device] for part in self.layout.hdfs for _ in range(part.count)]
-        typed = [f"[{kind}]{path}" for kind, path in zip(types, paths, strict=True)]
-        return ",".join([*typed, *(f"[RAM_DISK]{path}" for path in self.memory_directories(node))])
+        typed_paths = [f"[{kind}]{path}" for kind, path in zip(types, paths, strict=True)]
+        return ",".join([*typed_paths, *(f"[RAM_DISK]{path}" for path in self.memory_directories(node))])
 
     def host(self, node: Node) -> str:
         """Return the name by which the other nodes reach ``node``."""
@@ -168,9 +168,9 @@ def file_system(layout: Layout, workers: int | None) -> str:
 def _paths(node: Node, parts: tuple[Directories, ...], layout: str, use: str) -> list[str]:
     if Role.WORKER not in node.roles:
         return []
-    where = {device.name: device.directory for device in node.type.devices}
+    directory_of = {device.name: device.directory for device in node.type.devices}
     return [
-        f"{where[part.device]}/assay/{layout}/{use}{'' if part.count == 1 else index}"
+        f"{directory_of[part.device]}/assay/{layout}/{use}{'' if part.count == 1 else index}"
         for part in parts
         for index in range(1, part.count + 1)
     ]
@@ -210,7 +210,7 @@ def normalised(parameters: Mapping[str, str]) -> dict[str, str]:
 
 def properties(deployment: Deployment, node: Node) -> dict[str, str]:
     """Return all properties of ``node``: defaults, then the plan's, then those that the cluster fixes."""
-    return {**BY_DEFAULT, **job_options(deployment, deployment.parameters), **_fixed(deployment, node)}
+    return {**BY_DEFAULT, **job_options(deployment, deployment.parameters), **_cluster_properties(deployment, node)}
 
 
 def job_options(deployment: Deployment, parameters: Mapping[str, str]) -> dict[str, str]:
@@ -219,12 +219,12 @@ def job_options(deployment: Deployment, parameters: Mapping[str, str]) -> dict[s
     These options contain the deployment's marker, by which left-over JVMs are ended, and a heap derived from the
     container's memory unless the plan states a heap.
     """
-    given = {**deployment.parameters, **parameters}
-    stated = {option: given.get(option) for option in containers.JAVA_OPTIONS.values()}
-    heaps = {option: containers.heap_mb(given, memory) for memory, option in containers.JAVA_OPTIONS.items()}
+    all_parameters = {**deployment.parameters, **parameters}
+    stated_options = {option: all_parameters.get(option) for option in containers.JAVA_OPTIONS.values()}
+    heaps = {option: containers.heap_mb(all_parameters, memory) for memory, option in containers.JAVA_OPTIONS.items()}
     jvms = {
         option: _jvm(deployment, text or f"-Xmx{heaps[option]}m {deployment.task_java_options}".strip())
-        for option, text in stated.items()
+        for option, text in stated_options.items()
     }
     return {**normalised(parameters), **jvms}
 
@@ -234,10 +234,10 @@ def _jvm(deployment: Deployment, options: str) -> str:
     return " ".join(part for part in (options, deployment.java_options, marker) if part)
 
 
-def _fixed(deployment: Deployment, node: Node) -> dict[str, str]:
+def _cluster_properties(deployment: Deployment, node: Node) -> dict[str, str]:
     master, host, ports = deployment.host(deployment.cluster.master), deployment.host(node), deployment.ports
-    everywhere = "0.0.0.0"  # noqa: S104 - a cluster's daemons listen to their cluster
-    bind = host if deployment.cluster.placement == "local" or deployment.one_network else everywhere
+    all_addresses = "0.0.0.0"  # noqa: S104 - a cluster's daemons listen to their cluster
+    bind = host if deployment.cluster.placement == "local" or deployment.one_network else all_addresses
     addresses = {
         "fs.defaultFS": f"hdfs://{master}:{ports.namenode_rpc}",
         "hadoop.tmp.dir": deployment.scratch,
@@ -288,8 +288,8 @@ def render(deployment: Deployment, node: Node) -> dict[str, str]:
     remaining = dict(sorted(properties(deployment, node).items()))
     files: dict[str, str] = {}
     for name, prefixes in _FILES.items():  # in this order: a scheduler property is not for yarn-site.xml
-        chosen = {key: remaining.pop(key) for key in list(remaining) if key.startswith(prefixes)}
-        files[name] = _xml(chosen)
+        file_properties = {key: remaining.pop(key) for key in list(remaining) if key.startswith(prefixes)}
+        files[name] = _xml(file_properties)
     if remaining:
         raise SpecificationError(
             f"no configuration file of Hadoop has {', '.join(remaining)}",

@@ -47,25 +47,25 @@ SORT_BUFFER_MAX_MB = 2047
 _UNITS_MB = {"": 2**-20, "k": 2**-10, "m": 1, "g": 2**10, "t": 2**20}
 
 
-def _whole(parameters: Mapping[str, str], name: str) -> int:
+def _whole_number(parameters: Mapping[str, str], name: str) -> int:
     text = parameters.get(name, DEFAULTS.get(name, "1"))
     return int(text) if re.fullmatch(r"[0-9]{1,9}", text.strip()) else 0
 
 
 def node_memory_mb(parameters: Mapping[str, str]) -> int:
     """Return a node's memory for containers; 0 if the parameter is not a number."""
-    return _whole(parameters, NODE_MEMORY)
+    return _whole_number(parameters, NODE_MEMORY)
 
 
 def allocation_mb(parameters: Mapping[str, str], memory: str) -> int:
     """Return the memory of a container that requests parameter ``memory``: a multiple of the smallest allocation."""
-    smallest = max(1, _whole(parameters, SMALLEST))
-    return max(1, math.ceil(_whole(parameters, memory) / smallest)) * smallest
+    smallest = max(1, _whole_number(parameters, SMALLEST))
+    return max(1, math.ceil(_whole_number(parameters, memory) / smallest)) * smallest
 
 
 def containers_per_node(parameters: Mapping[str, str], memory: str) -> int:
     """Return the maximum number of concurrent containers that request parameter ``memory`` on an empty node."""
-    by_memory = _whole(parameters, NODE_MEMORY) // allocation_mb(parameters, memory)
+    by_memory = _whole_number(parameters, NODE_MEMORY) // allocation_mb(parameters, memory)
     return min(by_memory, _vcores(parameters, memory)) if _dominant(parameters) else by_memory
 
 
@@ -74,7 +74,7 @@ def _dominant(parameters: Mapping[str, str]) -> bool:
 
 
 def _vcores(parameters: Mapping[str, str], memory: str) -> int:
-    return _whole(parameters, NODE_VCORES) // max(1, _whole(parameters, _vcores_of(memory)))
+    return _whole_number(parameters, NODE_VCORES) // max(1, _whole_number(parameters, _vcores_of(memory)))
 
 
 def _vcores_of(memory: str) -> str:
@@ -83,13 +83,17 @@ def _vcores_of(memory: str) -> str:
 
 def tasks_of_a_wave(parameters: Mapping[str, str], memory: str, workers: int) -> int:
     """Return the maximum number of concurrent tasks of a kind on ``workers`` nodes, next to the ApplicationMaster."""
-    alone = containers_per_node(parameters, memory)
-    left_mb = _whole(parameters, NODE_MEMORY) - allocation_mb(parameters, MASTER_MEMORY)
-    remaining = max(0, left_mb) // allocation_mb(parameters, memory)
+    tasks_per_free_node = containers_per_node(parameters, memory)
+    remaining_mb = _whole_number(parameters, NODE_MEMORY) - allocation_mb(parameters, MASTER_MEMORY)
+    tasks_next_to_master = max(0, remaining_mb) // allocation_mb(parameters, memory)
     if _dominant(parameters):
-        left = _whole(parameters, NODE_VCORES) - max(1, _whole(parameters, _vcores_of(MASTER_MEMORY)))
-        remaining = min(remaining, max(0, left) // max(1, _whole(parameters, _vcores_of(memory))))
-    return alone * (workers - 1) + remaining
+        remaining_vcores = _whole_number(parameters, NODE_VCORES) - max(
+            1, _whole_number(parameters, _vcores_of(MASTER_MEMORY))
+        )
+        tasks_next_to_master = min(
+            tasks_next_to_master, max(0, remaining_vcores) // max(1, _whole_number(parameters, _vcores_of(memory)))
+        )
+    return tasks_per_free_node * (workers - 1) + tasks_next_to_master
 
 
 def parameters_for(containers: int, parameters: Mapping[str, str]) -> dict[str, str]:
@@ -104,7 +108,7 @@ def parameters_for(containers: int, parameters: Mapping[str, str]) -> dict[str, 
 
 def heap_mb(parameters: Mapping[str, str], memory: str) -> int:
     """Return the heap of a JVM in a container of ``memory``, if its options do not state it."""
-    return _whole(parameters, memory) * HEAP_SHARE[0] // HEAP_SHARE[1]
+    return _whole_number(parameters, memory) * HEAP_SHARE[0] // HEAP_SHARE[1]
 
 
 def stated_heap_mb(options: str) -> float | None:
@@ -118,18 +122,24 @@ def mistakes(parameters: Mapping[str, str], workers: int) -> Iterator[tuple[tupl
     first.
     """
     for name in DEFAULTS:
-        if name in parameters and _whole(parameters, name) < 1:
+        if name in parameters and _whole_number(parameters, name) < 1:
             yield (name,), f"{parameters[name][:20]!r} is not a whole number above 0"
             return
-    node_mb = _whole(parameters, NODE_MEMORY)
+    node_mb = _whole_number(parameters, NODE_MEMORY)
     for memory in (MAP_MEMORY, REDUCE_MEMORY, MASTER_MEMORY):
-        asked_mb = allocation_mb(parameters, memory)
-        if asked_mb > node_mb:
-            yield (memory, NODE_MEMORY), f"a container of {asked_mb} MiB never fits on a node that gives {node_mb} MiB"
+        container_mb = allocation_mb(parameters, memory)
+        if container_mb > node_mb:
+            yield (
+                (memory, NODE_MEMORY),
+                f"a container of {container_mb} MiB never fits on a node that gives {node_mb} MiB",
+            )
             return
-        heap = stated_heap_mb(parameters.get(JAVA_OPTIONS[memory], ""))
-        if heap is not None and heap > asked_mb:
-            yield (JAVA_OPTIONS[memory], memory), f"a heap of {heap:g} MiB is more than its container's {asked_mb} MiB"
+        stated_mb = stated_heap_mb(parameters.get(JAVA_OPTIONS[memory], ""))
+        if stated_mb is not None and stated_mb > container_mb:
+            yield (
+                (JAVA_OPTIONS[memory], memory),
+                f"a heap of {stated_mb:g} MiB is more than its container's {container_mb} MiB",
+            )
     for memory in (MAP_MEMORY, REDUCE_MEMORY):
         if tasks_of_a_wave(parameters, memory, workers) < 1:
             yield (
@@ -144,18 +154,18 @@ def mistakes(parameters: Mapping[str, str], workers: int) -> Iterator[tuple[tupl
 
 
 def _sort_buffer_mistakes(parameters: Mapping[str, str]) -> Iterator[tuple[tuple[str, ...], str]]:
-    buffer_mb = _whole(parameters, SORT_BUFFER)
-    stated = stated_heap_mb(parameters.get(JAVA_OPTIONS[MAP_MEMORY], ""))
-    heap = heap_mb(parameters, MAP_MEMORY) if stated is None else stated
-    most = int(heap * OLD_SHARE[0] / OLD_SHARE[1])
-    at = (SORT_BUFFER, JAVA_OPTIONS[MAP_MEMORY], MAP_MEMORY)
+    buffer_mb = _whole_number(parameters, SORT_BUFFER)
+    stated_mb = stated_heap_mb(parameters.get(JAVA_OPTIONS[MAP_MEMORY], ""))
+    heap_mib = heap_mb(parameters, MAP_MEMORY) if stated_mb is None else stated_mb
+    buffer_max_mb = int(heap_mib * OLD_SHARE[0] / OLD_SHARE[1])
+    names = (SORT_BUFFER, JAVA_OPTIONS[MAP_MEMORY], MAP_MEMORY)
     if buffer_mb > SORT_BUFFER_MAX_MB:
-        yield at, f"a sort buffer has at most {SORT_BUFFER_MAX_MB} MiB"
-    elif buffer_mb > most:
+        yield names, f"a sort buffer has at most {SORT_BUFFER_MAX_MB} MiB"
+    elif buffer_mb > buffer_max_mb:
         yield (
-            at,
+            names,
             (
-                f"a sort buffer of {buffer_mb} MiB does not fit into a map's heap of {heap:g} MiB, one array of "
-                f"which has at most {most}; reduce it, or raise {MAP_MEMORY}"
+                f"a sort buffer of {buffer_mb} MiB does not fit into a map's heap of {heap_mib:g} MiB, one array of "
+                f"which has at most {buffer_max_mb}; reduce it, or raise {MAP_MEMORY}"
             ),
         )

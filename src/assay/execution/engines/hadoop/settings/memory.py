@@ -30,23 +30,23 @@ _PROBE = (
 
 def usable_bytes(answer: str) -> tuple[int, list[str]]:
     """Return a worker's memory for blocks according to the probe's output, and the missing requirements as text."""
-    kind, free, limit, native = [*answer.split(), "", "", "", ""][:4]
-    lacking = []
+    kind, free_kib, limit, native = [*answer.split(), "", "", "", ""][:4]
+    missing_requirements = []
     if kind != "tmpfs":
-        lacking.append(f"{MEMORY_MOUNT} is not a tmpfs")
+        missing_requirements.append(f"{MEMORY_MOUNT} is not a tmpfs")
     if native != "native":
-        lacking.append(
+        missing_requirements.append(
             "Hadoop's native library (lib/native/libhadoop.so) is missing, which a DataNode needs to lock memory"
         )
-    available = int(int(free) * 1024 * SHARE) if free.isdecimal() else 0
-    locked = int(limit) * 1024 if limit.isdecimal() else None
-    if locked is None and limit != "unlimited":
-        lacking.append("the limit on locked memory (ulimit -l) is not known")
-    elif locked is not None and locked < BYTES_MIN:
-        lacking.append(f"the limit on locked memory (ulimit -l) is {limit} KiB")
-    elif available < BYTES_MIN:
-        lacking.append(f"{MEMORY_MOUNT} has too little room")
-    return available if locked is None else min(available, locked), lacking
+    available_bytes = int(int(free_kib) * 1024 * SHARE) if free_kib.isdecimal() else 0
+    lock_limit_bytes = int(limit) * 1024 if limit.isdecimal() else None
+    if lock_limit_bytes is None and limit != "unlimited":
+        missing_requirements.append("the limit on locked memory (ulimit -l) is not known")
+    elif lock_limit_bytes is not None and lock_limit_bytes < BYTES_MIN:
+        missing_requirements.append(f"the limit on locked memory (ulimit -l) is {limit} KiB")
+    elif available_bytes < BYTES_MIN:
+        missing_requirements.append(f"{MEMORY_MOUNT} has too little room")
+    return available_bytes if lock_limit_bytes is None else min(available_bytes, lock_limit_bytes), missing_requirements
 
 
 async def in_memory(deployment: Deployment, transports: Mapping[str, Transport], native: str) -> Deployment:
@@ -57,10 +57,10 @@ async def in_memory(deployment: Deployment, transports: Mapping[str, Transport],
         *(transports[node.name].run(command, timeout_s=_TIMEOUT_S, check=False) for node in workers)
     )
     sizes = [usable_bytes(answer.stdout.decode(errors="replace")) for answer in answers]
-    for node, (_, lacking) in zip(workers, sizes, strict=True):
-        if lacking:
+    for node, (_, missing_requirements) in zip(workers, sizes, strict=True):
+        if missing_requirements:
             raise EngineError(
-                f"the storage policy LAZY_PERSIST is impossible here: {'; '.join(lacking)}",
+                f"the storage policy LAZY_PERSIST is impossible here: {'; '.join(missing_requirements)}",
                 where=node.name,
                 hint="use a Hadoop with its native library (hadoop_home in the cluster file) and raise memlock in "
                 "/etc/security/limits.conf, or choose HOT, ONE_SSD or ALL_SSD",

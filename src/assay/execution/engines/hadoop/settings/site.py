@@ -78,60 +78,64 @@ class ClientConfiguration:
     def check(self) -> None:
         """Raise EngineError if assay can't attach to this Hadoop."""
         _ = self.name_service
-        how = self.get("hadoop.security.authentication", "simple").lower()
-        if how not in ("simple", "kerberos"):
+        authentication = self.get("hadoop.security.authentication", "simple").lower()
+        if authentication not in ("simple", "kerberos"):
             raise EngineError(
-                f"Hadoop authenticates users by {how!r}", where=self.where, hint="assay supports simple and kerberos"
+                f"Hadoop authenticates users by {authentication!r}",
+                where=self.where,
+                hint="assay supports simple and kerberos",
             )
 
     def namenodes(self) -> list[tuple[str, int]]:
         """Return the HTTP addresses of the NameNodes, one or a pair."""
         service = self.name_service
-        key, usual = (
+        key, default_port = (
             ("dfs.namenode.https-address", NAMENODE_HTTPS)
             if self.hdfs_tls
             else ("dfs.namenode.http-address", NAMENODE_HTTP)
         )
         if service is None:
             host = re.sub(r"^hdfs://([^/:]+).*", r"\1", self.get("fs.defaultFS", self.get("fs.default.name")))
-            return [_address(self.get(key), host, usual)]
+            return [_address(self.get(key), host, default_port)]
         names = [word for word in re.split(r"[,\s]+", self.get(f"dfs.ha.namenodes.{service}")) if word]
         addresses = []
         for name in names:
             rpc = self.get(f"dfs.namenode.rpc-address.{service}.{name}").split(":")[0]
-            addresses.append(_address(self.get(f"{key}.{service}.{name}"), rpc, usual))
+            addresses.append(_address(self.get(f"{key}.{service}.{name}"), rpc, default_port))
         return addresses
 
     def resourcemanagers(self) -> list[tuple[str, int]]:
         """Return the HTTP addresses of the ResourceManagers, one or a pair."""
         names = [word for word in re.split(r"[,\s]+", self.get("yarn.resourcemanager.ha.rm-ids")) if word]
-        key, usual = (
+        key, default_port = (
             ("yarn.resourcemanager.webapp.https.address", RESOURCEMANAGER_HTTPS)
             if self.yarn_tls
             else ("yarn.resourcemanager.webapp.address", RESOURCEMANAGER_HTTP)
         )
         if not names:
             host = self.get("yarn.resourcemanager.hostname")
-            return [_address(self.get(key), host, usual)]
+            return [_address(self.get(key), host, default_port)]
         addresses = []
         for name in names:
             host = self.get(f"yarn.resourcemanager.hostname.{name}")
-            addresses.append(_address(self.get(f"{key}.{name}"), host, usual))
+            addresses.append(_address(self.get(f"{key}.{name}"), host, default_port))
         return addresses
 
     def history_folders(self) -> list[str]:
         """Return the HDFS folders with histories of ended jobs: the user's, then all users'."""
         staging = self.get("yarn.app.mapreduce.am.staging-dir", _STAGING)
-        waiting = self.get("mapreduce.jobhistory.intermediate-done-dir", f"{staging}/history/done_intermediate")
-        done = self.get("mapreduce.jobhistory.done-dir", f"{staging}/history/done")
-        return [f"{waiting}/{self.user}", done]
+        intermediate_folder = self.get(
+            "mapreduce.jobhistory.intermediate-done-dir", f"{staging}/history/done_intermediate"
+        )
+        done_folder = self.get("mapreduce.jobhistory.done-dir", f"{staging}/history/done")
+        return [f"{intermediate_folder}/{self.user}", done_folder]
 
 
 def _address(text: str, host: str, port: int) -> tuple[str, int]:
-    named, _, number = text.rpartition(":")
-    if named in ("", "0.0.0.0"):  # noqa: S104 - what a daemon binds to is not an address to call
-        named = host
-    return named, int(number) if number.isdecimal() else port
+    stated_host, _, stated_port = text.rpartition(":")
+    if stated_host in ("", "0.0.0.0"):  # noqa: S104 - what a daemon binds to is not an address to call
+        stated_host = host
+    return stated_host, int(stated_port) if stated_port.isdecimal() else port
 
 
 async def read_site(edge: Transport, folder: str) -> ClientConfiguration:

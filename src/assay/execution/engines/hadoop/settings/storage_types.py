@@ -9,7 +9,7 @@ from collections import Counter
 from assay.model import DeviceKind, Layout, NodeType, Spread, StoragePolicy
 
 _TYPES = {DeviceKind.HDD: "DISK", DeviceKind.SSD: "SSD", DeviceKind.NVME: "SSD"}
-_NEEDED = {
+_REQUIRED_TYPES = {
     StoragePolicy.HOT: ("DISK",),
     StoragePolicy.ONE_SSD: ("DISK", "SSD"),
     StoragePolicy.ALL_SSD: ("SSD",),
@@ -28,13 +28,13 @@ def policy_mistake(layout: Layout, node_type: NodeType) -> str | None:
     if layout.policy is None:
         return None
     kinds = {device.name: storage_type(device.kind) for device in node_type.devices}
-    present = {kinds[part.device] for part in layout.hdfs}
-    lacking = next((kind for kind in _NEEDED[layout.policy] if kind not in present), None)
-    if lacking is None:
+    layout_types = {kinds[part.device] for part in layout.hdfs}
+    missing_type = next((kind for kind in _REQUIRED_TYPES[layout.policy] if kind not in layout_types), None)
+    if missing_type is None:
         return None
-    names = [name for name, kind in kinds.items() if kind == lacking]
+    names = [name for name, kind in kinds.items() if kind == missing_type]
     return (
-        f"layout {layout.name!r}: policy {layout.policy} needs {_KINDS_OF[lacking]} for hdfs; "
+        f"layout {layout.name!r}: policy {layout.policy} needs {_KINDS_OF[missing_type]} for hdfs; "
         f"valid: {', '.join(names) or 'none'}"
     )
 

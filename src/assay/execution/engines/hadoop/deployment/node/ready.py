@@ -25,7 +25,7 @@ def user_name(number: int) -> str:
         return str(number)
 
 
-def folder_problem(folder: str, room_bytes: int, owned: bool) -> Optional[List[str]]:
+def folder_problem(folder: str, room_bytes: int, must_be_owned: bool) -> Optional[List[str]]:
     """Return why a folder can't be used and what to do; None if it can be used."""
     me = user_name(os.geteuid())
     probe = os.path.join(folder, ".assay-%d" % os.getpid())
@@ -61,7 +61,7 @@ def folder_problem(folder: str, room_bytes: int, owned: bool) -> Optional[List[s
         )
         return [message, "free space on that device"]
     owner = os.stat(folder).st_uid
-    if owned and os.geteuid() not in (0, owner):
+    if must_be_owned and os.geteuid() not in (0, owner):
         message = "%s belongs to %s, and a DataNode of %s sets its mode" % (folder, user_name(owner), me)
         return [message, "chown it to %s, or name another directory" % me]
     return None
@@ -91,10 +91,10 @@ def main() -> None:
     """Print the results."""
     options = json.loads(sys.argv[1])
     owned = set(options["own"])
-    tried = [folder_problem(folder, options["room_bytes"], folder in owned) for folder in options["folders"]]
+    results = [folder_problem(folder, options["room_bytes"], folder in owned) for folder in options["folders"]]
     clusters = {directory: cluster_in(directory) for directory in options["metadata"]}
     answer = {
-        "problems": [problem for problem in tried if problem],
+        "problems": [problem for problem in results if problem],
         "unix_s": time.time(),
         "clusters": {directory: name for directory, name in clusters.items() if name},
     }
