@@ -2,8 +2,8 @@
 
 In: a seed and a folder. Out: ``runs.csv`` and ``prices.csv`` for ``cloud_choice.py``. Four jobs run on 4 to 24
 instances of three families in three sizes. A time is a serial part, work shared by all vCPUs and traffic shared by all
-networks, both slower where memory is short, and 0.8 s per instance. It is multiplied by an offset of the family
-(standard deviation 10 %), of the job on the family (6 %) and by scatter (4 %).
+networks, and 0.8 s per instance. Too little memory slows down the two shared parts. The time is multiplied by an offset
+of the family (standard deviation 10 %), of the job on the family (6 %) and by scatter (4 %).
 
 Run it with ``python benchmarks/cloud_world.py SEED FOLDER``.
 """
@@ -31,14 +31,16 @@ def main(seed: int, folder: Path) -> None:
     family_ratio = {family: np.exp(random.normal(0, 0.1)) for family in families for _ in SIZES}
     lines = ["job,instance_type,node_count,input_size_gb,runtime_s"]
     for job in range(4):
-        cpu_s, traffic_s, serial_s = (np.exp(random.normal(*law)) for law in ((7.5, 0.7), (6.5, 0.8), (3.5, 0.5)))
+        cpu_s, traffic_s, serial_s = (
+            np.exp(random.normal(*parameters)) for parameters in ((7.5, 0.7), (6.5, 0.8), (3.5, 0.5))
+        )
         memory_per_data = np.exp(random.normal(0.3, 0.7))
         job_ratio = {family: np.exp(random.normal(0, 0.06)) for family in families}
         for kind in types:
             network_gbit_per_s = (kind.network_bps or 0.0) / 1e9
             for count in COUNTS:
-                need = DATA_GB * memory_per_data / (count * kind.memory_bytes / 2**30 * 0.5)
-                slowdown = 1 + 0.8 * max(0, min(1.5, need - 1))
+                memory_ratio = DATA_GB * memory_per_data / (count * kind.memory_bytes / 2**30 * 0.5)
+                slowdown = 1 + 0.8 * max(0, min(1.5, memory_ratio - 1))
                 shared_s = cpu_s / (count * kind.vcpus) * 8 + traffic_s / (count * network_gbit_per_s**0.7)
                 time_s = (serial_s + shared_s * slowdown + 0.8 * count) * family_ratio[kind.family]
                 time_s *= job_ratio[kind.family] * np.exp(random.normal(0, 0.04))

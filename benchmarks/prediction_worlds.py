@@ -1,8 +1,8 @@
-"""Draw tables of runs from a formula: many clusters of different hardware, more than one dump has.
+"""Draw tables of runs from a formula, on more clusters of different hardware than a dump of real runs has.
 
 A world has clusters of 3 to 20 workers with 4 to 32 cores, 16 to 256 GB and one to eight disks; each has a speed factor
-that its hardware does not explain (lognormal, 15 %). A run's time is its share of CPU, disk and network work, whichever
-dominates, plus a fixed start, with noise of 4 %. These runs are simulated by the formula below, not measured.
+that its hardware does not explain (lognormal, 15 %). A run's time is a fixed start, the longest of its CPU, disk and
+network times, and 30 % of the other two, with noise of 4 %. These runs are computed, not measured.
 """
 
 from __future__ import annotations
@@ -19,9 +19,9 @@ WORK = {
     "kmeans": (6.0, 0.7, 0.1),
     "pagerank": (3.0, 1.5, 0.8),
 }
-"""Seconds of a core, bytes through disks and bytes through the network, for each byte of data (in units below)."""
+"""Core seconds per 25 MB of data, then bytes through disks and bytes through the network per byte of data."""
 RATES = {"hdd": 110e6, "ssd": 450e6}
-NOISE, PACE = 0.04, 0.15
+NOISE, SPEED_SCATTER = 0.04, 0.15
 
 
 def world(clusters: int = 12, runs: int = 150, seed: int = 1) -> RunTable:
@@ -32,21 +32,21 @@ def world(clusters: int = 12, runs: int = 150, seed: int = 1) -> RunTable:
     for number in range(clusters):
         workers, cores = int(random.integers(3, 21)), int(random.choice([4, 8, 12, 16, 24, 32]))
         memory, disks = float(random.choice([16, 32, 64, 128, 256])) * 1e9, int(random.integers(1, 9))
-        pace = float(np.exp(random.normal(0.0, PACE)))
+        slowness = float(np.exp(random.normal(0.0, SPEED_SCATTER)))
         for _ in range(runs):
             workload = str(random.choice(list(WORK)))
             layout = str(random.choice([f"HD{disks}", "SSD"]))
             rate_gbit, slots = float(random.choice([1.0, 10.0])), int(random.choice([cores // 2, cores, cores * 2]))
             data = float(random.choice([1e11, 3e11, 1e12]))
-            kind = ("ssd", 1) if layout == "SSD" else ("hdd", disks)
+            storage_rate = RATES["ssd"] if layout == "SSD" else RATES["hdd"] * disks
             cpu, disk, network = WORK[workload]
             spill = 1.0 + 0.5 * (data / workers > 2 * memory)
             parts = (
                 cpu * data / 25e6 / (workers * min(slots, cores)),
-                disk * spill * data / (RATES[kind[0]] * kind[1] * workers),
+                disk * spill * data / (storage_rate * workers),
                 network * data / (rate_gbit * 1e9 / 8 * workers),
             )
-            time_s = 25.0 + pace * (max(parts) + 0.3 * (sum(parts) - max(parts)))
+            time_s = 25.0 + slowness * (max(parts) + 0.3 * (sum(parts) - max(parts)))
             levels = (workload, f"cluster-{number}", layout, f"{rate_gbit:g}", str(slots), f"{data:.0f}")
             for name, level in zip(names, levels, strict=True):
                 names[name].append(level)

@@ -1,8 +1,8 @@
 """Measure how often a comparison's verdict is wrong, and how often it finds a real difference.
 
-Draws campaigns of two levels with a known ratio in a plan's order (a block per repetition, A B, B A, …) with the noise
-of real campaigns, and judges them as ``assay decide`` does: pairs within blocks from five on, Welch's t on logarithms
-below, no verdict from fewer than three runs per side.
+Draws campaigns of two levels with a known ratio in a plan's order (a block per repetition: A B, B A, …) with the noise
+of real campaigns, and judges them as ``assay decide`` does: by pairs within blocks from five runs per side on, by
+Welch's t-test on logarithms for fewer runs, and without a verdict for fewer than three.
 
 Noise, as a share of a run's time: *log-normal* scatter of 5 %; *unequal*: 3 % and 10 %; *skewed*: an exponential delay
 of 7 % on average; *outliers*: one run of twenty takes 1.5 to 3 times as long; *drift*: the machine becomes 15 % slower
@@ -55,8 +55,8 @@ def noise_of(kind: str, rng: np.random.Generator, candidate: NDArray[np.bool_]) 
         case "first run":
             return scatter + np.where(np.arange(runs) == 0, np.log(1.25), 0.0)
         case "alike":
-            for at in range(1, runs):
-                scatter[at] = 0.6 * scatter[at - 1] + 0.8 * scatter[at]
+            for number in range(1, runs):
+                scatter[number] = 0.6 * scatter[number - 1] + 0.8 * scatter[number]
     return scatter
 
 
@@ -65,7 +65,7 @@ def verdicts(kind: str, n: int, ratio: float, campaigns: int, rng: np.random.Gen
     candidate, block = order_of(n), np.repeat(np.arange(n), 2)
     one_group = np.zeros(n, dtype=np.int64)
     counts: Counter[str] = Counter()
-    held = 0
+    covering_intervals = 0
     for _ in range(campaigns):
         logs = noise_of(kind, rng, candidate) - np.where(candidate, np.log(ratio), 0.0)
         a, b = logs[~candidate], logs[candidate]
@@ -76,8 +76,10 @@ def verdicts(kind: str, n: int, ratio: float, campaigns: int, rng: np.random.Gen
         assert result is not None
         estimate = result.ratio
         counts[verdict_of(estimate, result.p, 1, (n, n), margin=0.0)] += 1
-        held += estimate.low is not None and estimate.high is not None and estimate.low <= ratio <= estimate.high
-    return counts, held / campaigns
+        covering_intervals += (
+            estimate.low is not None and estimate.high is not None and estimate.low <= ratio <= estimate.high
+        )
+    return counts, covering_intervals / campaigns
 
 
 def main() -> None:
@@ -92,14 +94,14 @@ def main() -> None:
     print("|---|---|---|---|---|---|---|")
     for kind in NOISES:
         for n in RUNS:
-            rates, wrong, held = [], 0, 0.0
+            rates, reversed_verdicts, coverage = [], 0, 0.0
             for ratio in RATIOS:
-                counts, inside = verdicts(kind, n, ratio, campaigns, rng)
-                differs = counts[Verdict.FASTER] + (counts[Verdict.SLOWER] if ratio == 1.0 else 0)
-                wrong += counts[Verdict.SLOWER] if ratio > 1 else 0
-                rates.append(differs / campaigns)
-                held += inside / len(RATIOS)
-            cells = [f"{rate:.1%}" for rate in (*rates, wrong / (2 * campaigns), held)]
+                counts, covered_share = verdicts(kind, n, ratio, campaigns, rng)
+                differences = counts[Verdict.FASTER] + (counts[Verdict.SLOWER] if ratio == 1.0 else 0)
+                reversed_verdicts += counts[Verdict.SLOWER] if ratio > 1 else 0
+                rates.append(differences / campaigns)
+                coverage += covered_share / len(RATIOS)
+            cells = [f"{rate:.1%}" for rate in (*rates, reversed_verdicts / (2 * campaigns), coverage)]
             print(f"| {kind} | {n} | " + " | ".join(cells) + " |", flush=True)
 
 

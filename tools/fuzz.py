@@ -17,7 +17,7 @@ sys.path.insert(0, str(ROOT / "tests" / "support"))
 import fuzz_targets  # noqa: E402
 from fuzzing import Fuzzed, can_fuzz, fuzzed, large  # noqa: E402
 
-HEAD = """\
+TABLE_HEADER = """\
 | parser | executions | edges | features | corpus | slowest | most memory | of 10 MB: slowest | memory | found |
 |---|---|---|---|---|---|---|---|---|---|"""
 
@@ -40,15 +40,15 @@ def main() -> int:
     parser.add_argument("--folder", type=Path, default=ROOT / "build" / "fuzz")
     options = parser.parse_args()
     if not can_fuzz():
-        sys.exit("atheris is not installed: it is made for Python 3.11 to 3.13 on Linux with x86-64")
-    sys.stdout.write(f"{HEAD}\n")
-    failed = False
+        sys.exit("atheris is not installed; it supports Python 3.11 to 3.13 on Linux with x86-64")
+    sys.stdout.write(f"{TABLE_HEADER}\n")
+    has_findings = False
     for name in options.only or fuzz_targets.parsers():
         result = large(fuzzed(name, options.folder / name, options.seconds), options.folder / name)
-        failed = failed or bool(result.findings)
+        has_findings = has_findings or bool(result.findings)
         sys.stdout.write(f"{line(result)}\n")
         sys.stdout.flush()
-    return 1 if failed else 0
+    return 1 if has_findings else 0
 
 
 if __name__ == "__main__":

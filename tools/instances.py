@@ -25,19 +25,21 @@ ACCELERATORS = {
     "FpgaInfo": "Fpgas",
     "MediaAcceleratorInfo": "Accelerators",
 }
-MAC = "_mac"
+MAC_SUFFIX = "_mac"
 
 
 def row_of(entry: dict[str, Any], source: str) -> InstanceRow:
-    """Return one line of the table for an entry of DescribeInstanceTypes."""
+    """Return the table's row for an entry of DescribeInstanceTypes."""
     processor, cpus = entry["ProcessorInfo"], entry["VCpuInfo"]
     cards = entry["NetworkInfo"].get("NetworkCards", [])
     volumes = entry["EbsInfo"].get("EbsOptimizedInfo", {})
     storage = entry.get("InstanceStorageInfo", {})
     disks = storage.get("Disks", [])
-    kind = ""
+    disk_kind = ""
     if disks:
-        kind = "nvme" if storage.get("NvmeSupport") == "required" and disks[0]["Type"] == "ssd" else disks[0]["Type"]
+        disk_kind = (
+            "nvme" if storage.get("NvmeSupport") == "required" and disks[0]["Type"] == "ssd" else disks[0]["Type"]
+        )
     clock_ghz = processor.get("SustainedClockSpeedInGhz")
     counts = [part.get("Count", 1) for key, name in ACCELERATORS.items() for part in entry.get(key, {}).get(name, [])]
     return InstanceRow(
@@ -50,7 +52,7 @@ def row_of(entry: dict[str, Any], source: str) -> InstanceRow:
         vcpus=cpus["DefaultVCpus"],
         memory_mib=entry["MemoryInfo"]["SizeInMiB"],
         accelerators=sum(counts),
-        disk_kind=kind,
+        disk_kind=disk_kind,
         disks=disks[0]["Count"] if disks else 0,
         disk_gb=disks[0]["SizeInGB"] if disks else 0,
         network_gbit_per_s=_total(cards, "BaselineBandwidthInGbps"),
@@ -76,7 +78,7 @@ def main(wheel: Path) -> int:
     with zipfile.ZipFile(wheel) as archive:
         entries: dict[str, dict[str, Any]] = json.loads(gzip.decompress(archive.read(RESOURCE)))
     rows = [row_of(entry, source) for _, entry in sorted(entries.items())]
-    rows = [row for row in rows if not row.architecture.endswith(MAC)]
+    rows = [row for row in rows if not row.architecture.endswith(MAC_SUFFIX)]
     target = ROOT / "examples/instances/aws.csv"
     with target.open("w", encoding="utf-8", newline="") as file:
         writer = csv.writer(file, lineterminator="\n")

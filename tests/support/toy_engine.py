@@ -30,26 +30,26 @@ class ToyStorage(SingleCopyStorage):
     def __init__(self, root: Path) -> None:
         self.root = root
 
-    def at(self, path: str) -> Path:
+    def path_of(self, path: str) -> Path:
         return self.root / path.lstrip("/")
 
     async def lengths(self, path: str) -> dict[str, int]:
-        at = self.at(path)
-        files = [at, *at.rglob("*")]
+        folder = self.path_of(path)
+        files = [folder, *folder.rglob("*")]
         return {f"/{file.relative_to(self.root)}": file.stat().st_size for file in files if file.is_file()}
 
     async def read(self, path: str) -> bytes:
         try:
-            return self.at(path).read_bytes()
+            return self.path_of(path).read_bytes()
         except OSError as error:
             raise EngineError(str(error), where=path) from error
 
     async def write(self, path: str, content: bytes) -> None:
-        self.at(path).parent.mkdir(parents=True, exist_ok=True)
-        self.at(path).write_bytes(content)
+        self.path_of(path).parent.mkdir(parents=True, exist_ok=True)
+        self.path_of(path).write_bytes(content)
 
     async def delete(self, path: str) -> None:
-        shutil.rmtree(self.at(path), ignore_errors=True)
+        shutil.rmtree(self.path_of(path), ignore_errors=True)
 
 
 class ToyEngine(ClientEngine[ToyStorage]):
@@ -63,16 +63,16 @@ class ToyEngine(ClientEngine[ToyStorage]):
         self, program: Program, parameters: Mapping[str, str], timeout_s: float, label: str
     ) -> ProgramResult:
         command = [program.main_class, *program.arguments]
-        done = await self.client(command, timeout_s, label, env={"STORE": str(self.storage.root), **program.options})
-        end_s, state = done.outcome.duration_s, "failed" if done.outcome.exit_status else "succeeded"
+        result = await self.client(command, timeout_s, label, env={"STORE": str(self.storage.root), **program.options})
+        end_s, state = result.outcome.duration_s, "failed" if result.outcome.exit_status else "succeeded"
         job, trace = Job("job_1", label, state, 0.0, 0.0, end_s, 1, 0), Trace()
         task = TaskAttempt(
             "job_1", "t1", "a1", "map", self.master.name, state, 0, end_s, None, None, 0, 0, 0, 0, 0, None, None
         )
         trace.append(end_s, self.master.name, "toy", "commands", counter=True, value=1.0)
-        sources = {**done.sources, "phases": "the command", "tasks": "the command"}
+        sources = {**result.sources, "phases": "the command", "tasks": "the command"}
         phases = (Phase("map", 0.0, end_s),)
-        return replace(done, jobs=(job,), tasks=(task,), phases=phases, trace=trace, sources=sources)
+        return replace(result, jobs=(job,), tasks=(task,), phases=phases, trace=trace, sources=sources)
 
 
 class DeployedToy(LockedProvider[ToyEngine]):

@@ -114,7 +114,7 @@ def test_regret_is_zero_for_the_truth_and_known_for_the_worst_option(tmp_path: P
             assert all(good.held)
     (first, _) = choice.splits(runs, options, "input")
     bad = choice.outcome(runs, options, first, inverted)
-    times = truth[first.left]
+    times = truth[first.is_left_out]
     assert bad.time_regret == [pytest.approx(times.max() / times.min() - 1.0)]
     assert not any(bad.held)
 
@@ -125,8 +125,8 @@ def test_ernest_recovers_a_law_of_its_form(tmp_path: Path) -> None:
     runs = tables.read_folder(tmp_path, {})
     options = choice.Options.of(runs)
     small = next(iter(choice.splits(runs, options, "input")))
-    seen_s = choice.by_ernest(runs, np.arange(len(runs.table)), options.row[small.left]).expected_s
-    assert seen_s == pytest.approx(options.seconds[small.left], rel=1e-3)
+    seen_s = choice.by_ernest(runs, np.arange(len(runs.table)), options.row[small.is_left_out]).expected_s
+    assert seen_s == pytest.approx(options.seconds[small.is_left_out], rel=1e-3)
 
 
 def test_the_simulated_world_is_read_completely(tmp_path: Path) -> None:

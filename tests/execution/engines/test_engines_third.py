@@ -1,4 +1,4 @@
-"""Test a whole campaign on a third engine that is passed in where plans are read and run."""
+"""Test a whole campaign on a third engine, which is passed in where plans are read and run."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def test_an_engine_is_written_in_few_lines() -> None:
     assert len([line for line in lines if line.strip()]) <= ENGINE_LINES_MAX
 
 
-def test_a_plan_names_only_engines_that_there_are(plan_path: Path) -> None:
+def test_a_plan_names_only_engines_that_exist(plan_path: Path) -> None:
     with pytest.raises(SpecificationError, match="unknown engine 'toy'; valid: hadoop"):
         load_plan(plan_path)
     assert load_plan(plan_path, {"toy": ToyRules()}).engine == "toy"
@@ -50,7 +50,7 @@ def test_a_plan_names_only_engines_that_there_are(plan_path: Path) -> None:
 @pytest.mark.slow
 def test_a_third_engine_makes_every_run_of_a_plan_and_records_it(plan_path: Path, tmp_path: Path) -> None:
     repository, watcher = Repository.create(tmp_path / "repository"), StepRecorder()
-    # Three runs in a row that fail end a campaign: here every second one does.
+    # Three consecutive failures end a campaign; here every second run fails.
     summary = carried_out(plan_path, repository, watcher)
     assert (summary.made, dict(summary.statuses)) == (8, {"valid": 4, "failed": 4})
     assert any(step.startswith("job: sh") for step in watcher.steps)
@@ -77,8 +77,8 @@ def test_a_third_engine_makes_every_run_of_a_plan_and_records_it(plan_path: Path
     failed = runs[RunStatus.FAILED][0]
     assert failed.cause == "the client ended with 3: Exception: no words today"
 
-    shown = assay_json("show", run.run_id, "--repository", repository.root)
-    assert (shown["engine"], shown["status"]) == ("toy", "valid")
+    description = assay_json("show", run.run_id, "--repository", repository.root)
+    assert (description["engine"], description["status"]) == ("toy", "valid")
     trace = repository.trace(run.run_id)
     assert ("toy", "commands") in set(zip(trace.subject, trace.metric, strict=True))
     [journal] = repository.root.glob("campaigns/*/journal.jsonl")
@@ -97,8 +97,8 @@ def test_a_campaign_of_a_third_engine_continues_where_it_ended(plan_path: Path, 
     assert (again.made, again.already_there) == (0, 2)
 
 
-class Breaking(StepRecorder):
-    """A watcher that puts a folder in the journal's place when the first job starts."""
+class JournalBreaker(StepRecorder):
+    """A watcher that replaces the journal by a folder when the first job starts."""
 
     def __init__(self, repository: Repository) -> None:
         super().__init__()
@@ -119,10 +119,10 @@ class Breaking(StepRecorder):
 def test_a_campaign_that_cannot_be_recorded_ends_without_failing_a_run(plan_path: Path, tmp_path: Path) -> None:
     plan_path.write_text(plan_path.read_text().replace("  - words: {data: 100kB, how: badly, label: no-words}\n", ""))
     repository = Repository.create(tmp_path / "repository")
-    breaking = Breaking(repository)
+    breaker = JournalBreaker(repository)
     with pytest.raises(RepositoryError, match="the campaign can't be stored: Is a directory"):
-        carried_out(plan_path, repository, breaking)
+        carried_out(plan_path, repository, breaker)
     assert repository.runs() == []
-    breaking.journal.rmdir()
-    breaking.journal.with_suffix(".kept").rename(breaking.journal)
+    breaker.journal.rmdir()
+    breaker.journal.with_suffix(".kept").rename(breaker.journal)
     assert carried_out(plan_path, repository, StepRecorder()).made == 4

@@ -47,38 +47,38 @@ def _daemon_of(lab_directory: Path) -> DiskDaemon:
 def lab(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Lab]:
     require_emulator(Disks.MODEL)
     state, name = tmp_path_factory.mktemp("state"), unique_name("model")
-    with Lab.up(_cluster(), name=name, persistent=False, state=state) as made:
+    with Lab.up(_cluster(), name=name, persistent=False, state=state) as created_lab:
         for disk in ("hdd", "ssd"):
             ssh(
-                made.cluster.workers[0].address,
+                created_lab.cluster.workers[0].address,
                 f"dd if=/dev/zero of=/mnt/{disk}/x bs=1M count={FILE_KB // 1024} oflag=direct 2>/dev/null",
             )
-        yield made
+        yield created_lab
     assert left_of(name, state) == []
 
 
 def _read(lab: Lab, disk: str, readers: int) -> tuple[float, float]:
-    """Read a disk by ``readers`` concurrent readers, each its part, request by request. Return bytes/s and the disk's
-    utilisation as iostat computes it.
+    """Read a disk with ``readers`` concurrent readers. Return bytes/s and the disk's utilization as iostat computes it.
 
-    Without the page cache, whose reading ahead would hide more or fewer of the seeks with the machine's speed.
+    Each reader reads its own part, request by request. They bypass the page cache: its readahead would hide a number of
+    seeks that depends on the machine's speed.
     """
     block = Path(lab.facts["nodes"]["worker"]["devices"][disk]["block"]).name
     part_kb = FILE_KB // 8
     ticks = f"awk '{{print $10}}' /sys/block/{block}/stat"
-    words = ssh(
+    output = ssh(
         lab.cluster.workers[0].address,
         f"{ticks}; fio --output-format=json --name=r --filename=/mnt/{disk}/x --rw=read --bs=64k "
         f"--size={part_kb // 2}k --offset_increment={part_kb}k --numjobs={readers} --thread --direct=1 "
         f"--group_reporting > /tmp/r.json; {ticks}; cat /tmp/r.json",
     )
-    before_ms, after_ms, report = words.split("\n", 2)
+    before_ms, after_ms, report = output.split("\n", 2)
     (job,) = json.loads(report)["jobs"]
     return job["read"]["bw_bytes"], (int(after_ms) - int(before_ms)) / job["read"]["runtime"]
 
 
 def _best(lab: Lab, disk: str, readers: int) -> tuple[float, float]:
-    """Return the maximum of three readings each: other load only lowers them."""
+    """Return the maximum speed and utilization of three readings: other load only lowers them."""
     speeds = [_read(lab, disk, readers) for _ in range(3)]
     return max(rate for rate, _ in speeds), max(busy for _, busy in speeds)
 
@@ -108,30 +108,33 @@ def test_a_saturated_disk_shows_as_busy(lab: Lab) -> None:
 
 @pytest.mark.lab
 def test_reads_of_a_node_are_in_its_page_cache_and_the_image_in_none(lab: Lab) -> None:
-    """More than the memory limit is read: the cache stays within it, so the file has to be read anew."""
+    """A file larger than the memory limit is read from the disk again, as the cache stays within the limit."""
     address = lab.cluster.workers[0].address
     facts = lab.facts["nodes"]["worker"]
     limit_bytes, group = facts["memory_bytes"], facts["cgroup"]["memory"]
     size_mb = int(1.5 * limit_bytes / 2**20)
     block = Path(facts["devices"]["ssd"]["block"]).name
-    sectors = f"awk '{{print $3}}' /sys/block/{block}/stat"
-    cached = f'awk \'$1 == "cache" || $1 == "file" {{print $2}}\' {group}/memory.stat'
-    usage = f"cat {group}/memory.usage_in_bytes {group}/memory.current 2>/dev/null"
-    words = ssh(
+    show_sectors = f"awk '{{print $3}}' /sys/block/{block}/stat"
+    show_cache = f'awk \'$1 == "cache" || $1 == "file" {{print $2}}\' {group}/memory.stat'
+    show_usage = f"cat {group}/memory.usage_in_bytes {group}/memory.current 2>/dev/null"
+    output = ssh(
         address,
-        f"{cached}; dd if=/dev/zero of=/mnt/ssd/big bs=1M count={size_mb} oflag=direct 2>/dev/null; {cached}; "
-        f"cat /mnt/ssd/big > /dev/null; a=$({sectors}); cat /mnt/ssd/big > /dev/null; b=$({sectors}); "
-        f"echo $(( (b - a) * 512 )); {cached}; {usage}; rm /mnt/ssd/big",
+        f"{show_cache}; dd if=/dev/zero of=/mnt/ssd/big bs=1M count={size_mb} oflag=direct 2>/dev/null; {show_cache}; "
+        f"cat /mnt/ssd/big > /dev/null; a=$({show_sectors}); cat /mnt/ssd/big > /dev/null; b=$({show_sectors}); "
+        f"echo $(( (b - a) * 512 )); {show_cache}; {show_usage}; rm /mnt/ssd/big",
         timeout_s=120,
     )
-    before, written, again, after, used = (int(word) for word in words.split())
-    assert written - before < 0.2 * limit_bytes  # direct writes went into the image, and that is not the node's
-    assert again > limit_bytes / 2
-    assert after <= used <= limit_bytes
+    cached_bytes, second_cached_bytes, reread_bytes, last_cached_bytes, used_bytes = (
+        int(word) for word in output.split()
+    )
+    # Direct writes bypass the node's page cache, and the image's pages are not counted on the node.
+    assert second_cached_bytes - cached_bytes < 0.2 * limit_bytes
+    assert reread_bytes > limit_bytes / 2
+    assert last_cached_bytes <= used_bytes <= limit_bytes
 
 
 def _busy_lab(word: str, state: Path) -> tuple[str, int]:
-    """Make a lab that stays, one of whose disks is written to; return its name and its daemon's process."""
+    """Create a persistent lab and write to one of its disks in the background; return its name and its daemon's id."""
     require_emulator(Disks.MODEL)
     name = unique_name(word)
     lab = Lab.up(small_cluster(disks=Disks.MODEL), name=name, persistent=True, state=state)
@@ -157,19 +160,19 @@ def test_a_lab_whose_daemon_was_killed_is_broken_and_is_removed_whole(tmp_path: 
 def test_a_lab_whose_daemon_was_stopped_is_removed_whole_and_soon(tmp_path: Path) -> None:
     name, pid = _busy_lab("stopped", tmp_path)
     os.kill(pid, signal.SIGSTOP)
-    helped = threading.Event()
+    resumed = threading.Event()
 
-    def help_it() -> None:  # no signal ends what waits for a disk that does not answer
-        helped.set()
+    def resume_daemon() -> None:  # no signal ends a process that waits for a disk that does not answer
+        resumed.set()
         os.kill(pid, signal.SIGCONT)
 
-    help_later = threading.Timer(90, help_it)
-    help_later.start()
+    resume_timer = threading.Timer(90, resume_daemon)
+    resume_timer.start()
     try:
         remove(name, tmp_path)
     finally:
-        help_later.cancel()
-    assert not helped.is_set()
+        resume_timer.cancel()
+    assert not resumed.is_set()
     assert left_of(name, tmp_path) == []
 
 
@@ -207,15 +210,15 @@ def test_processes_that_try_the_machine_at_once_do_not_disturb_each_other_and_le
     script = "from assay.execution.lab.probe import probe; print([item.detail for item in probe().missing])"
     environment = {**os.environ, "ASSAY_STATE": str(tmp_path)}
     argv = [sys.executable, "-c", script]
-    trying = [subprocess.Popen(argv, stdout=subprocess.PIPE, text=True, env=environment) for _ in range(3)]
-    assert [process.communicate()[0].strip() for process in trying] == ["[]"] * len(trying)
+    processes = [subprocess.Popen(argv, stdout=subprocess.PIPE, text=True, env=environment) for _ in range(3)]
+    assert [process.communicate()[0].strip() for process in processes] == ["[]"] * len(processes)
     assert list(tmp_path.glob("probe*")) == []
-    of_dead, of_living = (tmp_path / f"probe-{pid}-x" for pid in (trying[0].pid, os.getpid()))
-    for folder in (of_dead, of_living):
+    dead_folder, living_folder = (tmp_path / f"probe-{pid}-x" for pid in (processes[0].pid, os.getpid()))
+    for folder in (dead_folder, living_folder):
         folder.mkdir()
         (folder / "image").touch()
     clear_scratch(tmp_path)
-    assert list(tmp_path.glob("probe*")) == [of_living]
+    assert list(tmp_path.glob("probe*")) == [living_folder]
 
 
 def test_the_daemon_is_located_by_the_environment_and_an_invalid_one_is_rejected(tmp_path: Path) -> None:

@@ -158,12 +158,12 @@ def test_memory_is_scaled_down_to_the_floor() -> None:
 
 def test_a_subnet_that_the_machine_uses_is_not_chosen(monkeypatch: pytest.MonkeyPatch) -> None:
     taken = [ipaddress.IPv4Network("10.213.0.0/17"), ipaddress.IPv4Network("10.213.128.7/32")]
-    monkeypatch.setattr(network, "_taken_networks", lambda: iter(taken))
+    monkeypatch.setattr(network, "_used_networks", lambda: iter(taken))
     planned = network.plan_network("demo", {"a": 1e9, "b": 1e9})
     assert str(planned.subnet) == "10.213.129.0/24"
     assert planned.addresses == {"a": "10.213.129.1", "b": "10.213.129.2"}
     assert len(planned.host_interface) <= 15
-    monkeypatch.setattr(network, "_taken_networks", lambda: iter([ipaddress.IPv4Network("0.0.0.0/0")]))
+    monkeypatch.setattr(network, "_used_networks", lambda: iter([ipaddress.IPv4Network("0.0.0.0/0")]))
     with pytest.raises(LabError, match="no free /24"):
         network.plan_network("demo", {"a": 1e9})
 

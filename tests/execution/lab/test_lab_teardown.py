@@ -22,7 +22,7 @@ from paths import SUPPORT
 
 pytestmark = pytest.mark.lab
 
-# Makes the small lab and kills itself with SIGKILL at the n-th thing that is about to be recorded, or once it is up.
+# Creates the small lab and kills itself with SIGKILL before the n-th step is recorded, or once the lab is up.
 MAKER = """
 import os, signal, sys, threading, time
 from pathlib import Path
@@ -65,9 +65,9 @@ def _run_maker(
         stay=False,
         disks=disks.value,
     )
-    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, timeout=60, check=False)
-    assert done.returncode in (0, -signal.SIGKILL), done.stderr
-    return done.stdout.strip()
+    result = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, timeout=60, check=False)
+    assert result.returncode in (0, -signal.SIGKILL), result.stderr
+    return result.stdout.strip()
 
 
 @pytest.fixture(autouse=True)
@@ -86,7 +86,7 @@ either_emulator = pytest.mark.parametrize("disks", [EITHER, OTHER], indirect=Tru
 
 
 def test_after_a_kill_at_any_step_the_next_command_removes_everything(tmp_path: Path, disks: Disks) -> None:
-    """Every single step of coming up: network and groups, images, settings of 2 disks, nodes; daemon, or limits."""
+    """Kill at every step of the start: network and groups, images, settings of 2 disks, nodes; daemon, or limits."""
     name = unique_name("kill")
     steps_that_killed = 0
     for step in range(1, 40):
@@ -155,7 +155,7 @@ def test_removal_can_be_repeated_and_continues_after_a_failure(
 
 
 def test_after_a_reboot_only_files_are_removed(tmp_path: Path) -> None:
-    """A journal of another boot must not touch what carries its names today."""
+    """The undo of another boot's journal must not touch objects that have the same names today."""
     name = unique_name("boot2")
     namespace = f"assay-{unique_name('bystander')}-x"
     subprocess.run(["ip", "netns", "add", namespace], check=True)
@@ -236,9 +236,9 @@ def test_the_command_line_makes_shows_enters_and_removes_a_lab(tmp_path: Path) -
 
     assert name in assay("lab", "status").stdout
     assert assay("lab", "ssh", name, "worker", "--", "cat", "/proc/sys/kernel/hostname").stdout.strip() == "worker"
-    wrong = assay("lab", "ssh", name, "nobody")
-    assert (wrong.returncode, "Traceback" in wrong.stderr) == (LabError.exit_code, False)
-    assert "its nodes: master, worker" in wrong.stderr
+    result = assay("lab", "ssh", name, "nobody")
+    assert (result.returncode, "Traceback" in result.stderr) == (LabError.exit_code, False)
+    assert "its nodes: master, worker" in result.stderr
     assert assay("lab", "down").returncode == 0
     assert left_of(name, tmp_path) == []
     assert assay("lab", "down", name).returncode == LabError.exit_code

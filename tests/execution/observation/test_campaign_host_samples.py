@@ -90,32 +90,32 @@ def separate_device(tmp_path: Path) -> Iterator[Path]:
     shutil.rmtree(folder)
 
 
-def watched(plan: Path, root: Path) -> list[tuple[HostSample, ...]]:
-    """Execute the plan, and return the contents of the file meanwhile."""
+def samples_during(plan: Path, root: Path) -> list[tuple[HostSample, ...]]:
+    """Execute the plan, and return the contents of the samples file during the campaign."""
     thread = threading.Thread(target=carried_out, args=(plan, Repository.open(root), StepRecorder()))
     thread.start()
-    seen: list[tuple[HostSample, ...]] = []
+    contents: list[tuple[HostSample, ...]] = []
     while thread.is_alive():
-        seen += [HostSamplesFile(path.parent).read() for path in root.glob("campaigns/*/samples.json")]
+        contents += [HostSamplesFile(path.parent).read() for path in root.glob("campaigns/*/samples.json")]
         time.sleep(0.2)
     thread.join()
     assert not list(root.glob("campaigns/*/samples.json*"))
-    return [samples for samples in seen if samples]
+    return [content for content in contents if content]
 
 
 @pytest.mark.slow
 def test_a_running_job_has_its_nodes_latest_samples(
     tmp_path: Path, separate_device: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    seen = watched(write_toy_plan(tmp_path, BODY, monkeypatch), separate_device)
-    (first,), (last,) = seen[0], seen[-1]
+    contents = samples_during(write_toy_plan(tmp_path, BODY, monkeypatch), separate_device)
+    (first,), (last,) = contents[0], contents[-1]
     assert last.at_unix_s - first.at_unix_s >= 1
     assert abs(last.at_unix_s - time.time()) < 60
     assert last.cores == os.cpu_count()
     assert sum(last.cpu_s.values()) > sum(first.cpu_s.values())
     assert first.disks.keys() == last.disks.keys()
-    for disk, before in first.disks.items():
-        assert all(now >= then for now, then in zip(last.disks[disk], before, strict=True))
+    for disk, first_counters in first.disks.items():
+        assert all(now >= then for now, then in zip(last.disks[disk], first_counters, strict=True))
     [run] = Repository.open(separate_device).runs()
     assert run.status == "valid"
 
@@ -125,7 +125,7 @@ def test_no_host_samples_are_recorded_if_the_repository_is_on_a_measured_device(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     Repository.create(tmp_path / "repository")
-    assert watched(write_toy_plan(tmp_path, BODY, monkeypatch), tmp_path / "repository") == []
+    assert samples_during(write_toy_plan(tmp_path, BODY, monkeypatch), tmp_path / "repository") == []
     [journal] = tmp_path.glob("repository/campaigns/*/journal.jsonl")
     assert any(json.loads(line)["event"] == "end" for line in journal.read_text().splitlines())
 
@@ -142,20 +142,22 @@ def test_prometheus_sees_the_nodes_of_a_running_job(
     with served(create_app(separate_device)) as server, prometheus(tmp_path, server) as database:
         campaign.start()
         try:
-            used = "sum by (node) (rate(assay_host_cpu_seconds_total[5s])) / sum by (node) (assay_host_cores)"
-            ((labels, _),) = waited_for(database, f"{used} > 0")
+            utilization_query = (
+                "sum by (node) (rate(assay_host_cpu_seconds_total[5s])) / sum by (node) (assay_host_cores)"
+            )
+            ((labels, _),) = waited_for(database, f"{utilization_query} > 0")
             assert labels == {"node": "node"}
             ((_, age_s),) = waited_for(database, "time() - assay_host_sample_timestamp_seconds")
             assert abs(age_s) < 30
             assert waited_for(database, "assay_host_network_receive_bytes_total")
             if block_devices(disk) and not next(iter(block_devices(disk))).startswith("0:"):
                 assert waited_for(database, 'assay_host_disk_written_bytes_total{disk="ssd1"} > 0')
-            shown = urllib.request.urlopen(f"{server}/metrics", timeout=30).read()
+            metrics_during = urllib.request.urlopen(f"{server}/metrics", timeout=30).read()
         finally:
             campaign.join()
         assert waited_for(database, "count(assay_host_cores) or vector(0) == 0")
-        after = urllib.request.urlopen(f"{server}/metrics", timeout=30).read()
-    assert b"\nassay_host_cores{" in shown
-    assert b"\nassay_host_cores{" not in after
-    checked = subprocess.run(["promtool", "check", "metrics"], input=shown, capture_output=True, timeout=60)
-    assert checked.returncode == 0, checked.stderr + checked.stdout
+        metrics_after = urllib.request.urlopen(f"{server}/metrics", timeout=30).read()
+    assert b"\nassay_host_cores{" in metrics_during
+    assert b"\nassay_host_cores{" not in metrics_after
+    result = subprocess.run(["promtool", "check", "metrics"], input=metrics_during, capture_output=True, timeout=60)
+    assert result.returncode == 0, result.stderr + result.stdout

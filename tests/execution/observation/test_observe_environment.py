@@ -39,20 +39,20 @@ async def test_hardware_kernel_and_versions_are_this_machines(tmp_path: Path) ->
 
 
 async def test_a_directorys_mount_has_its_options_even_before_the_directory_exists(tmp_path: Path) -> None:
-    wanted = [str(tmp_path / "not" / "yet"), "/dev/shm/x"]
-    systems = (await capture(LocalTransport("n1"), directories=wanted))["file_systems"]
-    for directory in wanted:
-        point = systems["directories"][directory]
-        assert directory.startswith(point)
-        mount = systems["mounts"][point]
+    directories = [str(tmp_path / "not" / "yet"), "/dev/shm/x"]
+    file_systems = (await capture(LocalTransport("n1"), directories=directories))["file_systems"]
+    for directory in directories:
+        mount_point = file_systems["directories"][directory]
+        assert directory.startswith(mount_point)
+        mount = file_systems["mounts"][mount_point]
         assert {"device", "type", "source", "options", "super_options", "size_bytes"} <= set(mount)
-    assert systems["directories"]["/dev/shm/x"] != systems["directories"][str(tmp_path / "not" / "yet")]
-    number = device_of(tmp_path)
-    device = f"{os.major(number)}:{os.minor(number)}"
-    assert systems["mounts"][systems["directories"][wanted[0]]]["device"] == device
+    assert file_systems["directories"]["/dev/shm/x"] != file_systems["directories"][str(tmp_path / "not" / "yet")]
+    device_number = device_of(tmp_path)
+    device = f"{os.major(device_number)}:{os.minor(device_number)}"
+    assert file_systems["mounts"][file_systems["directories"][directories[0]]]["device"] == device
 
 
-async def test_two_captures_differ_in_their_time_alone(tmp_path: Path) -> None:
+async def test_two_captures_differ_only_in_their_time(tmp_path: Path) -> None:
     first = await capture(LocalTransport("n1"), directories=[str(tmp_path)])
     second = await capture(LocalTransport("n1"), directories=[str(tmp_path)])
     for capture_ in (first, second):
@@ -61,10 +61,10 @@ async def test_two_captures_differ_in_their_time_alone(tmp_path: Path) -> None:
     assert first == second
 
 
-async def test_the_jvm_says_its_version_and_a_missing_one_says_why() -> None:
-    missing = (await capture(LocalTransport("n1"), directories=[], java="/no/java"))["java"]
-    assert missing["version"] is None
-    assert "No such file" in missing["error"]
+async def test_the_version_of_java_is_captured_and_the_error_of_a_missing_java() -> None:
+    missing_java = (await capture(LocalTransport("n1"), directories=[], java="/no/java"))["java"]
+    assert missing_java["version"] is None
+    assert "No such file" in missing_java["error"]
     if shutil.which("java") is None:
         pytest.skip("no Java here: its version is NOT tested")
     java = (await capture(LocalTransport("n1"), directories=[], java="java"))["java"]

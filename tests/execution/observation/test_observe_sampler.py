@@ -36,8 +36,10 @@ def exists(path: str) -> bool:
 
 def on_real_disk(path: Path) -> bool:
     number = path.stat().st_dev
-    wanted = f"{os.major(number)} {os.minor(number)} "
-    return any(" ".join(line.split()).startswith(wanted) for line in Path("/proc/diskstats").read_text().splitlines())
+    device_prefix = f"{os.major(number)} {os.minor(number)} "
+    return any(
+        " ".join(line.split()).startswith(device_prefix) for line in Path("/proc/diskstats").read_text().splitlines()
+    )
 
 
 @pytest.mark.parametrize("name", ["sampler", "environment", "caches"])
@@ -110,10 +112,10 @@ async def test_a_trace_has_every_metric_and_its_counters_only_grow(tmp_path: Pat
 def test_deadlines_are_multiples_of_the_interval_and_lie_ahead(due: int, elapsed_s: float, interval_s: float) -> None:
     module: dict[str, Any] = {"__name__": "node_sampler"}
     exec(source("sampler"), module)
-    following = module["next_due"](due, elapsed_s, interval_s)
-    assert following > due
-    assert following * interval_s >= elapsed_s
-    assert following == due + 1 or (following - 1) * interval_s <= elapsed_s * (1 + 1e-9)
+    next_number = module["next_due"](due, elapsed_s, interval_s)
+    assert next_number > due
+    assert next_number * interval_s >= elapsed_s
+    assert next_number == due + 1 or (next_number - 1) * interval_s <= elapsed_s * (1 + 1e-9)
 
 
 async def test_no_two_samples_have_one_deadline() -> None:
@@ -154,8 +156,8 @@ async def test_cpu_counters_are_seconds(tmp_path: Path) -> None:
     elapsed_s = last[0] - first[0]
     parts = ("user_s", "nice_s", "system_s", "idle_s", "iowait_s", "irq_s", "steal_s")
     series = [trace.series(NODE, "cpu", part) for part in parts]
-    grown_s = sum(points[-1][1] - points[0][1] for points in series)
-    assert grown_s == pytest.approx(elapsed_s * (os.cpu_count() or 1), rel=0.35, abs=0.2)
+    total_s = sum(points[-1][1] - points[0][1] for points in series)
+    assert total_s == pytest.approx(elapsed_s * (os.cpu_count() or 1), rel=0.35, abs=0.2)
 
 
 async def test_an_unreadable_source_is_a_warning_and_the_others_are_sampled() -> None:
@@ -249,7 +251,7 @@ async def test_the_footer_states_the_cost_of_the_sampler() -> None:
 
 
 def _nics(folder: Path, links: dict[str, tuple[bool, str | None]]) -> set[str]:
-    """Return which interfaces the sampler counts, where ``links`` has a name's hardware and its master."""
+    """Return the interfaces that the sampler counts. ``links`` states whether each has hardware, and its master."""
     module: dict[str, Any] = {"__name__": "node_sampler"}
     exec(source("sampler"), module)
     for name, (hardware, master) in links.items():
@@ -258,15 +260,15 @@ def _nics(folder: Path, links: dict[str, tuple[bool, str | None]]) -> set[str]:
             (folder / name / "device").mkdir()
         if master:
             (folder / name / "master").symlink_to(folder / master)
-    counted = folder / "dev"
-    counted.write_text("Inter-|\n face |\n" + "".join(f"{name}: 1 0 0 0 0 0 0 0 2 0\n" for name in ["lo", *links]))
-    opened = module["File"]
-    module["File"] = lambda _: opened(str(counted))
+    dev_file = folder / "dev"
+    dev_file.write_text("Inter-|\n face |\n" + "".join(f"{name}: 1 0 0 0 0 0 0 0 2 0\n" for name in ["lo", *links]))
+    file_class = module["File"]
+    module["File"] = lambda _: file_class(str(dev_file))
     return set(module["Nics"](None, str(folder)).sample())
 
 
 @pytest.mark.parametrize(
-    ("links", "wanted"),
+    ("links", "expected_names"),
     [
         ({"eth0": (True, "bond0"), "eth1": (True, "bond0"), "bond0": (False, None)}, {"eth0", "eth1"}),
         ({"eth0": (True, "br0"), "br0": (False, None), "veth3": (False, "br0")}, {"eth0"}),
@@ -276,6 +278,6 @@ def _nics(folder: Path, links: dict[str, tuple[bool, str | None]]) -> set[str]:
     ids=["bond", "bridge", "virtual function", "lab"],
 )
 def test_no_byte_on_the_wire_is_counted_twice(
-    tmp_path: Path, links: dict[str, tuple[bool, str | None]], wanted: set[str]
+    tmp_path: Path, links: dict[str, tuple[bool, str | None]], expected_names: set[str]
 ) -> None:
-    assert _nics(tmp_path, links) == wanted
+    assert _nics(tmp_path, links) == expected_names

@@ -198,7 +198,7 @@ class Engine(Protocol):
 
         A failed program is an outcome, not an exception: its exit status, 124 if it exceeded ``timeout_s`` and was
         ended with its jobs (``timed_out``), 255 if its host became unreachable (``host_lost``). Raises EngineError if
-        the program can't be started, because a file is missing or it is another engine's. An engine
+        the program can't be started, because a file is missing or the program belongs to another engine. An engine
         that runs no programs takes a :class:`WorkloadProgram` instead, and its times are simulated. The output becomes
         ``{label}.log``. Cancelling ends the program.
         """

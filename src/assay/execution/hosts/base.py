@@ -223,13 +223,13 @@ class BaseTransport:
             command = shell.wrap(argv, token, env, cwd)
         except ValueError as error:
             raise HostError(f"can't be run: {error}", where=f"{self.name}: {shell.describe(argv)}") from error
-        opening = asyncio.create_task(self._open(command))
+        open_task = asyncio.create_task(self._open(command))
         try:
-            channel = await asyncio.shield(opening)
+            channel = await asyncio.shield(open_task)
         except asyncio.CancelledError:  # the node may have started it, so end it there
             with contextlib.suppress(HostError, TimeoutError):
                 async with asyncio.timeout(START_TIMEOUT_S):
-                    channel = await opening
+                    channel = await open_task
                 await ForegroundProcess(self, argv, channel, token).terminate()
             raise
         return ForegroundProcess(self, argv, channel, token)
@@ -328,11 +328,11 @@ class BaseTransport:
     ) -> int:
         """Start a daemon; see :meth:`assay.execution.hosts.transport.Transport.spawn`."""
         command = shell.spawn_command(argv, log, pid_file)
-        done = await self._run(command, (), SPAWN_TIMEOUT_S, check=False, env=env, cwd=cwd)
-        if done.exit_status != 0:
+        result = await self._run(command, (), SPAWN_TIMEOUT_S, check=False, env=env, cwd=cwd)
+        if result.exit_status != 0:
             where = f"{self.name}: {shell.describe(argv)}"
-            raise HostError(_failure_message(done.exit_status, done.stderr), where=where)
-        return int(done.stdout)
+            raise HostError(_failure_message(result.exit_status, result.stderr), where=where)
+        return int(result.stdout)
 
     async def write_file(self, path: str, data: bytes, mode: int = 0o644) -> None:
         """Write a file, completely or not at all."""
@@ -352,10 +352,10 @@ class BaseTransport:
             await self._file_command(f"copy to {remote}", shell.put_command(remote), _chunks(archive), TREE_TIMEOUT_S)
 
     async def _file_command(self, action: str, argv: Sequence[str], stdin: Iterable[bytes], timeout_s: float) -> bytes:
-        done = await self._run(argv, stdin, timeout_s, check=False)
-        if done.exit_status != 0:
-            raise HostError(_failure_message(done.exit_status, done.stderr), where=f"{self.name}: {action}")
-        return done.stdout
+        result = await self._run(argv, stdin, timeout_s, check=False)
+        if result.exit_status != 0:
+            raise HostError(_failure_message(result.exit_status, result.stderr), where=f"{self.name}: {action}")
+        return result.stdout
 
 
 def _failure_message(status: int, stderr: bytes) -> str:

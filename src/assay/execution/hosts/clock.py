@@ -9,7 +9,7 @@ from assay.foundation.errors import HostError
 
 @dataclass(frozen=True, slots=True)
 class ClockOffset:
-    """How far a host's clock is ahead of this machine's, and half of the round trip, which bounds the error."""
+    """The lead of a host's clock over this machine's clock, and half of the round trip, which bounds the error."""
 
     offset_s: float
     uncertain_s: float
@@ -25,13 +25,13 @@ async def clock_offset(transport: Transport, timeout_s: float) -> ClockOffset:
 
     The host is assumed to read its clock midway between request and answer.
     """
-    began = time.time()
+    sent_unix_s = time.time()
     result = await transport.run(["date", "+%s.%N"], timeout_s=timeout_s)
-    ended = time.time()
+    received_unix_s = time.time()
     try:
         remote_unix_s = float(result.stdout)
     except ValueError as error:
         message = f"its answer is not a time: {result.stdout[:80]!r}"
         hint = "a start-up file of the login shell, such as .bashrc, must not print anything"
         raise HostError(message, where=f"{transport.name}: date", hint=hint) from error
-    return ClockOffset(remote_unix_s - (began + ended) / 2, (ended - began) / 2)
+    return ClockOffset(remote_unix_s - (sent_unix_s + received_unix_s) / 2, (received_unix_s - sent_unix_s) / 2)

@@ -45,10 +45,10 @@ async def connect_ssh(name: str, address: Address, *, connect_timeout_s: float =
     connection or the login, or has an unknown key.
     """
     if address.jump is None:
-        return SshTransport(name, await _connected(name, address, connect_timeout_s))
-    jump = await _connected(f"{name}: jump", _jump_of(address), connect_timeout_s)
+        return SshTransport(name, await _open_connection(name, address, connect_timeout_s))
+    jump = await _open_connection(f"{name}: jump", _jump_of(address), connect_timeout_s)
     try:
-        connection = await _connected(name, address, connect_timeout_s, jump)
+        connection = await _open_connection(name, address, connect_timeout_s, jump)
     except BaseException:
         jump.close()
         raise
@@ -64,7 +64,7 @@ def _jump_of(address: Address) -> Address:
     return replace(address, host=jump.host, port=jump.port or 22, user=jump.user or address.user, jump=None)
 
 
-async def _connected(
+async def _open_connection(
     name: str, address: Address, timeout_s: float, jump: SSHClientConnection | None = None
 ) -> SSHClientConnection:
     import asyncssh  # imported here to keep start-up short
@@ -149,7 +149,7 @@ def _host_key_message(address: Address, ssh_command: str) -> tuple[str, str]:
     )
 
 
-async def _translated(awaitable: Awaitable[_T]) -> _T:
+async def _await_translated(awaitable: Awaitable[_T]) -> _T:
     """Await, and turn asyncssh's errors for a lost connection into ConnectionError."""
     import asyncssh
 
@@ -165,23 +165,23 @@ class _SshChannel:
 
     async def write(self, data: bytes) -> None:
         self.process.stdin.write(data)
-        await _translated(self.process.stdin.drain())
+        await _await_translated(self.process.stdin.drain())
 
     def close_stdin(self) -> None:
         with contextlib.suppress(OSError):
             self.process.stdin.write_eof()
 
     async def read_stdout(self, limit: int) -> bytes:
-        return await _translated(self.process.stdout.read(limit))
+        return await _await_translated(self.process.stdout.read(limit))
 
     async def read_line(self) -> bytes:
-        return await _translated(self.process.stdout.readline())
+        return await _await_translated(self.process.stdout.readline())
 
     async def read_stderr(self, limit: int) -> bytes:
-        return await _translated(self.process.stderr.read(limit))
+        return await _await_translated(self.process.stderr.read(limit))
 
     async def wait(self) -> int:
-        await _translated(self.process.wait_closed())
+        await _await_translated(self.process.wait_closed())
         status = self.process.returncode
         if status is None:
             raise ConnectionError("closed without an exit status")

@@ -70,7 +70,7 @@ def build(cluster: Cluster, site: LabSite) -> BootedLab:
     site.begin(f"{len(cluster.nodes)} nodes at scale 1/{1 / settings.scale:g}")
     network = plan_network(site.name, {n.name: n.type.nic.rate_bits_per_s * settings.scale for n in cluster.nodes})
     make_network(network, site.journal, shaped=site.capabilities.shaped)
-    refused = _make_groups(cluster, settings, groups, site.journal)
+    refusals = _make_groups(cluster, settings, groups, site.journal)
     emulator = choose_emulator(settings, groups, site)
     disks = _make_disks(cluster, settings, emulator, site)
     nodes = [
@@ -87,19 +87,19 @@ def build(cluster: Cluster, site: LabSite) -> BootedLab:
     site.begin("starting the nodes")
     processes = boot_nodes(nodes, network, site.journal, site.check)
     # Limits are set after the nodes have mounted the disks, because mounting slow disks takes long.
-    refused += [
+    refusals += [
         problem for problems in parallel(lambda disk: emulator.limit(disk, site.journal), disks) for problem in problems
     ]
-    refused += [reason for disk in disks for reason in disk.not_emulated]
+    refusals += [reason for disk in disks for reason in disk.not_emulated]
     facts = _facts(cluster, settings, network, nodes, emulator.kind)
     facts["disks"] = _emulator_facts(emulator, settings, site)
     never_emulated = (*emulator.not_emulated, *NEVER_EMULATED)
-    facts["not_emulated"] = list(dict.fromkeys([*never_emulated, *site.capabilities.not_emulated, *refused]))
+    facts["not_emulated"] = list(dict.fromkeys([*never_emulated, *site.capabilities.not_emulated, *refusals]))
     facts["warnings"] = _overcommitment(cluster, settings, disks, site.directory)
-    addressed = _with_addresses(cluster, network, key, known_hosts)
+    addressed_cluster = _with_addresses(cluster, network, key, known_hosts)
     # The code that measures the disks has to know how they are emulated.
-    addressed = replace(addressed, lab=replace(settings, disks=emulator.kind))
-    return BootedLab(addressed, facts, (*processes, *emulator.processes))
+    addressed_cluster = replace(addressed_cluster, lab=replace(settings, disks=emulator.kind))
+    return BootedLab(addressed_cluster, facts, (*processes, *emulator.processes))
 
 
 def choose_emulator(settings: LabSettings, groups: dict[str, NodeCgroup], site: LabSite) -> DiskEmulator:
@@ -110,13 +110,13 @@ def choose_emulator(settings: LabSettings, groups: dict[str, NodeCgroup], site: 
     capabilities = site.capabilities
     if settings.disks is not Disks.THROTTLE and capabilities.diskd:
         return ModelledLoop(capabilities.diskd, site.directory)
-    for wanted, name in ((Disks.MODEL, DEVICE_MODEL), (Disks.THROTTLE, DISK_RATES)):
-        if settings.disks is wanted and not capabilities.has(name):
+    for disks, capability in ((Disks.MODEL, DEVICE_MODEL), (Disks.THROTTLE, DISK_RATES)):
+        if settings.disks is disks and not capabilities.has(capability):
             raise LabError(
-                f"disks: {wanted.value} is not possible on this machine: {capabilities.detail(name)}",
+                f"disks: {disks.value} is not possible on this machine: {capabilities.detail(capability)}",
                 hint="remove disks from the cluster file's lab section; the lab then uses what this machine supports",
             )
-    return ThrottledLoop({name: throttle_directory(group) for name, group in groups.items()})
+    return ThrottledLoop({capability: throttle_directory(group) for capability, group in groups.items()})
 
 
 def _emulator_facts(emulator: DiskEmulator, settings: LabSettings, site: LabSite) -> dict[str, str]:
@@ -152,12 +152,12 @@ def _check_memory(cluster: Cluster, settings: LabSettings) -> None:
     node = max(cluster.nodes, key=lambda node: memory_limit_bytes(node, settings))
     limit_bytes = memory_limit_bytes(node, settings)
     if limit_bytes > machine_bytes:
-        floor = limit_bytes == settings.memory_floor_bytes
+        is_floor = limit_bytes == settings.memory_floor_bytes
         raise LabError(
             f"node {node.name} may use {format_bytes(limit_bytes)} of memory, and this machine has "
             f"{format_bytes(machine_bytes)}",
             where=f"cluster {cluster.name}",
-            hint="lower memory_floor" if floor else "choose a smaller scale",
+            hint="lower memory_floor" if is_floor else "choose a smaller scale",
         )
 
 
@@ -176,15 +176,15 @@ def _make_groups(
         )
     journal.record(*(UndoStep("cgroup", {"path": str(path)}) for path in (*parents, *directories)))
     cores_max = max(node.type.cores for node in cluster.nodes)
-    refused = []
+    refusals = []
     for node in cluster.nodes:
         group = groups[node.name]
         group.make()
         if not group.limit_memory(memory_limit_bytes(node, settings)) and "memory" in group.controllers:
-            refused.append("memory limits: the kernel refused one")
+            refusals.append("memory limits: the kernel refused one")
         if not group.share_cpu(node.type.cores / cores_max, len(cluster.nodes)) and "cpu" in group.controllers:
-            refused.append("CPU shares: the kernel refused one")
-    return refused
+            refusals.append("CPU shares: the kernel refused one")
+    return refusals
 
 
 def _make_disks(cluster: Cluster, settings: LabSettings, emulator: DiskEmulator, site: LabSite) -> list[EmulatedDisk]:
@@ -213,20 +213,20 @@ def _overcommitment(
             "writing more than that fails on the nodes with I/O errors"
         )
     if memory_bytes > machine_bytes:
-        limit, present = format_bytes(memory_bytes), format_bytes(machine_bytes)
-        warnings.append(f"the nodes may use {limit} of memory and the machine has {present}")
+        limit_text, machine_text = format_bytes(memory_bytes), format_bytes(machine_bytes)
+        warnings.append(f"the nodes may use {limit_text} of memory and the machine has {machine_text}")
     return warnings
 
 
 def _with_addresses(cluster: Cluster, network: LabNetwork, key: Path, known_hosts: Path) -> Cluster:
-    def mounted(kind: NodeType) -> NodeType:
+    def with_mount_points(kind: NodeType) -> NodeType:
         devices = tuple(replace(device, directory=f"/mnt/{device.name}") for device in kind.devices)
         return replace(kind, devices=devices)
 
     nodes = tuple(
         replace(
             node,
-            type=mounted(node.type),
+            type=with_mount_points(node.type),
             address=Address(
                 host=network.addresses[node.name],
                 port=SSH_PORT,

@@ -49,9 +49,9 @@ def find_controllers(mountinfo: str) -> dict[str, Controller]:
     """Return the controllers in the text of ``/proc/self/mountinfo``; version 1 if both are mounted."""
     controllers: dict[str, Controller] = {}
     for line in mountinfo.splitlines():
-        before, _, after = line.partition(" - ")
-        kind, _, options = after.split(" ", 2) if after.count(" ") >= 2 else ("", "", "")
-        mount = Path(before.split()[4].encode().decode("unicode_escape")) if kind.startswith("cgroup") else Path()
+        mount_part, _, file_system_part = line.partition(" - ")
+        kind, _, options = file_system_part.split(" ", 2) if file_system_part.count(" ") >= 2 else ("", "", "")
+        mount = Path(mount_part.split()[4].encode().decode("unicode_escape")) if kind.startswith("cgroup") else Path()
         if kind == "cgroup":
             names = {"io" if option == "blkio" else option for option in options.split(",")}
             controllers |= {name: Controller(name, 1, mount) for name in CONTROLLERS if name in names}
@@ -109,9 +109,9 @@ class NodeCgroup:
         if directory is None:
             return False
         if self.controllers["memory"].version == 1:
-            limited = write_text(directory / "memory.limit_in_bytes", str(limit_bytes))
+            is_limited = write_text(directory / "memory.limit_in_bytes", str(limit_bytes))
             write_text(directory / "memory.memsw.limit_in_bytes", str(limit_bytes))  # absent without swap accounting
-            return limited
+            return is_limited
         write_text(directory / "memory.swap.max", "0")
         return write_text(directory / "memory.max", str(limit_bytes))
 
@@ -145,11 +145,11 @@ def throttle(directory: Path, major_minor: str, limits: DiskLimits) -> bool:
     rates = (limits.read_bytes_per_s, limits.write_bytes_per_s, limits.read_iops, limits.write_iops)
     if read_text(directory / "blkio.throttle.read_bps_device") is not None:
         files = ("read_bps", "write_bps", "read_iops", "write_iops")
-        written = [
+        results = [
             write_text(directory / f"blkio.throttle.{file}_device", f"{major_minor} {round(rate) if rate else 0}")
             for file, rate in zip(files, rates, strict=True)
         ]
-        return all(written)
+        return all(results)
     keys = ("rbps", "wbps", "riops", "wiops")
     limit_texts = [f"{key}={round(rate) if rate else 'max'}" for key, rate in zip(keys, rates, strict=True)]
     return write_text(directory / "io.max", f"{major_minor} {' '.join(limit_texts)}")

@@ -32,7 +32,7 @@ def run(argv: Sequence[str], *, stdin: str = "", timeout_s: float = COMMAND_TIME
     if shutil.which(argv[0], path=ENVIRONMENT["PATH"]) is None:
         raise LabError(f"{argv[0]} is not installed", where=where, hint="assay lab probe lists what a lab needs")
     try:
-        done = subprocess.run(
+        result = subprocess.run(
             [*KILL_WITH_PARENT, *argv],
             input=stdin,
             capture_output=True,
@@ -48,10 +48,10 @@ def run(argv: Sequence[str], *, stdin: str = "", timeout_s: float = COMMAND_TIME
             where=where,
             hint="check the load of this machine, then try again",
         ) from error
-    if done.returncode:
-        lines = (done.stderr or done.stdout).strip().splitlines()[-3:]
-        raise LabError(" / ".join(lines) or f"exit status {done.returncode}", where=where)
-    return done.stdout
+    if result.returncode:
+        lines = (result.stderr or result.stdout).strip().splitlines()[-3:]
+        raise LabError(" / ".join(lines) or f"exit status {result.returncode}", where=where)
+    return result.stdout
 
 
 def parallel(function: Callable[[T], R], items: Iterable[T]) -> list[R]:

@@ -26,11 +26,11 @@ class LabHealth:
 
     def health_check(self) -> str | None:
         """Return a message about the first process that is gone or stopped; None if all run."""
-        for running in self._daemons:
+        for ticks_by_pid in self._daemons:
             daemon = f"the daemon of the disks of the lab {self._name}"
-            if not running:
+            if not ticks_by_pid:
                 return f"{daemon} (assay-diskd) has ended, so the disks are lost"
-            for pid, ticks in running.items():
+            for pid, ticks in ticks_by_pid.items():
                 if start_ticks(pid) != ticks:
                     return f"{daemon} (assay-diskd, process {pid}) died, so the disks are lost"
                 if is_stopped(pid):

@@ -111,9 +111,9 @@ class Lab:
             )
         directory = lab_directory(name, state)
         capabilities = probe(state)
-        if missing := "; ".join(f"{item.name}: {item.detail}" for item in capabilities.missing):
+        if missing_text := "; ".join(f"{item.name}: {item.detail}" for item in capabilities.missing):
             raise LabError(
-                f"this machine can't emulate a cluster: {missing}",
+                f"this machine can't emulate a cluster: {missing_text}",
                 hint="assay lab probe shows everything that a lab needs",
             )
         started_s = time.monotonic()
@@ -124,11 +124,11 @@ class Lab:
             lock = take_lab_lock(directory)
             journal = UndoJournal.begin(directory, LabHeader(name, persistent, Owner.current()))
             with _undone_on_failure(directory, lock), deferred_signals() as check:
-                built = build(cluster, LabSite(name, directory, journal, capabilities, progress, check))
-                facts = {"name": name, "elapsed_s": round(time.monotonic() - started_s, 3), **built.facts}
-                description = Description(cluster, built.cluster, facts)
+                booted_lab = build(cluster, LabSite(name, directory, journal, capabilities, progress, check))
+                facts = {"name": name, "elapsed_s": round(time.monotonic() - started_s, 3), **booted_lab.facts}
+                description = Description(cluster, booted_lab.cluster, facts)
                 _write_description(directory, description)
-        return cls(directory, description, lock, built.processes)
+        return cls(directory, description, lock, booted_lab.processes)
 
     @classmethod
     def attach(cls, name: str, state: Path | None = None, *, described: Cluster | None = None) -> Self:
@@ -140,8 +140,8 @@ class Lab:
         directory = lab_directory(name, state)
         description = _read_description(directory)
         if description is None:
-            others = ", ".join(path.name for path in lab_directories(state)) or "none"
-            raise LabError(f"no lab {name} is up (labs: {others})", hint="make it with: assay lab up CLUSTER.yaml")
+            lab_names = ", ".join(path.name for path in lab_directories(state)) or "none"
+            raise LabError(f"no lab {name} is up (labs: {lab_names})", hint="make it with: assay lab up CLUSTER.yaml")
         if _lost_disks(directory):
             raise _broken(directory)
         if described not in (None, description.described):
@@ -222,12 +222,12 @@ def _refuse_existing(directory: Path) -> None:
 
 
 def _write_description(directory: Path, description: Description) -> None:
-    partial = directory / f"{DESCRIPTION}.partial"
-    with partial.open("wb") as file:
+    temporary_file = directory / f"{DESCRIPTION}.partial"
+    with temporary_file.open("wb") as file:
         file.write(msgspec.json.format(msgspec.json.encode(description)))
         file.flush()
         os.fsync(file.fileno())
-    partial.replace(directory / DESCRIPTION)
+    temporary_file.replace(directory / DESCRIPTION)
 
 
 def _read_description(directory: Path) -> Description | None:
@@ -245,8 +245,12 @@ def labs(state: Path | None = None) -> list[LabStatus]:
 def _status(directory: Path) -> LabStatus:
     header, _ = read_journal(directory)
     description = _read_description(directory)
-    ready = "broken" if _lost_disks(directory) else "up"
-    state = "abandoned" if _abandoned(directory) else ready if description else "being created"
+    if _abandoned(directory):
+        state = "abandoned"
+    elif not description:
+        state = "being created"
+    else:
+        state = "broken" if _lost_disks(directory) else "up"
     return LabStatus(
         name=directory.name,
         state=state,
@@ -260,13 +264,13 @@ def _status(directory: Path) -> LabStatus:
 
 
 def _lost_disks(directory: Path) -> bool:
-    """Whether the daemon of the lab's disks has died."""
+    """Return whether the daemon of the lab's disks has died."""
     _, steps = read_journal(directory)
     return any(not daemon_of(step.arguments).pids() for step in steps if step.kind == "diskd")
 
 
 def _abandoned(directory: Path) -> bool:
-    """Whether no process will use or finish the lab: see :func:`clear_abandoned`."""
+    """Return whether no process will use or finish the lab; see :func:`clear_abandoned`."""
     header, _ = read_journal(directory)
     if header is None or header.owner.boot_id != Owner.current().boot_id:
         return True
@@ -288,24 +292,24 @@ def clear_abandoned(state: Path | None = None) -> list[str]:
 
 
 def _clear_abandoned(state: Path | None) -> list[str]:
-    cleared = []
+    messages = []
     for directory in lab_directories(state):
         if _abandoned(directory):
             header, _ = read_journal(directory)
             owner = f"made by {header.owner}" if header else "without a header"
             with deferred_signals():
                 undo_all(directory)
-            cleared.append(f"removed the remains of the lab {directory.name} ({owner})")
+            messages.append(f"removed the remains of the lab {directory.name} ({owner})")
     clear_scratch(state_root(state))
-    return cleared
+    return messages
 
 
 def remove(name: str, state: Path | None = None) -> None:
     """Remove the lab ``name`` in any state. Raises LabError if there is none or another process uses it."""
     directory = lab_directory(name, state)
     if not directory.is_dir():
-        others = ", ".join(path.name for path in lab_directories(state)) or "none"
-        raise LabError(f"there is no lab {name} (labs: {others})")
+        lab_names = ", ".join(path.name for path in lab_directories(state)) or "none"
+        raise LabError(f"there is no lab {name} (labs: {lab_names})")
     with machine_lock():
         lock = take_lab_lock(directory)
         try:

@@ -46,7 +46,7 @@ class LabLinks:
         rates = dict.fromkeys(planned_rates, rate_bits_per_s)
         self._changed.write_text(json.dumps({"link_bits_per_s": rate_bits_per_s}))
         self._apply(rates)
-        return self._checked(rates)
+        return self._check_rates(rates)
 
     def _apply(self, rates: Mapping[str, float]) -> None:
         numbered = list(enumerate(rates.items()))
@@ -69,15 +69,15 @@ class LabLinks:
             rates.items(),
         )
 
-    def _checked(self, rates: Mapping[str, float]) -> dict[str, float]:
+    def _check_rates(self, rates: Mapping[str, float]) -> dict[str, float]:
         ports = _rates(self._network.switch)
         checked_rates = {}
-        for number, (node, wanted) in enumerate(rates.items()):
+        for number, (node, expected_rate) in enumerate(rates.items()):
             ends = (_rates(self._network.namespace(node)).get(NODE_INTERFACE), ports.get(f"port{number}"))
             for rate in ends:
-                if rate is None or abs(rate / wanted - 1) > TOLERANCE:
+                if rate is None or abs(rate / expected_rate - 1) > TOLERANCE:
                     raise LabError(
-                        f"the link of {node} should have {wanted:g} bit/s, but the kernel reports {rate}",
+                        f"the link of {node} should have {expected_rate:g} bit/s, but the kernel reports {rate}",
                         where=self._network.lab,
                         hint="see: tc -n NAMESPACE qdisc show",
                     )
@@ -87,5 +87,5 @@ class LabLinks:
 
 def _rates(namespace: str) -> dict[str, float]:
     """Return interface to rate in bits/s, of interfaces with a token bucket in ``namespace``."""
-    shown = json.loads(run(["tc", "-j", "-n", namespace, "qdisc", "show"]) or "[]")
-    return {entry["dev"]: float(entry["options"]["rate"]) * 8 for entry in shown if entry.get("kind") == "tbf"}
+    qdiscs = json.loads(run(["tc", "-j", "-n", namespace, "qdisc", "show"]) or "[]")
+    return {entry["dev"]: float(entry["options"]["rate"]) * 8 for entry in qdiscs if entry.get("kind") == "tbf"}

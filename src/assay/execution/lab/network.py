@@ -68,10 +68,10 @@ def plan_network(lab: str, rates_bits_per_s: Mapping[str, float]) -> LabNetwork:
         raise LabError(
             f"{len(rates_bits_per_s)} nodes do not fit into a lab", hint=f"a lab has at most {NODES_MAX} nodes"
         )
-    taken = list(_taken_networks())
-    for wide in SUBNET_RANGES:
-        for subnet in ipaddress.IPv4Network(wide).subnets(new_prefix=24):
-            if not any(subnet.overlaps(other) for other in taken):
+    used_networks = list(_used_networks())
+    for address_range in SUBNET_RANGES:
+        for subnet in ipaddress.IPv4Network(address_range).subnets(new_prefix=24):
+            if not any(subnet.overlaps(used_network) for used_network in used_networks):
                 addresses = {node: str(subnet[number]) for number, node in enumerate(rates_bits_per_s, start=1)}
                 return LabNetwork(lab, subnet, addresses, dict(rates_bits_per_s))
     raise LabError(
@@ -80,7 +80,7 @@ def plan_network(lab: str, rates_bits_per_s: Mapping[str, float]) -> LabNetwork:
     )
 
 
-def _taken_networks() -> Iterator[ipaddress.IPv4Network]:
+def _used_networks() -> Iterator[ipaddress.IPv4Network]:
     for route in json.loads(run(["ip", "-j", "-4", "route", "show", "table", "all"]) or "[]"):
         if route["dst"] not in ("default", "0.0.0.0/0"):
             yield ipaddress.IPv4Network(route["dst"], strict=False)

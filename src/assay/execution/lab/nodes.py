@@ -171,8 +171,10 @@ def boot_nodes(
 def _start(node: LabNode, namespace: str) -> subprocess.Popen[bytes]:
     """Start the node's first process. It joins the control groups, exits if a group or the boot script is gone, and
     then creates the namespaces."""
-    joins = [f"echo $$ > {shlex.quote(str(directory / 'cgroup.procs'))}" for directory in node.group.directories]
-    enter = [
+    join_commands = [
+        f"echo $$ > {shlex.quote(str(directory / 'cgroup.procs'))}" for directory in node.group.directories
+    ]
+    enter_command = [
         "nsenter",
         f"--net=/run/netns/{namespace}",
         "unshare",
@@ -187,8 +189,8 @@ def _start(node: LabNode, namespace: str) -> subprocess.Popen[bytes]:
         "sh",
         str(node.boot_script),
     ]
-    present = f"test -e {shlex.quote(str(node.boot_script))}"  # checked after joining: see boot_script
-    script = " && ".join([*joins, present, f"exec {shlex.join(enter)}"])
+    script_exists = f"test -e {shlex.quote(str(node.boot_script))}"  # checked after joining: see boot_script
+    script = " && ".join([*join_commands, script_exists, f"exec {shlex.join(enter_command)}"])
     with (node.directory / "sshd" / "log").open("wb") as log:
         return subprocess.Popen(
             ["sh", "-c", script],

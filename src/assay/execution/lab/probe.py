@@ -120,8 +120,8 @@ def probe(state: Path | None = None) -> Capabilities:
     if model.ok:  # modelled disks need no limits
         groups["io"] = replace(groups["io"], required=False)
     items += [model, *groups.values(), _dirty_limit(), _space(state_root(state))]
-    usable = {name: controllers[name] for name, group in groups.items() if group.ok}
-    return Capabilities(tuple(items), usable, shaped=shaping.ok, diskd=daemon if model.ok else None)
+    usable_controllers = {name: controllers[name] for name, group in groups.items() if group.ok}
+    return Capabilities(tuple(items), usable_controllers, shaped=shaping.ok, diskd=daemon if model.ok else None)
 
 
 def _try_capability(name: str, attempt: Callable[[], str], remedy: str, *, required: bool = True) -> Capability:
@@ -134,11 +134,11 @@ def _try_capability(name: str, attempt: Callable[[], str], remedy: str, *, requi
 
 
 def _programs() -> Capability:
-    missing = sorted(
+    missing_packages = sorted(
         {package for program, package in PROGRAMS.items() if not shutil.which(program, path=ENVIRONMENT["PATH"])}
     )
-    detail = f"not installed: apt-get install {' '.join(missing)}" if missing else ", ".join(PROGRAMS)
-    return Capability("programs", ok=not missing, detail=detail, required=True)
+    detail = f"not installed: apt-get install {' '.join(missing_packages)}" if missing_packages else ", ".join(PROGRAMS)
+    return Capability("programs", ok=not missing_packages, detail=detail, required=True)
 
 
 def _script(commands: Sequence[str], message: str) -> Callable[[], str]:
@@ -245,10 +245,10 @@ def _device_model(daemon: Path | None, root: Path) -> Capability:
     return _try_capability(DEVICE_MODEL, attempt, remedy, required=False)
 
 
-def _control_group(controller: Controller | None, title: str, absent: str, required: bool) -> Capability:
+def _control_group(controller: Controller | None, title: str, consequence: str, required: bool) -> Capability:
     if controller is None:
         return Capability(
-            title, ok=False, detail=f"no such control-group controller is mounted; {absent}", required=required
+            title, ok=False, detail=f"no such control-group controller is mounted; {consequence}", required=required
         )
     trial = controller.mount / f"assay-probe-{os.getpid()}"
 
@@ -258,7 +258,7 @@ def _control_group(controller: Controller | None, title: str, absent: str, requi
         trial.rmdir()
         return f"control groups version {controller.version} at {controller.mount}"
 
-    return _try_capability(title, attempt, absent, required=required)
+    return _try_capability(title, attempt, consequence, required=required)
 
 
 def _dirty_limit() -> Capability:

@@ -105,10 +105,10 @@ def _undo_loop(arguments: dict[str, Any]) -> str | None:
 
 def _undo_image(arguments: dict[str, Any]) -> str | None:
     """Delete the file of a disk; detach it first if it was attached directly."""
-    left = _undo_loop(arguments)
-    if left is None:
+    message = _undo_loop(arguments)
+    if message is None:
         Path(arguments["path"]).unlink(missing_ok=True)
-    return left
+    return message
 
 
 def _undo_diskd(arguments: dict[str, Any]) -> str | None:
@@ -172,19 +172,19 @@ def undo_all(directory: Path) -> None:
     that could not be removed.
     """
     header, steps = read_journal(directory)
-    left: list[str] = []
+    messages: list[str] = []
     if header is not None and header.owner.boot_id == boot_id():
         for step in steps:
             if step.kind == "diskd":
                 daemon_of(step.arguments).wake()
         for _, steps_of_kind in groupby(reversed(steps), key=lambda step: step.kind):
-            left += [message for message in parallel(_undo_step, list(steps_of_kind)) if message]
+            messages += [message for message in parallel(_undo_step, list(steps_of_kind)) if message]
         # A losetup that the kernel delayed can attach an image after its owner was killed and its step was undone.
-        if not left and (attached := _undo_loop({"path": str(directory)})):
-            left.append(attached)
-    if left:
+        if not messages and (message_of_loops := _undo_loop({"path": str(directory)})):
+            messages.append(message_of_loops)
+    if messages:
         raise LabError(
-            f"the lab {directory.name} is not completely removed: {'; '.join(left)}",
+            f"the lab {directory.name} is not completely removed: {'; '.join(messages)}",
             where=str(directory),
             hint=f"end the programs that use it, then: assay lab down {directory.name}",
         )

@@ -202,7 +202,7 @@ class NodeWatch(NodeStream):
             return True
         return False
 
-    def ended(self, error: HostError | None) -> None:
+    def handle_end(self, error: HostError | None) -> None:
         """Record that the watch was lost."""
         self.lost = error or HostError("the watch ended by itself", where=f"{self.transport.name}: watch")
 

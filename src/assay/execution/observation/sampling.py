@@ -92,7 +92,7 @@ class Sampler(NodeStream):
             self._header_unix_s = time.time()
         return True
 
-    def ended(self, error: HostError | None) -> None:
+    def handle_end(self, error: HostError | None) -> None:
         """Record that the sampler has ended; its lines stay."""
 
     @property

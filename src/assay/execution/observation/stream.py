@@ -44,7 +44,7 @@ class NodeStream(ABC):
         """Process a line; return whether it was expected."""
 
     @abstractmethod
-    def ended(self, error: HostError | None) -> None:
+    def handle_end(self, error: HostError | None) -> None:
         """Handle the end of output: the script ended, or the connection was lost."""
 
     @classmethod
@@ -73,9 +73,9 @@ class NodeStream(ABC):
             async for line in self._process.stdout:
                 if self.take(line):
                     self._received.set()
-            self.ended(None)
+            self.handle_end(None)
         except HostError as error:
-            self.ended(error)
+            self.handle_end(error)
         finally:
             self._received.set()
 

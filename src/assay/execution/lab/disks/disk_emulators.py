@@ -126,14 +126,16 @@ def attach(spec: DiskSpec, backing: Path, journal: UndoJournal) -> EmulatedDisk:
         queue / "read_ahead_kb": str(spec.request_bytes // 1024),
         bdi / "strict_limit": "1",
     }
-    before = {path: read_text(path) for path in (*settings, bdi / "max_ratio")}
-    known = {str(path): value for path, value in before.items() if value is not None}
-    journal.record(UndoStep("settings", {"block": str(block), "image": str(backing), "values": known}))
-    refused = [path.name for path, value in settings.items() if not write_text(path, value)]
+    previous_values = {path: read_text(path) for path in (*settings, bdi / "max_ratio")}
+    recorded_values = {str(path): value for path, value in previous_values.items() if value is not None}
+    journal.record(UndoStep("settings", {"block": str(block), "image": str(backing), "values": recorded_values}))
+    refused_settings = [path.name for path, value in settings.items() if not write_text(path, value)]
     # Before Linux 6.2 there is no max_bytes, and the finest step is one per cent of all memory.
     if not write_text(bdi / "max_bytes", str(spec.dirty_bytes)) and not write_text(bdi / "max_ratio", "1"):
-        refused.append("max_bytes")
-    not_emulated = [f"disk queue settings: the kernel refused {', '.join(refused)}"] if refused else []
+        refused_settings.append("max_bytes")
+    not_emulated = (
+        [f"disk queue settings: the kernel refused {', '.join(refused_settings)}"] if refused_settings else []
+    )
     if read_text(SYS_BLOCK / block.name / "loop" / "dio") != "1":
         not_emulated.append("reads past the host's page cache: the file system below the lab has no direct I/O")
     return EmulatedDisk(spec, backing, block, major_minor, tuple(not_emulated))
@@ -155,12 +157,12 @@ class ThrottledLoop:
     def create(self, specs: Sequence[DiskSpec], journal: UndoJournal) -> list[EmulatedDisk]:
         """Format and attach each file. Limits follow later, because mounting slow disks takes long."""
 
-        def made(spec: DiskSpec) -> EmulatedDisk:
+        def make_disk(spec: DiskSpec) -> EmulatedDisk:
             journal.record(UndoStep("image", {"path": str(spec.image)}))
             make_image(spec)
             return attach(spec, spec.image, journal)
 
-        return parallel(made, specs)
+        return parallel(make_disk, specs)
 
     def limit(self, disk: EmulatedDisk, journal: UndoJournal) -> tuple[str, ...]:
         """Write the limits to the node's throttle directory."""

@@ -40,10 +40,14 @@ NICENESS = "-15"
 
 def find_daemon(environment: Mapping[str, str] = os.environ) -> Path | None:
     """Return the daemon's program: $ASSAY_DISKD, else the packaged program, else the program on the PATH."""
-    if named := environment.get("ASSAY_DISKD"):
-        return Path(named).absolute() if os.access(named, os.X_OK) and Path(named).is_file() else None
-    if shipped := installation().disks_daemon:
-        return shipped
+    if stated_program := environment.get("ASSAY_DISKD"):
+        return (
+            Path(stated_program).absolute()
+            if os.access(stated_program, os.X_OK) and Path(stated_program).is_file()
+            else None
+        )
+    if packaged_program := installation().disks_daemon:
+        return packaged_program
     path = shutil.which(PROGRAM, path=environment.get("PATH") or ENVIRONMENT["PATH"])
     return Path(path).absolute() if path else None
 
@@ -130,13 +134,13 @@ class DiskDaemon:
         if self.mounted:
             with suppress(LabError):
                 run(["umount", str(self.mount)])
-        running = self.pids()
+        ticks_by_pid = self.pids()
         for number in (signal.SIGTERM, signal.SIGKILL):
-            for pid, ticks in running.items():
+            for pid, ticks in ticks_by_pid.items():
                 if start_ticks(pid) == ticks:
                     with suppress(ProcessLookupError):
                         os.kill(pid, number)
-            if _wait_until_gone(running):
+            if _wait_until_gone(ticks_by_pid):
                 break
         # A daemon that was killed leaves a mount without a server, which only a lazy unmount is sure to remove.
         while self.mounted:
@@ -144,7 +148,7 @@ class DiskDaemon:
                 run(["umount", "--lazy", str(self.mount)])
             except LabError as error:
                 return f"the disks' files at {self.mount} can't be unmounted: {error.message}"
-        return f"the disks' daemon, process {min(running)}, does not end" if self.pids() else None
+        return f"the disks' daemon, process {min(ticks_by_pid)}, does not end" if self.pids() else None
 
 
 def daemon_of(arguments: Mapping[str, Any]) -> DiskDaemon:
@@ -152,9 +156,9 @@ def daemon_of(arguments: Mapping[str, Any]) -> DiskDaemon:
     return DiskDaemon(*(Path(arguments[name]) for name in ("program", "specification", "mount")))
 
 
-def _wait_until_gone(running: Mapping[int, int]) -> bool:
+def _wait_until_gone(ticks_by_pid: Mapping[int, int]) -> bool:
     deadline = time.monotonic() + TERMINATE_WAIT_S
-    while any(start_ticks(pid) == ticks for pid, ticks in running.items()):
+    while any(start_ticks(pid) == ticks for pid, ticks in ticks_by_pid.items()):
         if time.monotonic() > deadline:
             return False
         time.sleep(POLL_S)

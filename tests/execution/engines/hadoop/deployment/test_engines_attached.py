@@ -1,6 +1,6 @@
-"""Test an attached Hadoop with a small server and a client script in its place: requests, refusals, counts, ends.
+"""Test the provider of an attached Hadoop with a small server and a client script in the place of Hadoop.
 
-The contract's suite holds the same provider against a real one.
+The contract suite tests the same provider with a real Hadoop.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ def theirs() -> Iterator[tuple[Theirs, int]]:
 
 @pytest.fixture
 def standby() -> Iterator[tuple[Theirs, int]]:
-    """The other one of a pair."""
+    """Return the server of a standby master."""
     with serving(Theirs(state="standby")) as served:
         yield served
 
@@ -56,9 +56,9 @@ def no_jobs_are_built(monkeypatch: pytest.MonkeyPatch) -> None:
 def attached(
     folder: Path, port: int, *, sleep_s: float = 0.0, settings: Mapping[str, str] | None = None, only_edge: bool = False
 ) -> Provider:
-    given = dict(settings or {})
-    queue = given.pop("queue", "nights")
-    site_xml(folder, port, **given)
+    site_settings = dict(settings or {})
+    queue = site_settings.pop("queue", "nights")
+    site_xml(folder, port, **site_settings)
     client = folder / "hadoop"
     client.write_text(CLIENT.format(folder=folder, sleep=sleep_s))
     client.chmod(0o755)
@@ -76,7 +76,7 @@ def configuration(**parameters: str) -> Configuration:
     return Configuration({}, Layout("SSD", parts, parts), {k.replace("_", "."): v for k, v in parameters.items()})
 
 
-async def opened(provider: Provider, **parameters: str) -> Engine:
+async def open_engine(provider: Provider, **parameters: str) -> Engine:
     await provider.open(lambda _: None)
     return (await provider.provide(configuration(**parameters), lambda _: None)).engine
 
@@ -86,24 +86,24 @@ async def test_a_program_is_submitted_by_the_clusters_client_to_the_named_queue_
 ) -> None:
     state, port = theirs
     provider = attached(tmp_path, port)
-    engine = await opened(provider, dfs_replication="2")
+    engine = await open_engine(provider, dfs_replication="2")
     try:
         program = Program(TERAGEN, ("100", "/assay/output/x"), {"some.dir": "/assay/y,/assayed"})
-        done = await engine.run(program, {"dfs.replication": "2"}, timeout_s=30, label="job", show=print)
+        result = await engine.run(program, {"dfs.replication": "2"}, timeout_s=30, label="job", show=print)
         await engine.storage.delete("/assay/output/x")
         assert provider.facts.version == "3.3.6"
     finally:
         await provider.close()
-    assert done.outcome.exit_status == 0
+    assert result.outcome.exit_status == 0
     line = (tmp_path / "asked").read_text().splitlines()[-1]
     assert line.startswith("/their/examples.jar:/ours/jobs.jar|")
     assert f"--config {tmp_path} {TERAGEN}" in line
     assert "-Dmapreduce.job.queuename=nights" in line
     assert "-Dsome.dir=/user/me/assay/SSD/y,/assayed" in line
     assert line.endswith("100 /user/me/assay/SSD/output/x")
-    changing = [asked for asked in state.asked if not asked.startswith("GET")]
-    assert changing
-    assert all("/webhdfs/v1/user/me/assay" in asked for asked in changing)
+    changing_requests = [asked for asked in state.asked if not asked.startswith("GET")]
+    assert changing_requests
+    assert all("/webhdfs/v1/user/me/assay" in asked for asked in changing_requests)
     assert engine.data_directories["node"] == ["/data1/dn", "/data2/dn"]
 
 
@@ -113,38 +113,42 @@ async def test_applications_of_others_are_counted_and_named_in_a_warning_of_the_
 ) -> None:
     state, port = theirs
     provider = attached(tmp_path, port, sleep_s=2.5)
-    engine = await opened(provider)
+    engine = await open_engine(provider)
     try:
-        quiet = await engine.run(Program(TERAGEN, ("1", "/assay/a")), {}, timeout_s=30, label="job", show=print)
+        undisturbed_result = await engine.run(
+            Program(TERAGEN, ("1", "/assay/a")), {}, timeout_s=30, label="job", show=print
+        )
         state.others = 12
-        loud = await engine.run(Program(TERAGEN, ("1", "/assay/b")), {}, timeout_s=30, label="job", show=print)
+        disturbed_result = await engine.run(
+            Program(TERAGEN, ("1", "/assay/b")), {}, timeout_s=30, label="job", show=print
+        )
     finally:
         await provider.close()
-    assert quiet.warnings == ()
-    assert quiet.metrics["other_containers"] == 0
-    assert quiet.metrics["all_hdfs_read_bytes"] == 10**6
-    assert quiet.metrics["all_hdfs_written_bytes"] == 0
-    assert quiet.metrics["published_cpu_share"] == 0.5
-    assert loud.metrics["other_containers_max"] == 12
-    assert [warning.code for warning in loud.warnings] == [WarningCode.DISTURBED]
-    assert "disturbed by others: 12.0 containers" in str(loud.warnings[0])
+    assert undisturbed_result.warnings == ()
+    assert undisturbed_result.metrics["other_containers"] == 0
+    assert undisturbed_result.metrics["all_hdfs_read_bytes"] == 10**6
+    assert undisturbed_result.metrics["all_hdfs_written_bytes"] == 0
+    assert undisturbed_result.metrics["published_cpu_share"] == 0.5
+    assert disturbed_result.metrics["other_containers_max"] == 12
+    assert [warning.code for warning in disturbed_result.warnings] == [WarningCode.DISTURBED]
+    assert "disturbed by others: 12.0 containers" in str(disturbed_result.warnings[0])
 
 
 async def test_a_program_that_fails_is_an_outcome(theirs: tuple[Theirs, int], tmp_path: Path) -> None:
     _, port = theirs
     provider = attached(tmp_path, port)
-    engine = await opened(provider)
+    engine = await open_engine(provider)
     try:
-        done = await engine.run(Program(TERAGEN, ("/assay/nowhere",)), {}, timeout_s=30, label="job", show=print)
-        assert done.outcome.exit_status == 255
-        assert any("nowhere" in line for line in done.outcome.error_lines())
+        result = await engine.run(Program(TERAGEN, ("/assay/nowhere",)), {}, timeout_s=30, label="job", show=print)
+        assert result.outcome.exit_status == 255
+        assert any("nowhere" in line for line in result.outcome.error_lines())
         assert await engine.health_check() is None
     finally:
         await provider.close()
 
 
 @pytest.mark.parametrize(
-    ("wrong", "settings", "words"),
+    ("state_changes", "settings", "message"),
     [
         ({"safe_mode": "Safe mode is ON."}, {}, "in safe mode"),
         ({"state": "standby"}, {}, "no NameNode is active"),
@@ -162,46 +166,46 @@ async def test_obstacles_are_reported_before_anything_is_locked(
     theirs: tuple[Theirs, int],
     tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,
-    wrong: dict[str, Any],
+    state_changes: dict[str, Any],
     settings: dict[str, str],
-    words: str,
+    message: str,
 ) -> None:
     state, port = theirs
     monkeypatch.setenv("KRB5CCNAME", f"FILE:{tmp_path}/none")
-    for name, value in wrong.items():
+    for name, value in state_changes.items():
         setattr(state, name, value)
     provider = attached(tmp_path, port, settings=settings)
-    with pytest.raises(EngineError, match=words):
+    with pytest.raises(EngineError, match=message):
         await provider.open(lambda _: None)
-    again = attached(tmp_path, port)
+    second_provider = attached(tmp_path, port)
     vars(state).update(vars(Theirs(port=port)))
-    await again.open(lambda _: None)
-    await again.close()
+    await second_provider.open(lambda _: None)
+    await second_provider.close()
 
 
-@pytest.mark.parametrize("wrong", [{"gone": True}, {"safe_mode": "Safe mode is ON."}])
+@pytest.mark.parametrize("state_changes", [{"gone": True}, {"safe_mode": "Safe mode is ON."}])
 async def test_a_cluster_that_restarts_between_runs_is_waited_for(
-    theirs: tuple[Theirs, int], tmp_path: Path, monkeypatch: pytest.MonkeyPatch, wrong: dict[str, Any]
+    theirs: tuple[Theirs, int], tmp_path: Path, monkeypatch: pytest.MonkeyPatch, state_changes: dict[str, Any]
 ) -> None:
     monkeypatch.setattr("assay.execution.engines.hadoop.deployment.attached.BACK_INTERVAL_S", 0.05)
     state, port = theirs
     provider = attached(tmp_path, port)
-    shown: list[str] = []
-    await opened(provider)
+    messages: list[str] = []
+    await open_engine(provider)
 
-    def show(words: str) -> None:
-        shown.append(words)
-        if sum("waiting" in line for line in shown) == 3:
+    def show(message: str) -> None:
+        messages.append(message)
+        if sum("waiting" in line for line in messages) == 3:
             vars(state).update(vars(Theirs(port=port)))
 
-    vars(state).update(wrong)
+    vars(state).update(state_changes)
     try:
         engine = (await provider.provide(configuration(), show)).engine
         assert await engine.health_check() is None
     finally:
         await provider.close()
-    assert "waiting for the externally managed Hadoop: " in shown[0]
-    assert ("no NameNode is active" in shown[0]) == ("gone" in wrong)
+    assert "waiting for the externally managed Hadoop: " in messages[0]
+    assert ("no NameNode is active" in messages[0]) == ("gone" in state_changes)
 
 
 async def test_a_service_that_does_not_come_back_is_an_error_with_a_message(
@@ -211,7 +215,7 @@ async def test_a_service_that_does_not_come_back_is_an_error_with_a_message(
     monkeypatch.setattr("assay.execution.engines.hadoop.deployment.attached.BACK_INTERVAL_S", 0.05)
     state, port = theirs
     provider = attached(tmp_path, port)
-    await opened(provider)
+    await open_engine(provider)
     state.gone = True
     try:
         with pytest.raises(EngineError, match="no NameNode is active"):
@@ -220,18 +224,18 @@ async def test_a_service_that_does_not_come_back_is_an_error_with_a_message(
         await provider.close()
 
 
-async def test_where_only_the_edge_node_is_entered_daemons_tell_what_they_moved(
+async def test_where_only_the_edge_node_is_entered_daemons_report_the_bytes_that_they_moved(
     theirs: tuple[Theirs, int], tmp_path: Path
 ) -> None:
     _, port = theirs
     provider = attached(tmp_path, port, only_edge=True)
-    engine = await opened(provider)
+    engine = await open_engine(provider)
     try:
-        done = await engine.run(Program(TERAGEN, ("1", "/assay/a")), {}, timeout_s=30, label="job", show=print)
+        result = await engine.run(Program(TERAGEN, ("1", "/assay/a")), {}, timeout_s=30, label="job", show=print)
     finally:
         await provider.close()
     assert engine.addresses["far"] == "10.0.0.9"
-    assert done.metrics["all_hdfs_read_bytes"] == 10**6
+    assert result.metrics["all_hdfs_read_bytes"] == 10**6
 
 
 async def test_changes_that_need_a_restart_or_more_nodes_are_refused(
@@ -241,14 +245,14 @@ async def test_changes_that_need_a_restart_or_more_nodes_are_refused(
     provider = attached(tmp_path, port)
     try:
         with pytest.raises(EngineError, match=r"yarn.nodemanager.resource: a job can't set this"):
-            await opened(provider, yarn_nodemanager_resource="1")
+            await open_engine(provider, yarn_nodemanager_resource="1")
         with pytest.raises(EngineError, match="4 copies are requested, but 3 DataNodes are live"):
             await provider.provide(configuration(dfs_replication="4"), lambda _: None)
     finally:
         await provider.close()
 
 
-async def test_without_a_client_or_a_configuration_the_words_say_which(
+async def test_without_a_client_or_a_configuration_the_message_names_it(
     theirs: tuple[Theirs, int], tmp_path: Path
 ) -> None:
     _, port = theirs
@@ -261,7 +265,7 @@ async def test_without_a_client_or_a_configuration_the_words_say_which(
         await provider.open(lambda _: None)
 
 
-async def test_the_active_one_of_two_masters_is_used_and_a_failover_is_followed(
+async def test_the_active_master_of_two_is_used_and_a_failover_is_followed(
     theirs: tuple[Theirs, int], tmp_path: Path
 ) -> None:
     state, port = theirs
@@ -276,7 +280,7 @@ async def test_the_active_one_of_two_masters_is_used_and_a_failover_is_followed(
         "yarn.resourcemanager.webapp.address.rm2": f"127.0.0.1:{port}",
     }
     provider = attached(tmp_path, port, settings=pair)
-    engine = await opened(provider)
+    engine = await open_engine(provider)
     try:
         assert await engine.health_check() is None
         state.state = "standby"
@@ -291,35 +295,35 @@ async def test_the_active_one_of_two_masters_is_used_and_a_failover_is_followed(
 async def test_health_checks_and_queries_follow_a_failover_during_a_run(
     theirs: tuple[Theirs, int], standby: tuple[Theirs, int], tmp_path: Path
 ) -> None:
-    (first, first_port), (second, two) = theirs, standby
+    (first, first_port), (second, second_port) = theirs, standby
     pair = {
         "fs.defaultFS": "hdfs://big",
         "dfs.nameservices": "big",
         "dfs.ha.namenodes.big": "nn1,nn2",
         "dfs.namenode.http-address.big.nn1": f"127.0.0.1:{first_port}",
-        "dfs.namenode.http-address.big.nn2": f"127.0.0.1:{two}",
+        "dfs.namenode.http-address.big.nn2": f"127.0.0.1:{second_port}",
         "yarn.resourcemanager.ha.rm-ids": "rm1,rm2",
         "yarn.resourcemanager.webapp.address.rm1": f"127.0.0.1:{first_port}",
-        "yarn.resourcemanager.webapp.address.rm2": f"127.0.0.1:{two}",
+        "yarn.resourcemanager.webapp.address.rm2": f"127.0.0.1:{second_port}",
     }
     provider = attached(tmp_path, first_port, sleep_s=5, settings=pair)
-    engine = await opened(provider)
+    engine = await open_engine(provider)
     second.others = 5
     try:
         program = Program(TERAGEN, ("1", "/assay/a"))
         running = asyncio.create_task(engine.run(program, {}, timeout_s=60, label="job", show=print))
         await asyncio.sleep(1.5)
         first.state, first.gone, second.state = "standby", True, "active"
-        done = await running
+        result = await running
         await engine.storage.delete("/assay/a")
     finally:
         await provider.close()
-    assert done.outcome.exit_status == 0
-    assert done.metrics["other_containers_max"] == 5
+    assert result.outcome.exit_status == 0
+    assert result.metrics["other_containers_max"] == 5
     assert any(asked.startswith("DELETE") for asked in second.asked)
 
 
-def test_properties_that_refer_to_others_are_put_together() -> None:
+def test_references_to_other_properties_are_replaced_by_their_values() -> None:
     site = ClientConfiguration(
         {"a": "${b}/x", "b": "/${user.name}", "loop": "${loop}", "fs.defaultFS": "hdfs://h"}, "here", "me"
     )

@@ -29,8 +29,8 @@ def find(marker: str) -> Processes:
         except OSError:
             continue
         if argument in arguments:
-            mains = [a for a in arguments[1:] if a.startswith((b"org.apache.", b"io.github.assay"))]
-            processes.append((int(name), mains[0].decode().rsplit(".", 1)[-1] if mains else "java"))
+            main_classes = [item for item in arguments[1:] if item.startswith((b"org.apache.", b"io.github.assay"))]
+            processes.append((int(name), main_classes[0].decode().rsplit(".", 1)[-1] if main_classes else "java"))
     return processes
 
 
@@ -52,8 +52,8 @@ def stop(marker: str, grace_s: float) -> None:
         send([process for process in processes if process[1] not in KEEPERS], signal.SIGKILL)
         time.sleep(0.05)
         processes = find(marker)
-    limit = time.monotonic() + 10
-    while processes and time.monotonic() < limit:
+    kill_deadline = time.monotonic() + 10
+    while processes and time.monotonic() < kill_deadline:
         send(processes, signal.SIGKILL)
         time.sleep(0.05)
         processes = find(marker)
