@@ -29,8 +29,8 @@ HEIGHT_PX = 380
 WIDE = 5.0
 """Maximum ratio of the largest to the smallest value on a linear axis; above it, the axis is logarithmic."""
 LABELS_MAX = 24
-"""Maximum number of points of which each has a name where it fits. With more points, only the Pareto front has names.
-A legend names the layouts unless every point has its name."""
+"""Maximum number of points in a chart that names every point where the name fits. With more points, only the Pareto
+front has names. A legend names the layouts unless every point has its name."""
 _CORNER_PX = 6
 """Distance of the name of a quadrant from the edges of the plot, in pixels."""
 _AXIS_PX = 75
@@ -186,14 +186,16 @@ def short_names(points: Sequence[CostEffectivenessPoint]) -> list[str]:
 
     Layouts keep their code, because a layout in words leaves no room for the names of other points.
     """
-    varied = {name for p in points for name in p.levels if len({other.levels.get(name) for other in points}) > 1}
+    varied_factors = {
+        name for p in points for name in p.levels if len({other.levels.get(name) for other in points}) > 1
+    }
     if not all(map(_is_named_by_levels, points)):
         return [p.label for p in points]
     return [
         " ".join(
             level if name == LAYOUT_FACTOR else level_text(name, level)
             for name, level in p.levels.items()
-            if name in (varied or p.levels)
+            if name in (varied_factors or p.levels)
         )
         for p in points
     ]
@@ -204,9 +206,9 @@ def _name_rows(
 ) -> list[Spec]:
     """Return the names that fit next to their points at each plot width; names on the Pareto front have priority."""
     pairs = zip(points, short_names(points), strict=True)
-    named = sorted(pairs, key=lambda pair: (not pair[0].on_pareto_front, pair[0].time_s))
-    shares = [(x.share(p.time_s), HEIGHT_PX * (1 - y.share(float(p.cost)))) for p, _ in named]
-    names = [name if p.on_pareto_front or len(points) <= LABELS_MAX else "" for p, name in named]
+    points_with_names = sorted(pairs, key=lambda pair: (not pair[0].on_pareto_front, pair[0].time_s))
+    shares = [(x.share(p.time_s), HEIGHT_PX * (1 - y.share(float(p.cost)))) for p, _ in points_with_names]
+    names = [name if p.on_pareto_front or len(points) <= LABELS_MAX else "" for p, name in points_with_names]
     return [
         {
             "name": name,
@@ -219,7 +221,9 @@ def _name_rows(
             "below": most,
         }
         for least, most in pairwise(_PLOTS_PX)
-        for (p, _), name, side in zip(named, names, placed(shares, names, (least, most), fixed, lines), strict=True)
+        for (p, _), name, side in zip(
+            points_with_names, names, placed(shares, names, (least, most), fixed, lines), strict=True
+        )
         if side is not None
     ]
 
@@ -329,11 +333,11 @@ def cost_effectiveness_chart(
     a price change; if given, they decide whether an axis is logarithmic. ``of``: titles of the time and cost axes.
     """
     layouts = list(dict.fromkeys(p.levels.get(LAYOUT_FACTOR, p.label) for p in points))
-    held = before or points
+    scaled_points = before or points
     times = [_ends(p.time_s, p.time_low_s, p.time_high_s) for p in points]
     costs = [_ends(float(p.cost), p.cost_low, p.cost_high) for p in [*points, *before]]
-    along = extent_of(times, is_log=_is_wide([p.time_s for p in held]))
-    up = extent_of(costs, is_log=_is_wide([float(p.cost) for p in held]))
+    along = extent_of(times, is_log=_is_wide([p.time_s for p in scaled_points]))
+    up = extent_of(costs, is_log=_is_wide([float(p.cost) for p in scaled_points]))
     x, y = _axis(f"{of[0]} (s)", along, times), _axis(f"{of[1]} ({currency})", up, costs)
     lines = [*_interval_lines(points, along, up), *(_divide_lines(divide, along, up) if divide is not None else ())]
     names = _name_rows(points, along, up, _CORNERS if divide is not None else (), lines)

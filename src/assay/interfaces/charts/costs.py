@@ -74,9 +74,9 @@ def storage_costs(
     points: Sequence[StoragePoint], baseline: str, palette: Mapping[str, str], width_px: int = FULL_PX
 ) -> Spec:
     """Return a chart with a point for each layout of known capacity, and the baseline at (1, 1)."""
-    known = [point for point in points if point.cost_per_capacity is not None]
-    layouts = [baseline, *(point.layout for point in known)]
-    costs = [(1.0, 1.0), *((point.cost_per_capacity or 0.0, point.cost_per_performance) for point in known)]
+    sized_points = [point for point in points if point.cost_per_capacity is not None]
+    layouts = [baseline, *(point.layout for point in sized_points)]
+    costs = [(1.0, 1.0), *((point.cost_per_capacity or 0.0, point.cost_per_performance) for point in sized_points)]
     across, up = (extent_of([(value, value) for value in values], is_log=False) for values in zip(*costs, strict=True))
     rows = _storage_rows(layouts, costs, (across, up), width_px)
     x, y = (
@@ -88,7 +88,7 @@ def storage_costs(
         }
         for field, extent in (("capacity", across), ("performance", up))
     )
-    named = {"type": "nominal", "field": "layout", "legend": None}
+    by_layout = {"type": "nominal", "field": "layout", "legend": None}
     colours = {name: palette.get(name, PALETTE[-1]) for name in layouts}
     shapes = shapes_of({**colours, **palette})
     in_words = {layout_text(name): colour for name, colour in colours.items()}
@@ -107,9 +107,9 @@ def storage_costs(
                     "encoding": {
                         "x": x,
                         "y": y,
-                        "color": {**named, "scale": colour_scale(in_words)},
+                        "color": {**by_layout, "scale": colour_scale(in_words)},
                         "shape": {
-                            **named,
+                            **by_layout,
                             "scale": {"domain": list(in_words), "range": [shapes[name] for name in layouts]},
                         },
                     },
@@ -165,7 +165,7 @@ def cost_bars(
                     "field": "workload",
                     "type": "nominal",
                     "sort": None,
-                    "title": None,  # a title would cover labels of several lines, which say that they are jobs
+                    "title": None,  # no title: it would cover labels of several lines, and the labels name the jobs
                     "axis": {"labelExpr": _WRAPPED_LABEL, "labelLimit": LABEL_PX},
                 },
                 "yOffset": {"field": "layout", "type": "nominal", "sort": list(layouts)},

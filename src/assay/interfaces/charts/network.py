@@ -69,8 +69,8 @@ def _without_overlap(lines: list[Spec], levels: int) -> list[Spec]:
 def _share_a_level(line: Spec, other: Spec, levels: int) -> bool:
     """Return whether two lines share a level, and their other levels are neighbours on the circle."""
     for end, far in (("a", "b"), ("b", "a")):
-        for same, rest in (("a", "b"), ("b", "a")):
-            if line[end] == other[same] and (line[far] - other[rest]) % levels in (1, levels - 1):
+        for shared_end, other_end in (("a", "b"), ("b", "a")):
+            if line[end] == other[shared_end] and (line[far] - other[other_end]) % levels in (1, levels - 1):
                 return True
     return False
 

@@ -32,8 +32,8 @@ def scatter_points(view: ScatterView, palette: Mapping[str, str], width_px: int 
         }
         for point in view.points
     ]
-    drawn = {"x": [point.x for point in view.points], "y": [point.y for point in view.points]}
-    axes: Spec = {axis: _axis(name, drawn[axis]) for axis, name in (("x", view.x), ("y", view.y))}
+    values_by_axis = {"x": [point.x for point in view.points], "y": [point.y for point in view.points]}
+    axes: Spec = {axis: _axis(name, values_by_axis[axis]) for axis, name in (("x", view.x), ("y", view.y))}
     encoding: Spec = {
         **axes,
         "href": {"field": "address"},
@@ -42,9 +42,13 @@ def scatter_points(view: ScatterView, palette: Mapping[str, str], width_px: int 
     if view.by:
         levels = sorted({point.colour or "" for point in view.points})
         unnamed = distinct_colours([level for level in levels if level not in palette], palette)
-        known = {**palette, **unnamed}
-        colours = distinct_colours(levels, known) if view.shape else {level: known[level] for level in levels}
-        shapes = shapes_of(known)
+        colour_by_level = {**palette, **unnamed}
+        colours = (
+            distinct_colours(levels, colour_by_level)
+            if view.shape
+            else {level: colour_by_level[level] for level in levels}
+        )
+        shapes = shapes_of(colour_by_level)
         by_level = {"field": "colour", "type": "nominal"}
         words = {level: level_text(view.by, level) for level in levels}
         encoding["color"] = {**by_level, "scale": colour_scale({words[level]: colours[level] for level in levels})}

@@ -173,11 +173,11 @@ def speedup_forest(
     A row without an interval has a ring instead of a dot. ``domain``: ends of the axis; by default they follow from
     these comparisons. ``counted``: print the number of matched groups after the ratio.
     """
-    shown = [(name, c) for name, c in named if c.ratio is not None]
-    compared = [c for _, c in shown]
+    compared_rows = [(name, c) for name, c in named if c.ratio is not None]
+    compared = [c for _, c in compared_rows]
     ends = speedup_domain(compared) if domain is None else domain
     baselines = list(dict.fromkeys(c.baseline for c in compared))
-    rows = [_row(name, c, ends, counted=counted) for name, c in shown]
+    rows = [_row(name, c, ends, counted=counted) for name, c in compared_rows]
     x: Spec = _axis(ends, baselines, rows)
     y: Spec = {
         "field": "name",

@@ -19,14 +19,16 @@ def _level_scale(palette: Mapping[str, str], levels: Sequence[str]) -> Spec:
 
 def runtime_bars(summaries: Sequence[LevelSummary], palette: Mapping[str, str], width_px: int = HALF_PX) -> Spec:
     """Return a chart of run times in seconds: a bar for the geometric mean, its 95 % interval, a ring for each run."""
-    shown = [summary for summary in summaries if summary.n]
-    means = [{"level": s.level, "mean": s.geometric_mean_s, "low": s.low_s, "high": s.high_s} for s in shown]
-    each_run = [{"level": s.level, "seconds": duration} for s in shown for duration in s.durations_s]
+    summaries_with_runs = [summary for summary in summaries if summary.n]
+    means = [
+        {"level": s.level, "mean": s.geometric_mean_s, "low": s.low_s, "high": s.high_s} for s in summaries_with_runs
+    ]
+    each_run = [{"level": s.level, "seconds": duration} for s in summaries_with_runs for duration in s.durations_s]
     y = {"field": "level", "type": "nominal", "sort": None, "title": None}
     colour = {
         "field": "level",
         "type": "nominal",
-        "scale": _level_scale(palette, [s.level for s in shown]),
+        "scale": _level_scale(palette, [s.level for s in summaries_with_runs]),
         "legend": None,
     }
     bars = {

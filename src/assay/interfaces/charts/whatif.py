@@ -34,25 +34,25 @@ class TimeCostPoint:
 
 def moved(measured: TimeCostPoint, then: TimeCostPoint, currency: str, width_px: int = FULL_PX) -> Spec:
     """Return a chart of the measured and the simulated point: time against cost, or time alone if a cost is unknown."""
-    priced = measured.cost is not None and then.cost is not None
+    has_costs = measured.cost is not None and then.cost is not None
     rows = [
         {"label": side.label, "time": side.time_s, "cost": side.cost, "low": side.low_s, "high": side.high_s}
         for side in (measured, then)
     ]
     x = {"type": "quantitative", "title": "Time of a run (s)", "scale": {"zero": True, "nice": True}}
-    if priced:
+    if has_costs:
         scale = {"zero": True, "nice": True}
         y: Spec = {"field": "cost", "type": "quantitative", "title": f"Cost of a run ({currency})", "scale": scale}
     else:
         y = {"field": "label", "type": "nominal", "sort": None, "title": None}
     at: Spec = {"x": {"field": "time", **x}, "y": y}
     tooltip = [{"field": "label", "title": "What"}, {"field": "time", "title": "Time (s)", "format": ",.1f"}]
-    if priced:
+    if has_costs:
         tooltip.append({"field": "cost", "title": f"Cost ({currency})", "format": ".3~g"})
     colour = {
         "field": "label",
         "type": "nominal",
-        "legend": {"symbolType": "circle"} if priced else None,
+        "legend": {"symbolType": "circle"} if has_costs else None,
         "scale": {"domain": [measured.label, then.label], "range": [INK, PALETTE[0]]},
     }
     layers: list[Spec] = [
@@ -78,7 +78,7 @@ def moved(measured: TimeCostPoint, then: TimeCostPoint, currency: str, width_px:
         "Where a run was measured (hollow) and where it would be, simulated, with the interval of nine of ten runs",
         {
             "width": width_px,
-            "height": _HEIGHT_PX if priced else {"step": 34},
+            "height": _HEIGHT_PX if has_costs else {"step": 34},
             "data": {"values": rows},
             "layer": layers,
         },

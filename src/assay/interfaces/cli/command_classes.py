@@ -24,9 +24,9 @@ class _WithExamples(click.Command):
     def format_epilog(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """Write the examples of the command; a subcommand shows the examples of its group that call it."""
         parent = ctx.parent
-        named = parent if parent is not None and parent.parent is not None else ctx
-        entry = COMMANDS.get(named.info_name or "")
-        command = "assay" + "".join(f" {context.info_name}" for context in dict.fromkeys((named, ctx)))
+        command_context = parent if parent is not None and parent.parent is not None else ctx
+        entry = COMMANDS.get(command_context.info_name or "")
+        command = "assay" + "".join(f" {context.info_name}" for context in dict.fromkeys((command_context, ctx)))
         examples = [line for line in entry.examples if f"{line} ".startswith(f"{command} ")] if entry else []
         if examples:
             with formatter.section("Examples"):
@@ -35,7 +35,7 @@ class _WithExamples(click.Command):
 
 
 class AssayCommand(_WithExamples):
-    """A command of assay. Long answers go to a pager, except with ``assay --no-pager``; slow ones show the time."""
+    """A command of assay. Long answers go to a pager, except with ``assay --no-pager``. Slow commands show the time."""
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
         """Parse the arguments; an error names the option that was meant, or an example of the missing file."""
@@ -57,12 +57,12 @@ class AssayCommand(_WithExamples):
 
     def invoke(self, ctx: click.Context) -> Any:
         """Run the command; if its group answers questions, show the elapsed time, then the output in a pager."""
-        named = ctx.parent if ctx.parent is not None and ctx.parent.parent is not None else ctx
-        paged = named.info_name in ANSWERING and ctx.find_root().params.get("pager")
+        command_context = ctx.parent if ctx.parent is not None and ctx.parent.parent is not None else ctx
+        paged = command_context.info_name in ANSWERING and ctx.find_root().params.get("pager")
         with ExitStack() as shown:
             if paged:
                 shown.enter_context(paged_output())
-                if named.info_name not in SHOWING_PROGRESS:
+                if command_context.info_name not in SHOWING_PROGRESS:
                     shown.enter_context(elapsed_time("working"))
             return super().invoke(ctx)
 
@@ -102,8 +102,10 @@ class LazyGroup(click.Group):
             click.echo(f"note: `assay {args[0]}` is now `{now}`; the next release removes the old name", err=True)
             args = [*replacement, *args[1:]]
         if args and args[0] not in COMMANDS and not args[0].startswith("-"):
-            near = did_you_mean(args[0], COMMANDS)
-            raise click.UsageError(f"No such command {args[0]!r}. {near[:1].upper()}{near[1:]}".strip(), ctx)
+            suggestion = did_you_mean(args[0], COMMANDS)
+            raise click.UsageError(
+                f"No such command {args[0]!r}. {suggestion[:1].upper()}{suggestion[1:]}".strip(), ctx
+            )
         return super().resolve_command(ctx, args)
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:  # noqa: ARG002

@@ -20,8 +20,8 @@ def read_table(root: Path, where: Sequence[str] = (), metrics: Sequence[str] = (
     lists the valid choices.
     """
     if any(condition.startswith("anomaly=") for condition in where):
-        repository, _, chosen = read_flagged(root, where)
-        return repository, chosen
+        repository, _, matching_runs = read_flagged(root, where)
+        return repository, matching_runs
     repository = Repository.open(root)
     table = repository.table(metrics)
     _refuse_nothing(table, root)

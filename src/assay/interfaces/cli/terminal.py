@@ -90,15 +90,15 @@ def paged_output() -> Iterator[None]:
     if off or not isinstance(stream, _EscapingStream) or not (stream.isatty() and sys.stdin.isatty()):
         yield
         return
-    terminal, kept = stream.unescaped, _TerminalText()
-    stream.unescaped = kept
+    terminal, captured = stream.unescaped, _TerminalText()
+    stream.unescaped = captured
     completed = False
     try:
         yield
         completed = True
     finally:
         stream.unescaped = terminal
-        text = kept.getvalue()
+        text = captured.getvalue()
         size = shutil.get_terminal_size()
         lines = sum(1 + max(0, len(line) - 1) // size.columns for line in text.splitlines())
         if completed and lines >= size.lines:

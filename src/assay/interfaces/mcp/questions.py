@@ -33,8 +33,10 @@ def question_names() -> list[str]:
 
 def _method(name: str) -> Callable[..., Answer[Any]]:
     if name not in question_names():
-        near = did_you_mean(name, question_names())
-        raise SpecificationError(f"unknown question {name!r}", hint=f"{near}choices: {', '.join(question_names())}")
+        suggestion = did_you_mean(name, question_names())
+        raise SpecificationError(
+            f"unknown question {name!r}", hint=f"{suggestion}choices: {', '.join(question_names())}"
+        )
     method: Callable[..., Answer[Any]] = getattr(OpenedRepository, name)
     return method
 
@@ -94,9 +96,11 @@ def _refused(name: str, error: ValidationError) -> SpecificationError:
     """Return the first mistake in the arguments of a question as an error of assay."""
     first = error.errors(include_url=False)[0]
     argument = str(first["loc"][0]) if first["loc"] else name
-    known = [parameter.name for parameter in _parameters(name)]
-    if argument not in known:
-        near = did_you_mean(argument, known)
-        choices = ", ".join(known)
-        return SpecificationError(f"unknown argument {argument!r}", where=name, hint=f"{near}arguments: {choices}")
+    parameter_names = [parameter.name for parameter in _parameters(name)]
+    if argument not in parameter_names:
+        suggestion = did_you_mean(argument, parameter_names)
+        choices = ", ".join(parameter_names)
+        return SpecificationError(
+            f"unknown argument {argument!r}", where=name, hint=f"{suggestion}arguments: {choices}"
+        )
     return SpecificationError(f"{argument}: {first['msg']}", where=name, hint=description(name))

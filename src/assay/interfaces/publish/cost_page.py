@@ -59,8 +59,8 @@ def _prices(jobs: Sequence[JobCostEffectiveness]) -> list[SitePrice]:
     ends: dict[str, list[float]] = {}
     for view in jobs:
         for limit in view.switching_prices:
-            known = (end for end in (limit.below, limit.above) if end is not None)
-            ends.setdefault(limit.price.name, []).extend(1.25 * end for end in known)
+            price_ends = (end for end in (limit.below, limit.above) if end is not None)
+            ends.setdefault(limit.price.name, []).extend(1.25 * end for end in price_ends)
     prices = {item.price.name: item.price for view in jobs for row in view.rows for item in row.rate.items}
     rows = [
         SitePrice(name, price.per, float(price.amount), max([2 * float(price.amount), *ends.get(name, ())]) or 1.0)

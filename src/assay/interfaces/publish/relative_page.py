@@ -26,14 +26,14 @@ def relative_values(summaries: Sequence[RelativeTimes]) -> dict[str, Any]:
 
 def _part(summary: RelativeTimes) -> dict[str, Any]:
     names = list(summary.configurations[0].levels)
-    varied = [name for name in names if len({item.levels[name] for item in summary.configurations}) > 1]
+    varied_factors = [name for name in names if len({item.levels[name] for item in summary.configurations}) > 1]
     return {
         "title": origin_badge(summary.origin, summary.lab_scale),
         "jobs": summary.jobs,
         "left_out": summary.left_out,
         "factors": [
             {"title": column_title(name), "texts": [_text(item, name) for item in summary.configurations]}
-            for name in varied
+            for name in varied_factors
         ],
         "cells": [
             [

@@ -111,15 +111,15 @@ class Answer(Generic[T]):
             for chart in self.charts()
         )
         notes = Markup("").join(Markup("<li>{}</li>").format(note) for note in self.notes)
-        listed = Markup("<ul>{}</ul>").format(notes) if notes else Markup("")
+        note_list = Markup("<ul>{}</ul>").format(notes) if notes else Markup("")
         return Markup('<div class="assay-answer"><p><strong>{}</strong></p>{}{}{}</div>').format(
-            self.sentence, listed, self._table(), figures
+            self.sentence, note_list, self._table(), figures
         )
 
     def _table(self) -> Markup:
         rows = self.to_rows()
-        shown = rows[:HTML_ROWS_MAX]
-        recorded = dict.fromkeys(name for row in shown for name in row)
+        shown_rows = rows[:HTML_ROWS_MAX]
+        recorded = dict.fromkeys(name for row in shown_rows for name in row)
         names = [name for name in self.shown or recorded if name in recorded]
         if not names:
             return Markup("")
@@ -128,9 +128,9 @@ class Answer(Generic[T]):
             Markup("<tr>{}</tr>").format(
                 Markup("").join(Markup("<td>{}</td>").format(_text(row.get(name))) for name in names)
             )
-            for row in shown
+            for row in shown_rows
         )
-        more = f"{len(rows) - len(shown):,} more rows" if len(rows) > len(shown) else ""
+        more = f"{len(rows) - len(shown_rows):,} more rows" if len(rows) > len(shown_rows) else ""
         table = Markup("<table><thead><tr>{}</tr></thead><tbody>{}</tbody></table>").format(head, body)
         return table + (Markup("<p>{}</p>").format(more) if more else Markup(""))
 

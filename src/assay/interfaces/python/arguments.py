@@ -93,6 +93,6 @@ def one_of(value: str, choices: Sequence[str], name: str) -> str:
     from assay.foundation.errors import did_you_mean
 
     if value not in choices:
-        near = did_you_mean(str(value), choices)
-        raise SpecificationError(f"unknown {value!r}", where=name, hint=f"{near}choices: {', '.join(choices)}")
+        suggestion = did_you_mean(str(value), choices)
+        raise SpecificationError(f"unknown {value!r}", where=name, hint=f"{suggestion}choices: {', '.join(choices)}")
     return value

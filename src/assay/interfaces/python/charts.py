@@ -38,11 +38,11 @@ def decision_charts(decisions: Sequence[Decision], classes: Mapping[str, DeviceC
 
 def speedup_charts(view: SpeedupView, classes: Mapping[str, DeviceClass]) -> list[AnswerChart]:
     """Return a chart of the speedup of each level."""
-    known = [result for result in view.results if result.ratio is not None]
-    if not known:
+    compared_results = [result for result in view.results if result.ratio is not None]
+    if not compared_results:
         return []
-    palette = colours_of([view.baseline, *(result.candidate for result in known)], classes)
-    spec = speedup_forest(named_speedups(known), palette, FULL_PX)
+    palette = colours_of([view.baseline, *(result.candidate for result in compared_results)], classes)
+    spec = speedup_forest(named_speedups(compared_results), palette, FULL_PX)
     return [AnswerChart(_SPEEDUP_CAPTION.format(view.baseline), spec)]
 
 

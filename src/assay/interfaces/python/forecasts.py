@@ -97,10 +97,12 @@ class Forecasts:
         from assay.foundation.errors import SpecificationError
         from assay.questions.forecasts.prediction import cluster_named, predict_configuration, prediction_sentence
 
-        chosen = conditions(where)
-        if not chosen:
+        where_conditions = conditions(where)
+        if not where_conditions:
             raise SpecificationError("no configuration", where="where", hint='such as {"workload": "terasort"}')
-        prediction = predict_configuration(self._store, chosen, cluster_named(optional_text(cluster, "cluster")))
+        prediction = predict_configuration(
+            self._store, where_conditions, cluster_named(optional_text(cluster, "cluster"))
+        )
         return Answer(
             prediction,
             prediction_sentence(prediction),

@@ -102,18 +102,18 @@ class OpenedRepository(Forecasts):
 
     def runs(self, where: Where = (), *, limit: int | None = None) -> Answer[tuple[Run, ...]]:
         """List the runs, newest last. ``limit``: only this many of the newest."""
-        flagged, chosen = flags_in(self._store), conditions(where)
-        table = selected(flagged.table, chosen) if chosen else flagged.table
+        flagged, where_conditions = flags_in(self._store), conditions(where)
+        table = selected(flagged.table, where_conditions) if where_conditions else flagged.table
         newest = int(within(limit, 1, len(table) or 1, "limit")) if limit is not None else 0
-        listed = tuple(self._store.runs_at(table, in_order_of_start(self._store, table)[-newest:]))
+        newest_runs = tuple(self._store.runs_at(table, in_order_of_start(self._store, table)[-newest:]))
         kinds = outlier_kinds(self._store, flagged)
         return Answer(
-            listed,
-            f"{plural(len(listed), 'run')}."
-            if len(listed) == len(table)
-            else f"{len(listed):,} of {len(table):,} runs.",
+            newest_runs,
+            f"{plural(len(newest_runs), 'run')}."
+            if len(newest_runs) == len(table)
+            else f"{len(newest_runs):,} of {len(table):,} runs.",
             shown=rows.RUN_COLUMNS,
-            json_values=lambda: [run_json(run, kinds.get(run.run_id)) for run in listed],
+            json_values=lambda: [run_json(run, kinds.get(run.run_id)) for run in newest_runs],
         )
 
     def questions(
@@ -166,8 +166,8 @@ class OpenedRepository(Forecasts):
             texts(ignore, "ignore"),
             book,
         )
-        if (named := question_named(request.factor)) is not None:
-            answered = answer_question(self._store, flagged.table, named, request)
+        if (buyer_question := question_named(request.factor)) is not None:
+            answered = answer_question(self._store, flagged.table, buyer_question, request)
             decisions, view = answered.decisions, view_of(answered)
         else:
             decisions, view = decisions_of(self._store, flagged.table, request), None
@@ -245,8 +245,8 @@ class OpenedRepository(Forecasts):
         from assay.questions.comparisons.side_by_side import sides_of
 
         scope = cast("Of", one_of(of, ("configurations", "runs"), "of"))
-        chosen = [self._store.run(text(run, "run")) for run in runs]
-        sides = sides_of(self._store, self._store.table(), chosen, scope)
+        stored_runs = [self._store.run(text(run, "run")) for run in runs]
+        sides = sides_of(self._store, self._store.table(), stored_runs, scope)
         sentences = [different_jobs_text(sides), *(side_sentence(sides, side) for side in sides.sides)]
         first, *notes = [sentence for sentence in sentences if sentence] or ["Nothing can be compared."]
         return Answer(
@@ -283,11 +283,11 @@ class OpenedRepository(Forecasts):
         from assay.specs.prices import checked_date
 
         flagged, table = self._selected(where)
-        taken: Any = one_of(take, ("all", "best", "fastest"), "take")
+        take_value: Any = one_of(take, ("all", "best", "fastest"), "take")
         day = checked_date(text(on, "on"), "on") if on is not None else None
         request = CostEffectivenessRequest(
             texts(by, "by"),
-            taken,
+            take_value,
             day,
             optional_text(currency, "currency"),
             whole(seed, 0, SEED_MAX, "seed"),
@@ -324,8 +324,8 @@ class OpenedRepository(Forecasts):
         flagged, table = self._selected(where)
         rounded: Any = one_of(rounding, ("none", "paper"), "rounding")
         over = within(years, 0.001, 100, "years")
-        named = optional_text(baseline, "baseline")
-        request = JobCostRequest(price_book(prices), conditions(where), over, rounded, named, exclude_flagged)
+        baseline_name = optional_text(baseline, "baseline")
+        request = JobCostRequest(price_book(prices), conditions(where), over, rounded, baseline_name, exclude_flagged)
         costs = job_costs(self._store, flagged.table, request)
         return Answer(
             costs,

@@ -60,8 +60,8 @@ def cost_rows(values: list[dict[str, Any]]) -> Iterator[dict[str, Any]]:
     for view in values:
         job = " ".join(view["job"].values())
         for row in view["rows"]:
-            plain = {name: value for name, value in row.items() if name != "rate"}
-            yield {"job": job, "currency": view["currency"], **plain}
+            columns = {name: value for name, value in row.items() if name != "rate"}
+            yield {"job": job, "currency": view["currency"], **columns}
 
 
 def change_rows(values: dict[str, Any]) -> Iterator[dict[str, Any]]:

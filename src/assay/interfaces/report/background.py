@@ -86,14 +86,14 @@ def threats_chapter(report: Report) -> Chapter | None:
 def appendix_chapter(report: Report) -> Chapter:
     """Return the appendix: configuration, hosts, provenance and runs."""
     provenance = report.provenance
-    varied = [(setting.name, _levels(setting)) for setting in provenance.settings if setting.varies]
+    varied_settings = [(setting.name, _levels(setting)) for setting in provenance.settings if setting.varies]
     fixed = [(setting.name, _levels(setting)) for setting in provenance.settings if not setting.varies]
     blocks: list[Block] = [Heading("Configuration")]
-    if varied:
-        blocks += shortened(table(("Varies", "Levels (runs)"), varied), "configuration-varies", 30)
+    if varied_settings:
+        blocks += shortened(table(("Varies", "Levels (runs)"), varied_settings), "configuration-varies", 30)
     if fixed:
-        same = shortened(table(("Setting", "Level"), fixed), "configuration-same")
-        blocks.append(Fold(f"Settings that are the same in every run ({len(fixed)})", same))
+        fixed_table = shortened(table(("Setting", "Level"), fixed), "configuration-same")
+        blocks.append(Fold(f"Settings that are the same in every run ({len(fixed)})", fixed_table))
     if provenance.hosts:
         blocks += [Heading("Hosts"), Facts(provenance.hosts)]
     for cluster in provenance.checked:
@@ -117,9 +117,9 @@ def reproduce_chapter(report: Report) -> Chapter:
     plans = {plan.text: plan.plan for plan in reversed(report.provenance.plans)}
     for text, name in list(reversed(plans.items()))[:PLANS_MAX]:
         lines = text.splitlines()
-        shown = "\n".join(lines[:PLAN_LINES_MAX])
-        shown += f"\n# … {len(lines) - PLAN_LINES_MAX} more lines" if len(lines) > PLAN_LINES_MAX else ""
-        blocks.append(Fold(f"The plan {name}", (Listing(shown, f"{name}.yaml"),)))
+        plan_text = "\n".join(lines[:PLAN_LINES_MAX])
+        plan_text += f"\n# … {len(lines) - PLAN_LINES_MAX} more lines" if len(lines) > PLAN_LINES_MAX else ""
+        blocks.append(Fold(f"The plan {name}", (Listing(plan_text, f"{name}.yaml"),)))
     if len(plans) > PLANS_MAX:
         text = f"{plural(len(plans) - PLANS_MAX, 'further plan')}: in the package."
         blocks.append(Paragraph((text,), "soft"))

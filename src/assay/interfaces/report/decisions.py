@@ -159,9 +159,9 @@ def _questions_table(views: Sequence[QuestionView]) -> Table:
         )
         for view in views
     ]
-    priced = any(view.leading and view.leading.cost for view in views)
-    columns = ("Question", "Answer", "#Speedup (95 %)", *(("#Cost per job (95 %)",) if priced else ()), "Confidence")
-    return table(columns, rows if priced else [(*row[:3], row[4]) for row in rows])
+    has_costs = any(view.leading and view.leading.cost for view in views)
+    columns = ("Question", "Answer", "#Speedup (95 %)", *(("#Cost per job (95 %)",) if has_costs else ()), "Confidence")
+    return table(columns, rows if has_costs else [(*row[:3], row[4]) for row in rows])
 
 
 def decisions_chapter(report: Report, palette: Mapping[str, str]) -> Chapter | None:
@@ -239,15 +239,19 @@ def _named(names: Sequence[str]) -> str:
 def _chart(decision: Decision, name: str, report: Report, palette: Mapping[str, str]) -> list[Block]:
     """Return the chart of a decision; empty for a decision without comparisons."""
     rows = forest_rows(decision, report.layout_classes)
-    shown = rows[:CHART_ROWS_MAX]
-    if not shown:
+    shown_rows = rows[:CHART_ROWS_MAX]
+    if not shown_rows:
         return []
-    more = f" {plural(len(rows) - len(shown), 'further workload')}: see the table." if len(rows) > len(shown) else ""
+    more = (
+        f" {plural(len(rows) - len(shown_rows), 'further workload')}: see the table."
+        if len(rows) > len(shown_rows)
+        else ""
+    )
     caption = (
         "Speedup: dot and 95 % interval, logarithmic axis. Right of the dashed line is faster than "
         f"{compared_option(decision, decision.baseline)}.{more}"
     )
-    return [ReportFigure(name, lambda width: speedup_forest(shown, palette, width), caption, FULL_PX)]
+    return [ReportFigure(name, lambda width: speedup_forest(shown_rows, palette, width), caption, FULL_PX)]
 
 
 def _ratio(value: TimeRatio | CostRatio | None) -> str:
@@ -258,7 +262,7 @@ def _ratio(value: TimeRatio | CostRatio | None) -> str:
 
 def _results(decision: Decision, name: str, rows_max: int) -> tuple[Block, ...]:
     """Return the table of results, with a row for each workload and option."""
-    priced = any(result.cost for result in decision.results)
+    has_costs = any(result.cost for result in decision.results)
     rows: list[tuple[Line | str, ...]] = [
         (
             workload_title(result.workload),
@@ -267,14 +271,14 @@ def _results(decision: Decision, name: str, rows_max: int) -> tuple[Block, ...]:
             _ratio(result.time),
             basis_text(result.time) if result.time else NO_VALUE,
             scope_text(result.time.scope) if result.time and result.time.low is not None else NO_VALUE,
-            *([_ratio(result.cost)] if priced else []),
+            *([_ratio(result.cost)] if has_costs else []),
         )
         for result in decision.results
     ]
     compared = [option.option for option in decision.options if option.time]
     leader = decision.leader if decision.leader in compared else next(iter(compared), "")
     of_leader = [at for at, result in enumerate(decision.results) if result.option == leader]
-    cost = ["#Cost per job (95 %)"] if priced else []
+    cost = ["#Cost per job (95 %)"] if has_costs else []
     columns = ("Workload", "Option", "Verdict", "#Speedup (95 %)", "Runs", "Scope", *cost)
     full = table(columns, rows, f"Every workload, against {compared_option(decision, decision.baseline)}")
     return shortened(full, name, rows_max, chosen=of_leader, which="leading option's")

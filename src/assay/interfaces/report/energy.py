@@ -29,13 +29,13 @@ def energy_chapter(report: Report) -> Chapter | None:
     rows: list[tuple[Line | str, ...]] = []
     for option in energy.options:
         kwh = option.power_w / 1000 * energy.years * YEAR_H
-        known = option.low is not None and option.high is not None
+        has_interval = option.low is not None and option.high is not None
         rows.append(
             (
                 compared_option(decision, option.option),
                 f"{option.power_w:,.0f}",
                 f"{option.kwh_per_job:.3g}",
-                f"{option.low:.3g} to {option.high:.3g}" if known else NO_VALUE,
+                f"{option.low:.3g} to {option.high:.3g}" if has_interval else NO_VALUE,
                 f"{kwh:,.0f}",
                 money(kwh * energy.kwh_price, decision.currency),
             )

@@ -109,11 +109,13 @@ def _section(section: ReportSection, name: str, palette: Mapping[str, str]) -> S
 
 
 def _timeline(view: RunView, end_s: float, name: str) -> ReportFigure:
-    shown = view.timeline
-    part = f" The first {shown.nodes_shown} of {shown.nodes} nodes." if shown.nodes_shown < shown.nodes else ""
+    timeline = view.timeline
+    part = (
+        f" The first {timeline.nodes_shown} of {timeline.nodes} nodes." if timeline.nodes_shown < timeline.nodes else ""
+    )
     return ReportFigure(
         f"{name}-containers-{slug(view.level)}",
-        lambda width: task_timeline(shown.placed, end_s, width),
+        lambda width: task_timeline(timeline.placed, end_s, width),
         f"{view.level}: task attempts by node and container.{part} Run {view.run_id}.",
     )
 

@@ -36,10 +36,10 @@ def groups_chapter(report: Report, palette: Mapping[str, str]) -> Chapter | None
             caption = "Options that matched groups compare, over all workloads. No line: never compared directly."
             draw = partial(comparison_network, groups.network, palette)
             blocks.append(ReportFigure(f"network-{index + 1}", draw, caption, FULL_PX))
-        for shown in groups.tables:
-            name = f"{slug(shown.title)}-{index + 1}"
-            blocks += [Heading(shown.title), Paragraph((shown.note,), "soft")]
-            blocks += shortened(table(shown.headers, shown.rows), name, ROWS_MAX)
+        for group_table in groups.tables:
+            name = f"{slug(group_table.title)}-{index + 1}"
+            blocks += [Heading(group_table.title), Paragraph((group_table.note,), "soft")]
+            blocks += shortened(table(group_table.headers, group_table.rows), name, ROWS_MAX)
     return Chapter("groups", "Matched groups", tuple(blocks), inner=True)
 
 

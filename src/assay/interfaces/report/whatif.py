@@ -26,10 +26,10 @@ def whatif_chapter(answer: WhatIfAnswer | None) -> Chapter | None:
             "The interval should contain nine of ten runs.",
         )
     )
-    priced = any(row.cost_after is not None for row in answers)
+    has_costs = any(row.cost_after is not None for row in answers)
     columns = ["Workload", "Data", "Measured on", "#Runs", "#Measured (s)", "Origin", "#Predicted (s)", "#90 % of runs"]
-    columns += ["#Speedup", "Predicted limit", *(["#Predicted cost per run"] if priced else [])]
-    rows = [_row(row, priced=priced) for row in answers]
+    columns += ["#Speedup", "Predicted limit", *(["#Predicted cost per run"] if has_costs else [])]
+    rows = [_row(row, priced=has_costs) for row in answers]
     full = table(columns, rows, f"With {changed}: simulated, not measured")
     notes = dict.fromkeys(text for row in answers for text in row.assumptions)
     notes |= dict.fromkeys(f"no cost: {row.cost_unknown}" for row in answers if row.cost_unknown)

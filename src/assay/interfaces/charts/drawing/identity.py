@@ -95,12 +95,12 @@ def shapes_of(colours: Mapping[str, str]) -> dict[str, str]:
     Names get their preferred shapes in alphabetical order, or else the first free shape. More names of one colour than
     there are shapes repeat shapes.
     """
-    taken: dict[str, set[str]] = defaultdict(set)
+    shapes_by_colour: dict[str, set[str]] = defaultdict(set)
     shapes = {}
     for name in sorted(colours):
-        preferred, used = shape_of(name), taken[colours[name]]
-        shapes[name] = next((shape for shape in (preferred, *SHAPES) if shape not in used), preferred)
-        used.add(shapes[name])
+        preferred, used_shapes = shape_of(name), shapes_by_colour[colours[name]]
+        shapes[name] = next((shape for shape in (preferred, *SHAPES) if shape not in used_shapes), preferred)
+        used_shapes.add(shapes[name])
     return {name: shapes[name] for name in colours}
 
 
@@ -109,13 +109,15 @@ def distinct_colours(names: Sequence[str], palette: Mapping[str, str]) -> dict[s
     colours: dict[str, str] = {}
     for name in names:
         unused = (colour for colour in (*_HUES, *OTHERS) if colour not in {*palette.values(), *colours.values()})
-        known = palette.get(name)
-        colours[name] = known if known and known not in colours.values() else next(unused, PALETTE[-1])
+        palette_colour = palette.get(name)
+        colours[name] = (
+            palette_colour if palette_colour and palette_colour not in colours.values() else next(unused, PALETTE[-1])
+        )
     return colours
 
 
 def _class_of(name: str) -> DeviceClass | None:
-    """Return the class whose name or whose layout code is at the parse_prefix of ``name``; None without one."""
+    """Return the class whose name or whose layout code is at the beginning of ``name``; None without one."""
     if name in tuple(DeviceClass):
         return DeviceClass(name)
     layout_code = parse_prefix(name)
@@ -133,18 +135,18 @@ def colours_of(names: Iterable[str], classes: Mapping[str, DeviceClass] | None =
     ``classes``: device classes of layouts; they have precedence over layout codes. Next to layouts, other names have
     no colour of a device class.
     """
-    given = list(dict.fromkeys(names))
-    known = classes or {}
-    of_name = {name: known.get(name) or _class_of(name) for name in given}
+    distinct_names = list(dict.fromkeys(names))
+    class_of_name = classes or {}
+    of_name = {name: class_of_name.get(name) or _class_of(name) for name in distinct_names}
     colours, counts = {}, Counter[DeviceClass]()
     for name, device_class in sorted(of_name.items()):
         if device_class is not None and counts[device_class] < len(SHAPES):
             colours[name] = CLASS_COLOURS[device_class]
             counts[device_class] += 1
-    taken = set(CLASS_COLOURS.values()) if colours or classes is not None else set()
-    for name in sorted(name for name in given if name not in colours):
+    reserved_colours = set(CLASS_COLOURS.values()) if colours or classes is not None else set()
+    for name in sorted(name for name in distinct_names if name not in colours):
         first = int.from_bytes(hashlib.sha256(name.encode()).digest()[:4], "big")
-        wanted = (*_turned(_HUES, first), *_turned(OTHERS, first))
-        colours[name] = next((colour for colour in wanted if colour not in taken), wanted[0])
-        taken.add(colours[name])
-    return {name: colours[name] for name in given}
+        colour_order = (*_turned(_HUES, first), *_turned(OTHERS, first))
+        colours[name] = next((colour for colour in colour_order if colour not in reserved_colours), colour_order[0])
+        reserved_colours.add(colours[name])
+    return {name: colours[name] for name in distinct_names}

@@ -125,7 +125,7 @@ class Line:
 
 
 def crossed(text: FixedText, lines: Sequence[Line], widths_px: tuple[float, float]) -> bool:
-    """Whether a line crosses ``text`` at the smallest or the largest width of the plot."""
+    """Return whether a line crosses ``text`` at the smallest or the largest width of the plot."""
     side = Side(text.align, text.dx, 0)
     return any(
         _box_of(text.text, side, text.x * width, text.y).overlaps(line.box(width))

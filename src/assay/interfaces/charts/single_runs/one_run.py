@@ -107,14 +107,14 @@ def over_time(window: OverTime, width_px: int = FULL_PX) -> Spec:
         "resolve": {"scale": {"color": "independent", "strokeDash": "independent"}},
         "vconcat": panels,
     }
-    whole = chart("The run over time: " + ", ".join(str(panel["title"]["text"]) for panel in panels), body)
+    spec = chart("The run over time: " + ", ".join(str(panel["title"]["text"]) for panel in panels), body)
     even = {"minExtent": LABELS_PX, "maxExtent": LABELS_PX, "labelLimit": LABELS_PX - 10}
-    whole["config"] = {
-        **whole["config"],
+    spec["config"] = {
+        **spec["config"],
         "axisY": even,
         "title": {"color": "currentColor", "fontSize": 12, "fontWeight": 600, "anchor": "start", "offset": 4},
     }
-    return whole
+    return spec
 
 
 def _x(field: str, window: OverTime) -> Spec:
@@ -197,7 +197,7 @@ def _task_panel(window: OverTime, width_px: int) -> Spec:
 
 def _code_panel(code: CodeOverTime, window: OverTime, width_px: int) -> Spec:
     """Return a heatmap with a row for each category of code; the darker a cell, the more threads executed its code."""
-    shown = code.categories[:_CATEGORIES_MAX]
+    categories = code.categories[:_CATEGORIES_MAX]
     rows = [
         {
             "row": category.category,
@@ -205,11 +205,11 @@ def _code_panel(code: CodeOverTime, window: OverTime, width_px: int) -> Spec:
             "end": min(start_s + code.interval_s, window.end_s),
             "value": threads,
         }
-        for category in shown
+        for category in categories
         for start_s, threads in zip(code.start_s, category.threads, strict=True)
         if threads and start_s + code.interval_s > window.start_s and start_s < window.end_s
     ]
-    order = [category.category for category in shown]
+    order = [category.category for category in categories]
     return {
         "title": {"text": f"Code ({code.kind} profile), mean number of threads; a click shows the stacks"},
         "width": width_px - LABELS_PX,

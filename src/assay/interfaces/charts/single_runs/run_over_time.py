@@ -91,7 +91,7 @@ def _lines(close: CompleteRun, span: Span) -> list[Lines]:
 
 
 def _note(group: Sequence[Series]) -> str:
-    """Return a note that names the lines of a group, which coincide."""
+    """Return a note that names the coinciding lines of a group."""
     names = [f"{line.node} {line.subject.partition(':')[2]}".strip() for line in group]
     if len(names) > COINCIDING_NAMED:
         names = [*names[: COINCIDING_NAMED - 1], f"{len(names) - COINCIDING_NAMED + 1} more"]

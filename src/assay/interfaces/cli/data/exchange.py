@@ -101,12 +101,12 @@ def _show(copy: Callable[[Callable[[int, int], None]], CopySummary], as_json: bo
     console = Console(file=unescaped(sys.stderr))
     with Progress(console=console, transient=True, disable=as_json or not console.is_terminal) as bar:
         task = bar.add_task("copying bundles")
-        done = copy(lambda n, total: bar.update(task, completed=n, total=total))
+        result = copy(lambda n, total: bar.update(task, completed=n, total=total))
     if as_json:
-        refused = [{"bundle": p.run_id, "file": p.file, "detail": p.detail} for p in done.refused]
-        print_json({"copied": done.copied, "already_there": done.already_there, "refused": refused})
+        refused = [{"bundle": p.run_id, "file": p.file, "detail": p.detail} for p in result.refused]
+        print_json({"copied": result.copied, "already_there": result.already_there, "refused": refused})
     else:
-        click.echo(f"{plural(done.copied, 'bundle')} copied, {done.already_there} already present")
-        for problem in done.refused:
+        click.echo(f"{plural(result.copied, 'bundle')} copied, {result.already_there} already present")
+        for problem in result.refused:
             click.echo(f"  refused: {problem.run_id}: {problem.file}: {problem.detail}", err=True)
-    sys.exit(RepositoryError.exit_code if done.refused else 0)
+    sys.exit(RepositoryError.exit_code if result.refused else 0)

@@ -90,8 +90,10 @@ def export(
             )
         _export_run(opened, form, run, output)
         return
-    chosen = chosen_runs(selected(opened.table(), ()), request)
-    runs = opened.runs_at(chosen, in_order_of_start(opened, chosen)) if chosen is not None else []
+    runs_to_export = chosen_runs(selected(opened.table(), ()), request)
+    runs = (
+        opened.runs_at(runs_to_export, in_order_of_start(opened, runs_to_export)) if runs_to_export is not None else []
+    )
     if not runs:
         raise RepositoryError("no run matches", where=str(repository), hint="`assay runs` lists the runs")
     if output is None:
@@ -137,10 +139,10 @@ def _export_paraver(opened: Repository, prefix: str, output: Path | None) -> Non
 def _export_dataset(opened: Repository, address: str) -> None:
     from assay.questions.runs.dataset import export_to
 
-    done = export_to(opened, address, lambda line: click.echo(line, err=True))
+    summary = export_to(opened, address, lambda line: click.echo(line, err=True))
     click.echo(
-        f"{address}: {plural(done.bundles, 'bundle')} added with {plural(done.runs, 'run')}, "
-        f"{plural(done.tasks, 'task attempt')} and {plural(done.samples, 'trace sample')}; "
-        f"{done.already_there} already in the dataset",
+        f"{address}: {plural(summary.bundles, 'bundle')} added with {plural(summary.runs, 'run')}, "
+        f"{plural(summary.tasks, 'task attempt')} and {plural(summary.samples, 'trace sample')}; "
+        f"{summary.already_there} already in the dataset",
         err=True,
     )

@@ -119,8 +119,8 @@ def import_results(
             )
         job.summaries.append(summary)
     _print(job, request.strict, as_json)
-    taken = sum(summary.taken + summary.already_there for summary in job.summaries)
-    sys.exit(0 if taken and not (request.strict and job.left) else FormatError.exit_code)
+    imported_runs = sum(summary.taken + summary.already_there for summary in job.summaries)
+    sys.exit(0 if imported_runs and not (request.strict and job.left) else FormatError.exit_code)
 
 
 @dataclass(frozen=True, slots=True)
@@ -150,46 +150,52 @@ def _import_job(words: Sequence[str], table: _TableOptions) -> _ImportJob:
 
     Raises SpecificationError for invalid arguments, and FormatError for a name that is neither a path nor a format.
     """
-    known = formats(rows_of_table)
-    named = bool(words) and words[0] in (*known, TABLE) and not Path(words[0]).exists()
-    paths = [Path(word) for word in (words[1:] if named else words)]
+    format_by_name = formats(rows_of_table)
+    is_format_named = bool(words) and words[0] in (*format_by_name, TABLE) and not Path(words[0]).exists()
+    paths = [Path(word) for word in (words[1:] if is_format_named else words)]
     if not paths:
         raise SpecificationError(
             "no file given", hint="run `assay import PATH…`, or list the formats with `assay import --list`"
         )
-    missing = next((path for path in paths if not path.exists()), None)
-    if missing is not None and len(paths) > 1 and missing == paths[0] and not named and "/" not in str(missing):
-        format_named(str(missing), known)  # neither a path nor a format: the error lists the formats
+    missing_path = next((path for path in paths if not path.exists()), None)
+    if (
+        missing_path is not None
+        and len(paths) > 1
+        and missing_path == paths[0]
+        and not is_format_named
+        and "/" not in str(missing_path)
+    ):
+        format_named(str(missing_path), format_by_name)  # neither a path nor a format: the error lists the formats
     sources, duplicates = _distinct(sources_in(paths))
-    if (table.mapping or table.defaults) and not (named and words[0] == TABLE):
+    if (table.mapping or table.defaults) and not (is_format_named and words[0] == TABLE):
         raise SpecificationError("--map and --set apply to tables", hint="assay import table FILE --map COLUMN=FIELD …")
-    if named:
-        format_ = known.get(words[0]) or table_format(
+    if is_format_named:
+        format_ = format_by_name.get(words[0]) or table_format(
             _pairs(table.mapping), _pairs(table.defaults), Origin(table.origin)
         )
         return _ImportJob([(format_, sources)], duplicates)
-    by_name, unknown = sorted_by_format(sources, known)
-    return _ImportJob([(known[name], files) for name, files in by_name.items()], {**duplicates, **unknown})
+    by_name, unknown = sorted_by_format(sources, format_by_name)
+    return _ImportJob([(format_by_name[name], files) for name, files in by_name.items()], {**duplicates, **unknown})
 
 
 def _distinct(sources: Iterable[Source]) -> tuple[list[Source], dict[str, str]]:
     """Return the files with distinct content, and a message for each duplicate, by name."""
     first: dict[str, str] = {}
-    kept: list[Source] = []
+    distinct_sources: list[Source] = []
     duplicates: dict[str, str] = {}
     for source in sources:
         digest = source.digest()
         # Each job needs its own configuration file, even if another job's is identical.
         if source.name.endswith("_conf.xml"):
-            kept.append(source)
+            distinct_sources.append(source)
         elif digest in first:
             duplicates[source.name if source.name != first[digest] else str(source.path)] = (
                 f"is the same as {first[digest]}"
             )
         else:
             first[digest] = source.name
-            kept.append(source)
-    return kept, duplicates
+            distinct_sources.append(source)
+    return distinct_sources, duplicates
 
 
 def _pairs(options: Sequence[str]) -> dict[str, str]:
@@ -203,24 +209,24 @@ def _pairs(options: Sequence[str]) -> dict[str, str]:
 
 
 def _print(job: _ImportJob, strict: bool, as_json: bool) -> None:
-    left = job.left
+    left_out = job.left
     if as_json:
         value: dict[str, Any] = {
             "imports": [msgspec.to_builtins(summary) for summary in job.summaries],
-            "left": [{"where": item.where, "why": item.why} for item in left],
+            "left": [{"where": item.where, "why": item.why} for item in left_out],
         }
         print_json(value)
         return
     for summary in job.summaries:
         present = f", {summary.already_there} already present" if summary.already_there else ""
-        named = f" as import {summary.import_id}" if summary.import_id else ""
+        import_text = f" as import {summary.import_id}" if summary.import_id else ""
         rejected = f", {len(summary.left)} rejected" if summary.left else ""
-        click.echo(f"{summary.format}: {plural(summary.taken, 'run')} imported{named}{present}{rejected}")
-        for same in summary.probably:
+        click.echo(f"{summary.format}: {plural(summary.taken, 'run')} imported{import_text}{present}{rejected}")
+        for duplicate in summary.probably:
             click.echo(
-                f"  not imported: {same.runs} of {same.of} runs are probably in {same.bundle} already, in another "
-                "format: their times and all shared fields are equal. Import both with --again, or replace it with "
-                "--replace."
+                f"  not imported: {duplicate.runs} of {duplicate.of} runs are probably in {duplicate.bundle} already, "
+                "in another format: their times and all shared fields are equal. Import both with --again, or replace"
+                " it with --replace."
             )
         for other in summary.other_mappings:
             click.echo(
@@ -235,14 +241,14 @@ def _print(job: _ImportJob, strict: bool, as_json: bool) -> None:
                 f"correction, delete bundles/{summary.import_id} and import the file with --replace."
             )
     imported = any(summary.taken or summary.already_there for summary in job.summaries)
-    for item in left[:_LEFT_SHOWN]:
+    for item in left_out[:_LEFT_SHOWN]:
         label = "skipped" if imported and item.why == UNRECOGNISED else "rejected"
         click.echo(f"  {label}: {item.where}: {item.why}", err=True)
-    if len(left) > _LEFT_SHOWN:
-        click.echo(f"  … {len(left) - _LEFT_SHOWN} more (--json)", err=True)
+    if len(left_out) > _LEFT_SHOWN:
+        click.echo(f"  … {len(left_out) - _LEFT_SHOWN} more (--json)", err=True)
     if UNRECOGNISED in job.unknown.values() and not imported:
         click.echo("  → for a table of runs: `assay import table FILE --map COLUMN=FIELD …`", err=True)
-    if strict and left:
+    if strict and left_out:
         unknown = "nothing was imported, because a file is unrecognised or a duplicate"
         click.echo(f"--strict: {unknown if job.unknown else 'formats with rejected rows were not imported'}", err=True)
 

@@ -29,14 +29,14 @@ def import_profile_command(repository: Path, files: Sequence[str], options: Mapp
     from assay.questions.runs.code_profiles.profile_import import ProfileImportRequest, import_profile
 
     paths = [Path(name) for name in files]
-    done = import_profile(Repository.open(repository), paths, request_of(ProfileImportRequest, options), say)
+    summary = import_profile(Repository.open(repository), paths, request_of(ProfileImportRequest, options), say)
     if as_json:
-        print_json(json_value(done))
+        print_json(json_value(summary))
         return
-    parts = ", ".join(f"{part} {count}" for part, count in done.parts)
-    click.echo(f"{plural(done.facts.recordings, 'recording')} attached to run {done.facts.run_id}: {parts}")
-    if done.skipped_lines:
-        say(f"{plural(done.skipped_lines, 'line')} of the files are not stacks")
-    if done.facts.interval_ms is None and done.facts.kind in ("cpu", "wall"):
+    parts = ", ".join(f"{part} {count}" for part, count in summary.parts)
+    click.echo(f"{plural(summary.facts.recordings, 'recording')} attached to run {summary.facts.run_id}: {parts}")
+    if summary.skipped_lines:
+        say(f"{plural(summary.skipped_lines, 'line')} of the files are not stacks")
+    if summary.facts.interval_ms is None and summary.facts.kind in ("cpu", "wall"):
         say("the files do not state the sampling interval: `assay profile diff` and times need --interval-ms")
-    click.echo(f"`assay profile {done.facts.run_id}` shows it")
+    click.echo(f"`assay profile {summary.facts.run_id}` shows it")

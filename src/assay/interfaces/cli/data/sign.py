@@ -33,9 +33,9 @@ def sign(bundles: tuple[str, ...], key: Path, as_json: bool, repository: Path) -
     unknown = [name for name in bundles if name not in names]
     if unknown:
         raise RepositoryError(f"no bundle {unknown[0]!r}", where=str(repository), hint="list the ids with `assay runs`")
-    wanted = list(bundles) or names
-    signed = sum(sign_bundle(folders, folders.bundles / name, key) for name in wanted)
+    bundles_to_sign = list(bundles) or names
+    signed = sum(sign_bundle(folders, folders.bundles / name, key) for name in bundles_to_sign)
     if as_json:
-        print_json({"signed": signed, "signed_before": len(wanted) - signed})
+        print_json({"signed": signed, "signed_before": len(bundles_to_sign) - signed})
     else:
-        click.echo(f"{plural(signed, 'bundle')} signed, {len(wanted) - signed} already signed")
+        click.echo(f"{plural(signed, 'bundle')} signed, {len(bundles_to_sign) - signed} already signed")

@@ -48,8 +48,8 @@ def compare(
     if len(names) > 1:
         print_sides(repository, names, of, all_rows=all_rows, as_json=as_json)
         return
-    known = Repository.open(repository).table().columns.get("workload")
-    if names and (known is None or names[0] not in known.levels):
+    workloads = Repository.open(repository).table().columns.get("workload")
+    if names and (workloads is None or names[0] not in workloads.levels):
         raise click.UsageError("compare needs 2 to 6 runs; `assay runs` lists their ids.")
     say(f"note: `assay compare` without runs is now `assay decide {group_options['factor']} --details groups`")
     group_options["workload"] = group_options["workload"] or "".join(names) or None

@@ -171,10 +171,10 @@ def _print(view: JobCostEffectiveness, limit: int | None, *, details: bool) -> N
     print_rows(headers, rows, limit=limit, title="Details: means over the runs of each row")
     for line in _remarks(view):
         click.echo(line)
-    chosen = [row for row in view.rows if row.configuration]
-    if view.take != "all" and chosen:
+    rows_with_configuration = [row for row in view.rows if row.configuration]
+    if view.take != "all" and rows_with_configuration:
         click.echo()
-        texts = [(levels_text(row.levels), settings_text(row.configuration)) for row in chosen]
+        texts = [(levels_text(row.levels), settings_text(row.configuration)) for row in rows_with_configuration]
         print_rows(("Row", "Configuration"), texts, limit=limit, title="Other settings that differ between the rows")
     if details:
         _print_switching_prices(view, limit)

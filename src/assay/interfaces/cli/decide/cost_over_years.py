@@ -112,10 +112,11 @@ def print_costs_over_years(
 ) -> None:
     """Print the cheapest options over the years of the request.
 
-    ``details``: also the decision on layouts and the cost of jobs, as wherever no options can be compared.
+    ``details``: also print the decision on layouts and the cost of jobs. They are always printed where no options can
+    be compared.
     """
-    opened, known, _ = read_flagged(repository, request.where)
-    costs = job_costs(opened, known.table, request)
+    opened, flagged, _ = read_flagged(repository, request.where)
+    costs = job_costs(opened, flagged.table, request)
     view = costs.view
     if as_json:
         print_json(cost_over_years_json(costs))

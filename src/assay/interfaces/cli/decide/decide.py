@@ -146,9 +146,9 @@ def decide(
     if options["years"] is not None and prices is None:
         raise click.UsageError("--years needs --prices.")
     request = request_of(DecisionRequest, options, factor=question or "", where=where, prices=_book(prices))
-    given = repeated_options(context, ("where", "prices", "years", "repository"))
+    option_text = repeated_options(context, ("where", "prices", "years", "repository"))
     of_years = repeated_options(context, ("where", "prices", "repository"))
-    output = _Output(row_limit(all_rows), as_json, details is not Details.NONE, given, of_years)
+    output = _Output(row_limit(all_rows), as_json, details is not Details.NONE, option_text, of_years)
     if options["dataset"] is not None or options["on"] is not None:
         table = _dataset_table(options["dataset"], options["on"], where)
         _show_options(None, None, table, request, options, output)

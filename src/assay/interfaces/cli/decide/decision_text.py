@@ -93,11 +93,11 @@ def print_decision(
         _print_curve(decision, curve)
     click.echo()
     results = sorted(decision.results, key=lambda result: result.time is None)
-    priced = any(result.cost for result in results)
+    has_costs = any(result.cost for result in results)
     speedup = f"Speedup vs {baseline_text(decision.factor, decision.baseline)}"
     headers = ["Workload", "Option", "Verdict", speedup, "95 % interval", "Runs", "Scope"]
-    headers += ["Cost ratio", "95 % interval"] if priced else []
-    print_rows(headers, [_cells(decision, result, priced=priced) for result in results], limit=rows)
+    headers += ["Cost ratio", "95 % interval"] if has_costs else []
+    print_rows(headers, [_cells(decision, result, priced=has_costs) for result in results], limit=rows)
     click.echo()
     for caveat in decision.caveats:
         if caveat.text not in printed:

@@ -82,13 +82,13 @@ def _print_notes(results: Sequence[SpeedupResult]) -> None:
 
 def print_groups(view: ComparisonView, table: RunTable, *, all_rows: bool) -> None:
     """Print the matched groups, the clearest differences first. ``table``: the runs read."""
-    shown = view.results if all_rows else view.results[:ROWS_SHOWN]
+    results = view.results if all_rows else view.results[:ROWS_SHOWN]
     click.echo("\nDetails: each matched group by itself, clearest differences first")
-    _print_ratios(shown)
-    if len(shown) < len(view.results):
-        rest = Counter(result.verdict.value for result in view.results[len(shown) :])
-        verdicts = ", ".join(f"{number} {verdict}" for verdict, number in rest.items())
-        click.echo(f"… {len(view.results) - len(shown)} more (--all): {verdicts}")
+    _print_ratios(results)
+    if len(results) < len(view.results):
+        verdict_counts = Counter(result.verdict.value for result in view.results[len(results) :])
+        verdicts = ", ".join(f"{number} {verdict}" for verdict, number in verdict_counts.items())
+        click.echo(f"… {len(view.results) - len(results)} more (--all): {verdicts}")
     if view.groups_of_one_level:
         click.echo(
             f"In {view.groups_of_one_level:,} of {plural(view.groups, 'matched group')}, all valid runs have the same "
@@ -98,7 +98,7 @@ def print_groups(view: ComparisonView, table: RunTable, *, all_rows: bool) -> No
         click.echo(f"{plural(view.runs_without_level, 'run')} did not record {view.factor}.")
     if excluded := exclusions_text(view.results):
         click.echo(f"Runs of these groups that do not count: {excluded}.")
-    _print_details(shown)
-    _print_notes(shown)
+    _print_details(results)
+    _print_notes(results)
     if flagged_text := flag_count(table).sentence:
         click.echo(f"{flagged_text}: they count here as all valid runs do; `assay anomalies` gives the reasons.")

@@ -33,10 +33,10 @@ def _setup(setup: Setup, currency: str) -> tuple[str, ...]:
 
 
 def _as_json(view: StorageView) -> dict[str, Any]:
-    plain: dict[str, Any] = json_value(view)
-    for device, setup in zip(plain["devices"], view.devices, strict=True):
+    content: dict[str, Any] = json_value(view)
+    for device, setup in zip(content["devices"], view.devices, strict=True):
         device |= {"per_tb": json_value(setup.per_tb), "per_mb_per_s": json_value(setup.per_mb_per_s)}
-    return plain
+    return content
 
 
 @prices.command("storage")
@@ -173,9 +173,9 @@ def instances(table: Path, region: str, types: tuple[str, ...], spot: bool, date
     )
     extras = extra_prices_of({name: options[f"{name}_price"] for name in EXTRAS})
     master = options["master"] or types[0]
-    wanted = list(dict.fromkeys([*types, master]))
+    type_names = list(dict.fromkeys([*types, master]))
     lines = (line.decode("utf-8-sig", "replace") for line in Source(table, table.name).lines())
-    prices = parse_instance_prices(lines, table.name, region=region, types=wanted, spot=spot)
+    prices = parse_instance_prices(lines, table.name, region=region, types=type_names, spot=spot)
     day = checked_date(date or prices.date, "--date")
     click.echo(
         instance_price_book(

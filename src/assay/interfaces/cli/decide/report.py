@@ -103,8 +103,8 @@ def report(
     document = compose(answer)
     targets.write(document, as_json)
     if targets.bundle is not None:
-        given = _given_files(opened, answer, plan, prices)
-        _write_package(targets.bundle, opened, table, document, answer, given)
+        files = _given_files(opened, answer, plan, prices)
+        _write_package(targets.bundle, opened, table, document, answer, files)
     if as_json:
         from assay.questions.decisions.sentences.decision_sentences import answer_of
         from assay.questions.json_values import json_value
@@ -156,14 +156,14 @@ def _given_files(repository: Repository, report: Report, plan: Path | None, pric
     """Return the plans of the report with their campaign files, and the price book, by name in the package."""
     from assay.interfaces.report.package import PRICES, campaign_files, plan_files
 
-    given = None
+    plan_of_option = None
     if plan is not None:
         from assay.execution.planning.plan_files.plan_reader import load_plan
 
-        given = load_plan(plan)
+        plan_of_option = load_plan(plan)
     campaigns, plans = repository.folders.campaigns, report.provenance.plans
     book = {} if prices is None else {PRICES: prices.read_bytes()}
-    return plan_files(campaigns, plans, given) | book | campaign_files(campaigns, plans)
+    return plan_files(campaigns, plans, plan_of_option) | book | campaign_files(campaigns, plans)
 
 
 def _write_package(

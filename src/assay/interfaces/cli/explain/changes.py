@@ -33,12 +33,12 @@ def changes(limit: int | None, all_rows: bool, where: tuple[str, ...], as_json: 
     if as_json:
         print_json(json_value(answer))
         return
-    shown = changes_table(answer)
+    text_table = changes_table(answer)
     click.echo(changes_sentence(answer))
-    if shown.rows:
+    if text_table.rows:
         click.echo()
-        print_rows(shown.headers, shown.rows, limit=row_limit(all_rows, limit))
-        for note in shown.notes:
+        print_rows(text_table.headers, text_table.rows, limit=row_limit(all_rows, limit))
+        for note in text_table.notes:
             click.echo(note)
     for note in changes_notes(answer):
         click.echo(note)

@@ -47,14 +47,14 @@ def runs(limit: int | None, all_rows: bool, as_json: bool, repository: Path, **o
     opened = Repository.open(repository)
     rows = limit or (None if all_rows or as_json else ROWS_SHOWN)
     answer = listed_runs(opened, request_of(RunsRequest, options, limit=rows))
-    shown = answer.runs
+    runs_of_answer = answer.runs
     if as_json:
-        print_json([run_json(run, answer.kinds.get(run.run_id)) for run in shown])
-    elif shown:
-        length = short_length(run.run_id for run in shown)
-        _print_runs([_row(run, length, answer.kinds.get(run.run_id)) for run in shown])
-        if not limit and answer.total > len(shown):
-            click.echo(f"… {answer.total - len(shown):,} older (--all)")
+        print_json([run_json(run, answer.kinds.get(run.run_id)) for run in runs_of_answer])
+    elif runs_of_answer:
+        length = short_length(run.run_id for run in runs_of_answer)
+        _print_runs([_row(run, length, answer.kinds.get(run.run_id)) for run in runs_of_answer])
+        if not limit and answer.total > len(runs_of_answer):
+            click.echo(f"… {answer.total - len(runs_of_answer):,} older (--all)")
     elif not len(answer.table):
         click.echo(
             f"No runs in {repository} yet.\n"
@@ -88,7 +88,9 @@ def _print_runs(rows: Sequence[tuple[str, ...]]) -> None:
     width = output_columns()
     columns = list(zip(_HEADERS, *rows, strict=True))
     if width is not None and sum(max(map(len, column)) + 2 for column in columns) > width + 2:
-        named = {column[0]: tuple(cell[:16] if column[0] == _START else cell for cell in column) for column in columns}
-        columns = [named[name] for name in (*_FIRST, *(name for name in _HEADERS if name not in _FIRST))]
+        cells_by_column = {
+            column[0]: tuple(cell[:16] if column[0] == _START else cell for cell in column) for column in columns
+        }
+        columns = [cells_by_column[name] for name in (*_FIRST, *(name for name in _HEADERS if name not in _FIRST))]
     headers, *lines = zip(*columns, strict=True)
     print_table(headers, lines)

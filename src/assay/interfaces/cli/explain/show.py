@@ -46,20 +46,26 @@ def show(
     if limits:
         _show_limits(opened, run, seconds=seconds, as_json=as_json)
         return
-    chosen = opened.run(run)
+    stored_run = opened.run(run)
     if log_name is not None:
-        click.echo(opened.log(chosen.run_id, log_name), nl=False)
+        click.echo(opened.log(stored_run.run_id, log_name), nl=False)
         return
-    whole = read_complete_run(opened, chosen)
-    flags = () if any(parts.values()) else flags_of_run(opened, flags_in(opened), chosen)
+    complete_run = read_complete_run(opened, stored_run)
+    flags = () if any(parts.values()) else flags_of_run(opened, flags_in(opened), stored_run)
     if as_json:
-        print_json(_as_json(whole) | {"anomalies": json_value(flags)})
+        print_json(_as_json(complete_run) | {"anomalies": json_value(flags)})
         return
     if any(parts.values()):
-        lines = part_lines(whole.run, whole.detail, whole.tasks, **parts)
+        lines = part_lines(complete_run.run, complete_run.detail, complete_run.tasks, **parts)
     else:
-        known = limits_of_complete_run(whole)
-        lines = run_lines(whole.run, whole.detail, whole.files, flags, limit_answer(known) if known else None)
+        run_limits = limits_of_complete_run(complete_run)
+        lines = run_lines(
+            complete_run.run,
+            complete_run.detail,
+            complete_run.files,
+            flags,
+            limit_answer(run_limits) if run_limits else None,
+        )
     for line in lines:
         click.echo(line)
 

@@ -162,14 +162,14 @@ def _show_assumptions(answer: Recommendation, *, details: bool) -> None:
     from assay.text import plural
 
     lines = list(sentences(answer))
-    shown = lines if details else lines[:_ASSUMPTIONS_SHOWN]
+    shown_lines = lines if details else lines[:_ASSUMPTIONS_SHOWN]
     click.echo("Assumptions")
-    for line in shown:
+    for line in shown_lines:
         click.echo(f"- {line}")
     if answer.profile_origin is ProfileOrigin.SHIPPED and not answer.time_model:
         click.echo("- --repository DIR learns the times from your runs")
-    if len(lines) > len(shown):
-        click.echo(f"- … {plural(len(lines) - len(shown), 'more assumption')} (--details)")
+    if len(lines) > len(shown_lines):
+        click.echo(f"- … {plural(len(lines) - len(shown_lines), 'more assumption')} (--details)")
 
 
 def _show(answer: Recommendation, limit: int | None, *, details: bool) -> None:
@@ -209,9 +209,9 @@ def _show(answer: Recommendation, limit: int | None, *, details: bool) -> None:
         click.echo()
     worthy = [source for source in answer.uncertainties if source.share >= 0.005]
     if worthy:
-        known = [(source.what, format_percent(source.share), source.measurement) for source in worthy]
+        source_rows = [(source.what, format_percent(source.share), source.measurement) for source in worthy]
         measurements = ("Quantity", RISK_HEADER, "Measure it by")
-        print_rows(measurements, known, limit=limit, title=f"What would reduce uncertainty ({RISK_TEXT})")
+        print_rows(measurements, source_rows, limit=limit, title=f"What would reduce uncertainty ({RISK_TEXT})")
         click.echo()
     stages = [(s.name, f"{s.left:,}", s.text) for s in answer.stages]
     print_rows(("Stage", "Clusters left", ""), stages, limit=None, title="Search")

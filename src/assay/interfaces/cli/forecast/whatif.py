@@ -89,8 +89,8 @@ def whatif(
     stated = parse_prices(options["stated"])
     book = stated_prices(load_prices(prices), stated, options["extra_costs"]) if prices else None
     source = request_of(ProfileRequest, options)
-    known = None if source.is_shipped else profile_from(source)
-    answer = what_if(Repository.open(repository), question, book, known)
+    profile = None if source.is_shipped else profile_from(source)
+    answer = what_if(Repository.open(repository), question, book, profile)
     if as_json:
         print_json(json_value(answer))
         return
@@ -120,11 +120,13 @@ def _price_hint(answer: WhatIfAnswer) -> str:
 
     if all(row.cost_after is None and not row.missing_prices and not row.cost_unknown for row in answer.configurations):
         return " --prices BOOK adds it."
-    missing = {part.name: part for row in answer.configurations for part in row.missing_prices if part.price is None}
-    if not missing:
+    missing_prices = {
+        part.name: part for row in answer.configurations for part in row.missing_prices if part.price is None
+    }
+    if not missing_prices:
         return ""
-    examples = example_prices_sentence(missing.values(), answer.configurations[0].currency)
-    options = " ".join(shlex.quote(f"--price={name}=AMOUNT") for name in missing)
+    examples = example_prices_sentence(missing_prices.values(), answer.configurations[0].currency)
+    options = " ".join(shlex.quote(f"--price={name}=AMOUNT") for name in missing_prices)
     return "\n".join([f" State each: {options}", *([examples] if examples else [])])
 
 
@@ -143,10 +145,10 @@ def _show(answer: WhatIfAnswer, limit: int | None) -> None:
     if answer.caveat:
         click.echo(f"{answer.caveat} Estimate them without runs: assay recommend --help")
     answers = answer.configurations
-    priced = any(cost is not None for row in answers for cost in (row.cost_before, row.cost_after))
+    has_costs = any(cost is not None for row in answers for cost in (row.cost_before, row.cost_after))
     headers = ["Workload", "Data", "Measured on", "Runs", "Measured (s)", "Simulated (s)", "90 % of runs (s)"]
     headers += ["Speedup", "Limit (measured)", "Limit (simulated)"]
-    headers += ["Cost before", "Cost after", "Cost ratio"] if priced else []
+    headers += ["Cost before", "Cost after", "Cost ratio"] if has_costs else []
     rows = []
     for row in answers:
         cells = [
@@ -161,7 +163,7 @@ def _show(answer: WhatIfAnswer, limit: int | None) -> None:
             limit_text(row.measured_limit),
             limit_title(row.limit_after),
         ]
-        if priced:
+        if has_costs:
             cost = row.cost
             cells += [money(row.cost_before, row.currency), money(row.cost_after, row.currency)]
             cells += [NO_VALUE if cost is None else f"{cost.ratio:.2f} ({cost.low:.2f} to {cost.high:.2f})"]
@@ -182,5 +184,5 @@ def _show(answer: WhatIfAnswer, limit: int | None) -> None:
         names = [
             f"{workload_title(row.workload)} on {row.configuration}" for row in answers if assumption in row.assumptions
         ]
-        named = "" if len(names) == len(answers) else f"{', '.join(dict.fromkeys(names))}: "
-        click.echo(f"- {named}{assumption}")
+        names_text = "" if len(names) == len(answers) else f"{', '.join(dict.fromkeys(names))}: "
+        click.echo(f"- {names_text}{assumption}")

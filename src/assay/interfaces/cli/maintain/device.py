@@ -103,9 +103,11 @@ def value_text(number: CalibratedValue) -> str:
     if unit == "B/s":
         return f"{_plain(value / 1e6)}MB/s"
     if unit == "B":
-        whole = round(value)
-        prefix, power = next((pair for pair in (("T", 12), ("G", 9), ("M", 6)) if whole % 10 ** pair[1] == 0), ("", 0))
-        return f"{whole // 10**power}{prefix}B" if whole else "0"
+        rounded = round(value)
+        prefix, power = next(
+            (pair for pair in (("T", 12), ("G", 9), ("M", 6)) if rounded % 10 ** pair[1] == 0), ("", 0)
+        )
+        return f"{rounded // 10**power}{prefix}B" if rounded else "0"
     if unit == "%":
         return f"{_plain(value * 100)}%"
     if unit == "s":

@@ -58,9 +58,9 @@ def down(name: str | None, everything: bool) -> None:
     names = [status.name for status in lifecycle.labs()]
     if name is None and not everything and len(names) > 1:
         raise click.UsageError(f"Several labs: {', '.join(names)}. Give the name of one, or --all.")
-    for chosen in [name] if name else names:
-        lifecycle.remove(chosen)
-        say(f"lab {chosen}: removed")
+    for lab_name in [name] if name else names:
+        lifecycle.remove(lab_name)
+        say(f"lab {lab_name}: removed")
     if not names and not name:
         say("no lab")
 

@@ -63,8 +63,8 @@ def _print_speeds(cluster: Cluster, speeds: Sequence[CoreSpeed]) -> None:
 
     types = {node.name: node.type for node in cluster.nodes}
     for speed in speeds:
-        stated = types[speed.node].cpu_speed
-        stated_text = f"; the cluster file states {stated:g}" if stated != 1.0 else ""
+        stated_speed = types[speed.node].cpu_speed
+        stated_text = f"; the cluster file states {stated_speed:g}" if stated_speed != 1.0 else ""
         where = "the lab's machine" if cluster.lab else f"{speed.node} (cpu: {{speed: {speed.speed:.2f}}})"
         interval = f"{speed.low:.2f} to {speed.high:.2f}, 90 % interval over {len(speed.by_work)} kinds of work"
         click.echo(

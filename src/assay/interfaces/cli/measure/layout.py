@@ -151,8 +151,8 @@ def _print(name: str, planned: DirectoryPlan) -> None:
             format_bytes(device.capacity_bytes),
         ]
         if with_data:
-            used = planned.used[device.name]
-            row += [format_bytes(used), format_percent(used / device.capacity_bytes)]
+            used_bytes = planned.used[device.name]
+            row += [format_bytes(used_bytes), format_percent(used_bytes / device.capacity_bytes)]
         full = planned.fill.full_after.get(device.name)
         rows.append([*row, format_bytes(full) if full is not None else "never"])
     headers = [

@@ -101,10 +101,10 @@ def run(
         raise SpecificationError("--learn-from, --where and --trace-by apply to simulations", hint="add --simulate")
     request = replace(campaign_request(described, costs, trace_by), **choices)
     with spans_sent(otlp, repository, partial(click.echo, err=True)) as collected:
-        done = run_campaign_request(request, repository, costs, collected=collected)
+        result = run_campaign_request(request, repository, costs, collected=collected)
     if as_json:
-        print_json(done)
-    statuses = done.get("statuses", {})
+        print_json(result)
+    statuses = result.get("statuses", {})
     if statuses.get("failed") or statuses.get("invalid"):
         sys.exit(1)
 

@@ -75,7 +75,7 @@ def check(
 def _print(report: HostCheckReport, *, everything: bool) -> None:
     from assay.model import Grade
 
-    shown = report.readings if everything else report.problems()
+    readings = report.readings if everything else report.problems()
     criteria = {criterion.name: criterion for criterion in report.criteria}
     rows = [
         (
@@ -86,7 +86,7 @@ def _print(report: HostCheckReport, *, everything: bool) -> None:
             reading.message,
             "; ".join(f"{advice.value} ({_short(advice.source)})" for advice in criteria[reading.criterion].advice),
         )
-        for reading in shown
+        for reading in readings
     ]
     if rows:
         print_table(("grade", "host", "check", "subject", "found", "recommended (by)"), rows)
@@ -115,10 +115,10 @@ def _explain(name: str) -> None:
     from assay.foundation.errors import SpecificationError
     from assay.specs.fields import unknown
 
-    known: dict[str, Criterion] = {criterion.name: criterion for criterion in CRITERIA}
-    if name not in known:
-        raise SpecificationError(unknown("check", name, known))
-    criterion = known[name]
+    criterion_by_name: dict[str, Criterion] = {criterion.name: criterion for criterion in CRITERIA}
+    if name not in criterion_by_name:
+        raise SpecificationError(unknown("check", name, criterion_by_name))
+    criterion = criterion_by_name[name]
     click.echo(f"{criterion.name}: {criterion.title}\n\nWhy: {criterion.why}\n\nRecommended:")
     for advice in criterion.advice:
         click.echo(f"  {advice.value}  ({advice.source})")

@@ -47,11 +47,11 @@ def demo(context: click.Context, repository: Path, output: Path, local: bool) ->
         raise AssayError(f"its folder can't be made: {error.strerror}", where=str(output)) from error
     check_output(output)
     examples = example_folder()
-    missing = [] if local else [f"{item.name}: {item.detail}" for item in probe().missing]
-    _require_programs(("java",) if local or missing else tuple(_PROGRAMS))
+    missing_tools = [] if local else [f"{item.name}: {item.detail}" for item in probe().missing]
+    _require_programs(("java",) if local or missing_tools else tuple(_PROGRAMS))
     require(None, lambda line: click.echo(line, err=True))  # here, so that an error comes before the long baseline
-    if local or missing:
-        for line in missing:
+    if local or missing_tools:
+        for line in missing_tools:
             click.echo(f"no emulated cluster here: {line}", err=True)
         click.echo(
             "Without it, storage devices can't be compared. Instead, this host's own Hadoop is measured with "

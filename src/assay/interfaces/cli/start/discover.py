@@ -116,8 +116,8 @@ def _report(output: Path, survey: SurveyedHosts) -> None:
     from assay.specs import load_cluster
 
     cluster = load_cluster(output)
-    left = f", {len(survey.failed)} left out" if survey.failed else ""
-    click.echo(f"{output}: {len(cluster.nodes)} nodes, {len(cluster.workers)} workers{left}", err=True)
+    left_out_text = f", {len(survey.failed)} left out" if survey.failed else ""
+    click.echo(f"{output}: {len(cluster.nodes)} nodes, {len(cluster.workers)} workers{left_out_text}", err=True)
     click.echo(f"next: assay check {output}", err=True)
 
 
@@ -195,8 +195,8 @@ def _common(listed: Sequence[ListedHost], login: _Login) -> _Login:
 def _address(host: ListedHost, login: _Login) -> Address | None:
     from assay.model import Address
 
-    key, known = (str(path.absolute()) if path else None for path in (login.key, login.known_hosts))
-    return Address(host.address, login.port or 22, login.user, key, known, login.jump)
+    key, known_hosts = (str(path.absolute()) if path else None for path in (login.key, login.known_hosts))
+    return Address(host.address, login.port or 22, login.user, key, known_hosts, login.jump)
 
 
 def _ssh_section(login: _Login) -> Mapping[str, str]:

@@ -84,7 +84,7 @@ def _rooms(table: Table, rows: Sequence[Sequence[Sequence[dict[str, str]]]]) -> 
 def _pair(pair: Pair) -> list[dict[str, Any]]:
     """Return the narrow cells in rows of two, then the cells that need the whole width."""
     cells: list[list[dict[str, Any]]] = []
-    rest: list[dict[str, Any]] = []
+    wide_blocks: list[dict[str, Any]] = []
     for cell in pair.cells:
         wide = any(
             len(block.columns) > PAIR_COLUMNS_MAX
@@ -92,8 +92,8 @@ def _pair(pair: Pair) -> list[dict[str, Any]]:
             else isinstance(block, ReportFigure) and _is_wide(block)
             for block in cell
         )
-        (rest.extend if wide else cells.append)(_blocks(cell))
-    return [*([{"kind": "pair", "cells": cells}] if cells else []), *rest]
+        (wide_blocks.extend if wide else cells.append)(_blocks(cell))
+    return [*([{"kind": "pair", "cells": cells}] if cells else []), *wide_blocks]
 
 
 def _block(block: Block) -> list[dict[str, Any]]:

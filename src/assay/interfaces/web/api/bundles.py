@@ -72,7 +72,7 @@ def bundle(context: ContextOf, bundle_id: BundleId) -> StreamingResponse:
 async def upload(request: Request, response: Response, context: ContextOf, bundle_id: BundleId) -> Uploaded:
     """Accept a bundle, sent as a tar with ``Content-Length`` and ``Repr-Digest: sha-256=:…:``."""
     size = request.headers.get("content-length", "")
-    wanted = digest_of(request.headers.get("repr-digest"))
+    expected_digest = digest_of(request.headers.get("repr-digest"))
     if not size.isdecimal():
         raise DeniedError(411, "the upload has no Content-Length", "send Content-Length")
     if int(size) > context.upload_bytes_max:
@@ -81,21 +81,21 @@ async def upload(request: Request, response: Response, context: ContextOf, bundl
             f"the upload has {int(size):,} bytes, and the server accepts at most {context.upload_bytes_max:,}",
             "`assay serve --upload-limit` sets the limit",
         )
-    if wanted is None:
+    if expected_digest is None:
         raise RefusedBundleError("the upload has no checksum", hint="send Repr-Digest: sha-256=:BASE64:")
-    digest, taken = hashlib.sha256(), 0
+    digest, received_bytes = hashlib.sha256(), 0
     with context.store.repository.scratch_file() as file:
         async for chunk in request.stream():
-            taken += len(chunk)
-            if taken > context.upload_bytes_max:
+            received_bytes += len(chunk)
+            if received_bytes > context.upload_bytes_max:
                 raise DeniedError(413, "the upload is longer than its Content-Length", "send Content-Length")
             digest.update(chunk)
             await run_in_threadpool(file.write, chunk)
-        if taken != int(size) or digest.hexdigest() != wanted:
+        if received_bytes != int(size) or digest.hexdigest() != expected_digest:
             raise RefusedBundleError("the received data do not match their checksum", hint="send it again")
         file.seek(0)
-        new = await run_in_threadpool(
+        is_new = await run_in_threadpool(
             receive, context.store.repository, bundle_id, cast("BinaryIO", file), bytes_max=context.upload_bytes_max
         )
-    response.status_code = 201 if new else 200
-    return Uploaded(bundle_id=bundle_id, new=new)
+    response.status_code = 201 if is_new else 200
+    return Uploaded(bundle_id=bundle_id, new=is_new)

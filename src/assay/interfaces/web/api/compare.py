@@ -55,15 +55,15 @@ _FILE: dict[int | str, dict[str, Any]] = {
 def export(context: ContextOf, form: Form = "csv", where: Where = [], limit: Limit = None) -> Response:  # noqa: B006
     """Export the matching runs, newest last: a table (``csv``, ``parquet``), a run per line, or `assay runs --json`."""
     flagged = context.store.flagged()
-    chosen = selected(flagged.table, where)
-    rows = in_order_of_start(context.store.repository, chosen)[-limit if limit else 0 :]
+    matching_runs = selected(flagged.table, where)
+    rows = in_order_of_start(context.store.repository, matching_runs)[-limit if limit else 0 :]
     if len(rows) > EXPORT_RUNS_MAX:
         raise SpecificationError(
-            f"{len(chosen):,} runs match, and {EXPORT_RUNS_MAX:,} can be exported at most",
+            f"{len(matching_runs):,} runs match, and {EXPORT_RUNS_MAX:,} can be exported at most",
             where="where",
             hint="choose fewer; `assay export` on the server has no limit",
         )
-    runs = context.store.repository.runs_at(chosen, rows)
+    runs = context.store.repository.runs_at(matching_runs, rows)
     name = {"Content-Disposition": f'attachment; filename="runs.{form}"'}
     if form == "parquet":
         with tempfile.TemporaryDirectory() as folder:

@@ -58,17 +58,19 @@ class MonitoringCollector(Collector):
     def _campaigns(self) -> Iterator[GaugeMetricFamily]:
         labels = ["campaign", "plan"]
         planned = GaugeMetricFamily("assay_campaign_planned_runs", "Runs that the campaign plans.", labels=labels)
-        done = GaugeMetricFamily("assay_campaign_done_runs", "Planned runs with a valid result.", labels=labels)
+        done_runs = GaugeMetricFamily("assay_campaign_done_runs", "Planned runs with a valid result.", labels=labels)
         failed = GaugeMetricFamily("assay_campaign_failed_runs", "Planned runs whose last try failed.", labels=labels)
-        left = GaugeMetricFamily("assay_campaign_remaining_seconds", "Expected time until the end.", labels=labels)
+        remaining_s = GaugeMetricFamily(
+            "assay_campaign_remaining_seconds", "Expected time until the end.", labels=labels
+        )
         for campaign in self.view.running:
             names = [campaign.campaign_id, campaign.plan]
             planned.add_metric(names, campaign.planned)
-            done.add_metric(names, campaign.done)
+            done_runs.add_metric(names, campaign.done)
             failed.add_metric(names, campaign.failed)
             if campaign.left_s is not None:
-                left.add_metric(names, campaign.left_s)
-        yield from (planned, done, failed, left)
+                remaining_s.add_metric(names, campaign.left_s)
+        yield from (planned, done_runs, failed, remaining_s)
 
     def _hosts(self) -> Iterator[Metric]:
         node = ["campaign", "node"]

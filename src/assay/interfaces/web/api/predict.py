@@ -48,7 +48,7 @@ BATCH_MAX = 10_000
 PREPARED_MAX = 12
 """Maximum number of workloads whose explanations are prepared."""
 BACKGROUND_RUNS_MIN = 1_000
-"""Minimum number of runs at which the page Learned shows the progress of a prediction instead of waiting for it."""
+"""Minimum number of runs at which the page Predict from my runs shows its progress instead of waiting."""
 QUICK_S = 0.5
 """Maximum wait for a prediction from many runs before the page shows its progress, in seconds."""
 Factors = Annotated[list[str], Query(max_length=4, description="Factors whose combinations are listed.")]
@@ -63,12 +63,15 @@ def prepare(context: Context) -> None:
     """Prepare slow answers: limits, the model, the map, and the importance of factors of the most common workloads."""
     if len(context.store.table()):
         api_runs.get_workload_limits(context)
-    known, table = cached_model(context, threads=1), context.store.table()  # one thread, to leave CPUs to requests
+    learned_model, table = (
+        cached_model(context, threads=1),
+        context.store.table(),
+    )  # one thread, to leave CPUs to requests
     counts = {name: number for name, number in counts_by(table, "workload").items() if name}
     for workload in sorted(counts, key=lambda name: -counts[name])[:PREPARED_MAX]:
         began_s = time.monotonic()
         with suppress(SpecificationError):
-            get_reasons(context, [f"workload={workload}"], list(combined_factors(known)))
+            get_reasons(context, [f"workload={workload}"], list(combined_factors(learned_model)))
         time.sleep(time.monotonic() - began_s)  # leave the same time to requests
     get_map(context)
 
@@ -111,7 +114,7 @@ def start_learning(context: Context, where: Sequence[str]) -> Search[bool] | Non
 
 @router.get("/predict/progress", include_in_schema=False)
 def get_progress(context: ContextOf, where: Where) -> SearchState:
-    """Return the progress of the prediction that the page Learned waits for."""
+    """Return the progress of the prediction that the page Predict from my runs waits for."""
     search = start_learning(context, where)
     if search is None:
         return SearchState(key="", over=True, step="done", done=1, most=1)
@@ -199,9 +202,9 @@ def get_enough_runs(
 )
 def get_missing(context: ContextOf, where: Where) -> Response:
     """Send a plan file that measures a configuration, based on the newest campaign's plan on its cluster."""
-    named = conditions(where, cached_model(context).model.encoding)
-    base = newest_plan(context.store.repository, named.get(CLUSTER))
-    return PlainTextResponse(next_plan([named], base, "missing").plan.source)
+    where_conditions = conditions(where, cached_model(context).model.encoding)
+    base = newest_plan(context.store.repository, where_conditions.get(CLUSTER))
+    return PlainTextResponse(next_plan([where_conditions], base, "missing").plan.source)
 
 
 @router.get("/map")

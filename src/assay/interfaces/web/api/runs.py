@@ -64,8 +64,8 @@ def runs(
     facets: Annotated[bool, Query(description="Count the runs for each further condition.")] = True,
 ) -> RunPage:
     """List the matching runs by page, with the number of runs for each further filter."""
-    shown = COLUMNS_SHOWN if columns is None else tuple(columns)
-    return page_of_runs(context, RunPageRequest(tuple(where), sort, offset, limit, shown, facets))
+    shown_columns = COLUMNS_SHOWN if columns is None else tuple(columns)
+    return page_of_runs(context, RunPageRequest(tuple(where), sort, offset, limit, shown_columns, facets))
 
 
 def page_of_runs(context: Context, request: RunPageRequest) -> RunPage:
@@ -86,9 +86,15 @@ def find_run(context: Context, run_id: str) -> Run:
 @router.get("/runs/{run_id}")
 def run(context: ContextOf, run_id: RunId) -> RunParts:
     """Return one run: configuration, phases, checks, metrics, environment, and the names of its files."""
-    whole = complete_run_of(context, run_id)
-    series = names_of(whole.trace)
-    return RunParts(run=whole.run, logs=list(whole.logs), files=whole.files, series=series, tasks=len(whole.tasks))
+    complete_run = complete_run_of(context, run_id)
+    series = names_of(complete_run.trace)
+    return RunParts(
+        run=complete_run.run,
+        logs=list(complete_run.logs),
+        files=complete_run.files,
+        series=series,
+        tasks=len(complete_run.tasks),
+    )
 
 
 def complete_run_of(context: Context, run_id: str) -> CompleteRun:

@@ -60,14 +60,14 @@ async def put_log(request: Request, context: ContextOf, upload: UploadKey, name:
         file = context.logs.begin(upload, name, int(size))
     except SpecificationError as error:
         raise DeniedError(413 if error.where == name else 400, error.message, error.hint or "") from error
-    taken = 0
+    received_bytes = 0
     with file.open("wb") as target:
         async for chunk in request.stream():
-            taken += len(chunk)
-            if taken > int(size):
+            received_bytes += len(chunk)
+            if received_bytes > int(size):
                 raise DeniedError(413, "the upload is longer than its Content-Length", "send Content-Length")
             await run_in_threadpool(target.write, chunk)
-    return UploadedLog(upload=upload, name=name, size_bytes=taken)
+    return UploadedLog(upload=upload, name=name, size_bytes=received_bytes)
 
 
 @router.post("/size")

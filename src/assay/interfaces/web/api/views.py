@@ -40,15 +40,15 @@ RUNS_MAX = 3000
 Name = Annotated[str | None, Query(max_length=300)]
 
 
-def few(chosen: RunTable) -> RunTable:
-    """Return ``chosen``. Raises SpecificationError if it has more than :data:`RUNS_MAX` runs."""
-    if len(chosen) > RUNS_MAX:
+def few(matching_runs: RunTable) -> RunTable:
+    """Return ``matching_runs``. Raises SpecificationError if it has more than :data:`RUNS_MAX` runs."""
+    if len(matching_runs) > RUNS_MAX:
         raise SpecificationError(
-            f"{len(chosen):,} runs match, and this view shows at most {RUNS_MAX:,}",
+            f"{len(matching_runs):,} runs match, and this view shows at most {RUNS_MAX:,}",
             where="where",
             hint="choose fewer, such as one workload and one cluster; `decide --details options` takes any number",
         )
-    return chosen
+    return matching_runs
 
 
 @router.get("/compare")
@@ -97,8 +97,8 @@ def speedup(
     decisions = decisions_on(context, ",".join(by), baseline, ignore, where)
 
     def make(table: RunTable) -> SpeedupView:
-        chosen = selected(table, where)
-        view = speedup_view(context.store.repository, chosen, request)
+        matching_runs = selected(table, where)
+        view = speedup_view(context.store.repository, matching_runs, request)
         return replace(view, decisions=tuple(answer_of(decision) for decision in decisions))
 
     return context.store.answer(("speedup", request, tuple(where)), make)
@@ -141,8 +141,8 @@ def findings(
     """Check the field's common claims against the runs, by origin."""
 
     def make(table: RunTable) -> FindingsView:
-        chosen, repository = selected(table, where), context.store.repository
-        return findings_view(repository, chosen, context.book, all_runs=table, exclude_flagged=exclude_flagged)
+        matching_runs, repository = selected(table, where), context.store.repository
+        return findings_view(repository, matching_runs, context.book, all_runs=table, exclude_flagged=exclude_flagged)
 
     return context.store.answer(("findings", exclude_flagged, tuple(where)), make)
 
@@ -192,8 +192,8 @@ def run_costs(context: Context, question: CostQuestion) -> list[JobCostEffective
         request = CostEffectivenessRequest(
             tuple(question.by), question.take, day, question.currency, question.seed, question.exclude_flagged
         )
-        chosen, book = selected(table, question.where), book_of(context, question.prices, question.changes)
-        return cost_effectiveness(context.store.repository, chosen, book, request, table)
+        matching_runs, book = selected(table, question.where), book_of(context, question.prices, question.changes)
+        return cost_effectiveness(context.store.repository, matching_runs, book, request, table)
 
     return context.store.answer(("cost", question.model_dump_json()), make)
 

@@ -88,8 +88,8 @@ def answer_on(
     context: Context, anchors: Anchors, changes: Sequence[Change], prices: Mapping[str, float], extra_costs: str = ""
 ) -> WhatIfAnswer:
     """Return the answer. Costs use the server's price book with the changed and the added ``prices``."""
-    stated = None if context.book is None else stated_prices(context.book, prices, extra_costs)
-    return answer_of(anchors, changes, stated, context.simulators.simulate)
+    prices_of_question = None if context.book is None else stated_prices(context.book, prices, extra_costs)
+    return answer_of(anchors, changes, prices_of_question, context.simulators.simulate)
 
 
 @router.get("/whatif/places", deprecated=True, include_in_schema=False)

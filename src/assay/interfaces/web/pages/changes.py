@@ -1,4 +1,4 @@
-"""Show the pages Changes and Gate: when configurations became slower, and whether any is slower than permitted.
+"""Show the pages Changes and Regressions: when configurations became slower, and whether any is slower than permitted.
 
 The handlers of the API give the answers.
 """

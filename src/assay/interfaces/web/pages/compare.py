@@ -55,7 +55,7 @@ def compare(
 ) -> Response:
     """Show runs or configurations side by side.
 
-    ``by``, ``baseline`` and ``where`` name the decision above them; without ``by`` it is that on their differences.
+    ``by``, ``baseline`` and ``where`` name the decision above them; without ``by``, it decides on their differences.
     """
     ids = [*dict.fromkeys(filter(None, run))]
     if not SIDES_MIN <= len(ids) <= SIDES_MAX:
@@ -200,13 +200,13 @@ def _traces(
 ) -> tuple[dict[str, Spec], dict[str, str], str | None]:
     views = views_of(run_view.trace for run_view in run_by_label.values())
     views = ({DISK_TRAFFIC: "Disk traffic, all nodes"} if "disk-read" in views else {}) | views
-    chosen = trace if trace in views else next(iter(views), None)
-    if chosen is None:
+    trace_label = trace if trace in views else next(iter(views), None)
+    if trace_label is None:
         return {}, views, None
     longest_s = max(run_view.run.duration_s for run_view in run_by_label.values())
-    if chosen == DISK_TRAFFIC:
-        return {"trace": disk_traffic_areas(disk_traffic_of_runs(run_by_label), colours, FULL_PX)}, views, chosen
-    view = TRACE_VIEWS[chosen]
+    if trace_label == DISK_TRAFFIC:
+        return {"trace": disk_traffic_areas(disk_traffic_of_runs(run_by_label), colours, FULL_PX)}, views, trace_label
+    view = TRACE_VIEWS[trace_label]
     lines = {
         label: [x for x in lines_of(run_view.trace, view) if any(x.values)] for label, run_view in run_by_label.items()
     }
@@ -222,5 +222,5 @@ def _traces(
             if series_lines
         },
         views,
-        chosen,
+        trace_label,
     )

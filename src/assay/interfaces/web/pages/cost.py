@@ -182,12 +182,12 @@ def _completed(context: Context, state: Mapping[str, str]) -> dict[str, str]:
     """
     table = context.store.table()
     workloads, clusters = levels_in(table, "workload"), levels_in(table, "cluster")
-    kept = {name: text for name, text in state.items() if name not in ("workload", "cluster")}
+    completed = {name: text for name, text in state.items() if name not in ("workload", "cluster")}
     workload = state.get("workload", "")
     years = state["view"] == "years"
-    kept["workload"] = workload if workload in workloads else "" if years else most_common(table, "workload")
-    kept["cluster"] = cluster if (cluster := state.get("cluster", "")) in clusters else ""
-    return kept
+    completed["workload"] = workload if workload in workloads else "" if years else most_common(table, "workload")
+    completed["cluster"] = cluster if (cluster := state.get("cluster", "")) in clusters else ""
+    return completed
 
 
 def _where(page_state: CostPageState) -> list[str]:
@@ -322,20 +322,20 @@ def _years(context: Context, page_state: CostPageState) -> dict[str, Any]:
     costs = api_views.job_costs_answer(context, question)
     view = costs.view
     rows = compared_jobs_first(view.rows)
-    shown = replace(view, rows=rows[:ROWS_OF_YEARS_MAX], ratios=view.ratios[:ROWS_OF_YEARS_MAX])
-    titles = view.titles_of(shown.rows)
+    shown_view = replace(view, rows=rows[:ROWS_OF_YEARS_MAX], ratios=view.ratios[:ROWS_OF_YEARS_MAX])
+    titles = view.titles_of(shown_view.rows)
     colours = colours_of(view.bills) | palette(context.store.table(), LAYOUT_FACTOR)
     changed = changed_book(book, question.changes)
     return {
-        "tco": shown,
+        "tco": shown_view,
         "over_years": costs.over_years,
         "answer": cost_headline(costs.decisions[0]) if costs.decisions else None,
         "tables_scope": costs.tables_scope,
         "titles": titles,
         "colours": colours,
-        "drawn": _drawn(shown, titles.by_workload, colours),
+        "drawn": _drawn(shown_view, titles.by_workload, colours),
         "options_chart": over_years_bars(costs.over_years) if costs.over_years else None,
-        "more": len(view.rows) - len(shown.rows),
+        "more": len(view.rows) - len(shown_view.rows),
         "prices": _paid(book, changed, costs.prices),
         "currency": view.currency,
         "changed": bool(question.changes),

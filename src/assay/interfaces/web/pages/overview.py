@@ -56,7 +56,7 @@ from assay.text import workload_title
 router = APIRouter(include_in_schema=False, default_response_class=HTMLResponse)
 PAGE_RUNS = 50
 """Number of runs on a page of the list."""
-ODD_SHOWN = 100
+OUTLIERS_SHOWN = 100
 """Maximum number of outliers listed."""
 SPEEDUPS_SHOWN = 12
 """Maximum number of speedups listed before a click."""
@@ -81,11 +81,11 @@ def overview(request: Request, context: ContextOf, where: Texts = []) -> Respons
     where = [condition for condition in where if condition]
     counts = context.ask(lambda _, chosen: counts_of(chosen), where, "counts of") if len(table) else counts_of(table)
     claims = api_views.findings(context, where) if len(table) else None
-    listed = campaigns(context.store.repository, time.time(), LISTED_MAX)
-    known = {campaign.pid for campaign in listed if campaign.running}
+    newest_campaigns = campaigns(context.store.repository, time.time(), LISTED_MAX)
+    running_pids = {campaign.pid for campaign in newest_campaigns if campaign.running}
     started = api_plan.list_started(context)
-    starting = [campaign for campaign in started if campaign.running and campaign.pid not in known]
-    broken = [campaign for campaign in started[-1:] if campaign.exit_status]
+    starting_campaigns = [campaign for campaign in started if campaign.running and campaign.pid not in running_pids]
+    failed_campaigns = [campaign for campaign in started[-1:] if campaign.exit_status]
     simulable = bool(len(table) and api_whatif.get_configurations(context))
     return page_of(
         request,
@@ -93,16 +93,18 @@ def overview(request: Request, context: ContextOf, where: Texts = []) -> Respons
         filtered=table,
         counts=counts,
         findings=claims,
-        campaigns=listed,
-        tunings={item.campaign_id for item in listed if is_tuning(context.store.repository, item.campaign_id)},
+        campaigns=newest_campaigns,
+        tunings={
+            item.campaign_id for item in newest_campaigns if is_tuning(context.store.repository, item.campaign_id)
+        },
         questions=shown_questions(context, where) if len(table) else [],
         colours=palette(table, "layout"),
         costs=api_views.cheapest(context, where),
         conclusion=conclusion,
         book=context.book,
         where=where,
-        starting=starting,
-        broken=broken,
+        starting=starting_campaigns,
+        broken=failed_campaigns,
         simulable=simulable,
         obstacle=None if simulable else api_whatif.cached_obstacle(context),
         clusters=() if simulable else api_whatif.cached_clusters(context),
@@ -124,11 +126,11 @@ def runs(
     pick: Texts = [],  # noqa: B006
 ) -> Response:
     """Show the matching runs, with the number of runs for each further choice."""
-    usual = [name for name in COLUMNS_SHOWN if name in context.store.table().columns]
-    chosen = [name for name in columns if name != _LIMIT] or usual
+    default_columns = [name for name in COLUMNS_SHOWN if name in context.store.table().columns]
+    shown_columns = [name for name in columns if name != _LIMIT] or default_columns
     in_order = usual_order(context.store.table())
     page = api_runs.page_of_runs(
-        context, RunPageRequest(tuple(where), sort or in_order, offset, PAGE_RUNS, tuple(chosen))
+        context, RunPageRequest(tuple(where), sort or in_order, offset, PAGE_RUNS, tuple(shown_columns))
     )
     state = RunsAddress(
         tuple(filter(None, where)),
@@ -147,8 +149,8 @@ def runs(
         limits=_listed_limits(context, page) if _LIMIT in columns else None,
         limit_column=_LIMIT,
         state=state,
-        chosen=chosen,
-        usual=usual,
+        chosen=shown_columns,
+        usual=default_columns,
         most=SIDES_MAX,
         dated=in_order == NEWEST_FIRST,
         colours=palette(context.store.table(), "layout"),
@@ -190,19 +192,19 @@ def speedup(
         return page_of(request, "speedup", empty=True)
     names = [part.strip() for part in factor.split(",")]
     if len(names) == 1 and names[0] not in table.factors:
-        near = did_you_mean(names[0], factors, FACTOR_SYNONYMS)
+        suggestion = did_you_mean(names[0], factors, FACTOR_SYNONYMS)
         raise SpecificationError(
-            f"no run has a factor {names[0]!r}", where="by", hint=f"{near}factors: {', '.join(factors)}"
+            f"no run has a factor {names[0]!r}", where="by", hint=f"{suggestion}factors: {', '.join(factors)}"
         )
-    levels, usual = _choices(context, names[0], where) if len(names) == 1 else ([], None)
-    first = usual if not baseline or (levels and baseline not in levels) else baseline
+    levels, default_baseline = _choices(context, names[0], where) if len(names) == 1 else ([], None)
+    first = default_baseline if not baseline or (levels and baseline not in levels) else baseline
     view, figures, network = None, [], None
-    shown: list[SpeedupResult] = []
+    shown_results: list[SpeedupResult] = []
     decisions: list[ShownDecision] = []
     if method == "matched":
         view = api_views.speedup(context, names, first, group or "workload", where=where)
         network = view.network if view.network and is_readable(view.network) else None
-        shown = most_supported(view.results, len(view.results) if every else SPEEDUPS_SHOWN)
+        shown_results = most_supported(view.results, len(view.results) if every else SPEEDUPS_SHOWN)
         decisions = shown_decisions(context, factor, baseline, (), where)
     else:
         figures = api_views.speedup_published(
@@ -219,8 +221,8 @@ def speedup(
         network=comparison_network(network, palette(table, names[0]), NETWORK_PX) if network else None,
         factor=factor,
         tables=tables_of(view, workload_title) if view else [],
-        whys=pages_why.of_speedups(context, shown, where if len(names) == 1 else None),
-        more=len([s for s in view.results if s.ratio is not None]) - len(shown) if view and not every else 0,
+        whys=pages_why.of_speedups(context, shown_results, where if len(names) == 1 else None),
+        more=len([s for s in view.results if s.ratio is not None]) - len(shown_results) if view and not every else 0,
         all_of_them=f"/speedup?{urlencode([*request.query_params.multi_items(), ('every', '1')])}",
         factors=factors,
         levels=levels,
@@ -240,14 +242,14 @@ def quality(
     where: Texts = [],  # noqa: B006
     precision: Annotated[float, Query(gt=0, le=100, allow_inf_nan=False)] = 100 * PRECISION,
 ) -> Response:
-    """Show which runs did not end well and why, what is missing, what is odd, and what should be repeated.
+    """Show invalid runs with their causes, missing data, outliers, and configurations that need more runs.
 
-    ``precision``: the half-width that is asked for, in per cent.
+    ``precision``: wanted half-width of a mean time, in per cent.
     """
     table = context.store.table()
     if len(table) == 0:
         return page_of(request, "quality", empty=True)
-    odd = api_quality.anomalies(context, where, ODD_SHOWN)
+    outliers = api_quality.anomalies(context, where, OUTLIERS_SHOWN)
     counts = context.store.answer(
         ("counts", tuple(where)), lambda all_runs: counts_of(selected(all_runs, where), ("status", "cold", "origin"))
     )
@@ -262,7 +264,7 @@ def quality(
         coverage=api_quality.get_coverage(context, where),
         needs=api_quality.get_precision(context, precision / 100, where),
         decided=[is_decided(answer) for answer in question_answers_on(context, where)],
-        odd=odd,
+        odd=outliers,
         counts=counts,
         where=where,
         colours=palette(table, "layout"),
@@ -277,13 +279,13 @@ def login(request: Request, next: Annotated[str, Query(max_length=2000)] = "/") 
 
 def _local_path(target: str) -> str:
     """Return ``target`` if it is a path on this server, otherwise the path of the front page."""
-    plain = target.startswith("/") and not target.startswith(("//", "/\\")) and target.isprintable()
-    return target if plain else "/"
+    is_local = target.startswith("/") and not target.startswith(("//", "/\\")) and target.isprintable()
+    return target if is_local else "/"
 
 
 @router.post("/login")
 async def login_with(request: Request) -> Response:
-    """Open a session for a token that is known."""
+    """Open a session for a known token."""
     form = parse_qs((await request.body())[:LOGIN_BYTES_MAX].decode("utf-8", "replace"))
     target = form.get("next", ["/"])[0]
     guard = get_context(request).guard

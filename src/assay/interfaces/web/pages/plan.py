@@ -50,19 +50,21 @@ def _fields(text: str) -> dict[str, list[str]]:
 
 @router.get("/plan")
 def plan(request: Request, context: ContextOf) -> Response:
-    """Show the parts of a plan, as the address has them, and what carrying it out would do."""
+    """Show the parts of a plan from the address, and the runs that it would make."""
     form = _fields(request.url.query)
     clusters = api_plan.cluster_files(context)
     runs_on = request.query_params.get("runs_on", "")
     cannot_run = "no_cluster" in request.query_params
-    fitting = [name for name, text in clusters.items() if not cannot_run and (not runs_on or describes(text, runs_on))]
-    stored = "" if fitting or cannot_run else _stored_cluster(context, runs_on)
+    fitting_clusters = [
+        name for name, text in clusters.items() if not cannot_run and (not runs_on or describes(text, runs_on))
+    ]
+    stored = "" if fitting_clusters or cannot_run else _stored_cluster(context, runs_on)
     form = {
         "workload": ["terasort"],
         "data": ["10GB"],
         "options": [""],
         "layouts": [""],
-        "cluster": [next(iter(fitting), "")],
+        "cluster": [next(iter(fitting_clusters), "")],
         "cluster_text": [stored],
         **form,
     }
@@ -88,7 +90,7 @@ def plan(request: Request, context: ContextOf) -> Response:
 def _stored_cluster(context: Context, cluster: str) -> str:
     """Return the cluster file of the newest campaign on a cluster, or the example that describes it; else empty.
 
-    ``cluster``: empty for that of the newest campaign.
+    ``cluster``: empty for the cluster of the newest campaign.
     A server with tokens shows only files of labs and examples: other files have the addresses of hosts.
     """
     try:
@@ -139,7 +141,7 @@ async def _form(request: Request) -> dict[str, list[str]]:
 
 @router.post("/plan/preview")
 async def preview(request: Request) -> Response:
-    """Send the part of the page that shows what a plan comes to."""
+    """Send the part of the page with the number of runs of a plan and their time."""
     form, context = await _form(request), get_context(request)
     return page_of(request, "plan_result", **await run_in_threadpool(_result, context, form))
 

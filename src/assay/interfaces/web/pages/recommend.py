@@ -73,7 +73,7 @@ def recommend(request: Request, context: ContextOf) -> Response:
 
 @router.post("/recommend")
 async def begin(request: Request) -> Response:
-    """Begin the search of the form, and lead to where it is shown."""
+    """Begin the search of the form, and redirect to the address that shows it."""
     form = parse_qs((await request.body()).decode("utf-8", "replace"), keep_blank_values=True)
     return await run_in_threadpool(_start_search, request, get_context(request), form)
 
@@ -106,23 +106,23 @@ def _request_of(form: Mapping[str, Sequence[str]]) -> RecommendRequest:
 
     Raises SpecificationError for an unknown objective or a text that is not a number.
     """
-    given: dict[str, Any] = {}
+    request_fields: dict[str, Any] = {}
     for option in fields(RecommendRequest):
         values = (*form.get(option.name, ()), *form.get(_OLD_NAMES.get(option.name, "").lstrip("-"), ()))
         text = next((value.strip() for value in values if value.strip()), "")
         if option.name in ("workloads", "where") or not text:
             continue
         if option.name in ("learn", "prices_spot"):
-            given[option.name] = text in _CHECKED
+            request_fields[option.name] = text in _CHECKED
             continue
         if option.name == "minimize":
             if text not in list(Objective):
                 raise SpecificationError(unknown("objective", text, list(Objective)), where=option.name)
-            given[option.name] = Objective(text)
+            request_fields[option.name] = Objective(text)
             continue
         number = _NUMBERS.get(option.name)
         try:
-            given[option.name] = number(text[:40]) if number else text.replace("\r\n", "\n")
+            request_fields[option.name] = number(text[:40]) if number else text.replace("\r\n", "\n")
         except ValueError:
             raise SpecificationError(f"{text[:40]!r} is no number", where=option.name) from None
     works = tuple(text.strip() for text in form.get("w", ())[:_WORKS_MAX] if text.strip())
@@ -132,7 +132,7 @@ def _request_of(form: Mapping[str, Sequence[str]]) -> RecommendRequest:
         works = RecommendRequest().workloads
     if not works:
         raise SpecificationError("no workload is chosen", where="Work", hint="choose one in the field Workload 1")
-    return RecommendRequest(works, where=where, **given)
+    return RecommendRequest(works, where=where, **request_fields)
 
 
 def _picked_works(form: Mapping[str, Sequence[str]]) -> list[str]:
@@ -207,7 +207,10 @@ def _values(context: Context, form: Mapping[str, Sequence[str]]) -> dict[str, An
 
 def _answer_values(recommendation: Recommendation) -> dict[str, Any]:
     """Return the template values of an answer: its chart, sentences and uncertainties."""
-    far, bar = extrapolation_text(recommendation), bar_of_multiple(recommendation.extrapolation, "data per worker")
+    extrapolation, bar = (
+        extrapolation_text(recommendation),
+        bar_of_multiple(recommendation.extrapolation, "data per worker"),
+    )
     classes = {
         finalist.storage: device_class
         for finalist in recommendation.finalists
@@ -236,12 +239,12 @@ def _answer_values(recommendation: Recommendation) -> dict[str, Any]:
     )
     return {
         "summary": summary(recommendation),
-        "lead": [line for line in lead(recommendation) if line != far],
+        "lead": [line for line in lead(recommendation) if line != extrapolation],
         "clusters": clusters_table(recommendation),
         "from_shipped_profile": recommendation.profile_origin is ProfileOrigin.SHIPPED
         and not recommendation.time_model,
         "headline": list(headline(recommendation)),
-        "extrapolated": replace(bar, text=far) if far else bar,
+        "extrapolated": replace(bar, text=extrapolation) if extrapolation else bar,
         "front_title": front_title,
         "interval_title": interval_title,
         "choice_title": choice_title,

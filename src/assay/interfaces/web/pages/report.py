@@ -27,8 +27,8 @@ def report(context: ContextOf, where: Texts = []) -> Response:  # noqa: B006
     )
 
     def make(table: RunTable) -> str:
-        chosen = selected(table, request.where)
-        return html(compose(report_of(context.store.repository, chosen, request, context.book)))
+        matching_runs = selected(table, request.where)
+        return html(compose(report_of(context.store.repository, matching_runs, request, context.book)))
 
     text = context.store.answer(request, make)
     return HTMLResponse(text, headers={"Content-Disposition": 'attachment; filename="report.html"'})

@@ -107,8 +107,8 @@ def tasks(
 ) -> Response:
     """Show how long the run's tasks took, by phase and node, and which are outliers."""
     answer = api_runs.get_task_durations(context, run_id, node or None, job or None)
-    drawn = duration_histograms(answer.phases) if answer.phases else None
-    return page_of(request, "tasks", durations=answer, drawn=drawn, run=api_runs.find_run(context, run_id))
+    histograms = duration_histograms(answer.phases) if answer.phases else None
+    return page_of(request, "tasks", durations=answer, drawn=histograms, run=api_runs.find_run(context, run_id))
 
 
 @router.get("/runs/{run_id}/over-time", response_class=JSONResponse)
@@ -141,7 +141,7 @@ def log(
 def log_file(context: ContextOf, run_id: api_runs.RunId, name: LogName) -> Response:
     """Send a log as a file."""
     full_id = api_runs.log_of(context, run_id, name)
-    plain = quote(name.replace("/", "-"), safe="")
-    headers = {"Content-Disposition": f"attachment; filename*=UTF-8''{plain}"}
+    file_name = quote(name.replace("/", "-"), safe="")
+    headers = {"Content-Disposition": f"attachment; filename*=UTF-8''{file_name}"}
     chunks = context.store.repository.log_chunks(full_id, name)
     return StreamingResponse(chunks, media_type="text/plain; charset=utf-8", headers=headers)

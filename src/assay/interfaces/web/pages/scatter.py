@@ -36,10 +36,12 @@ def scatter(
     workloads = levels_by_number(table, "workload")
     if "where" not in request.query_params and len(workloads) > 1:
         # Times of several workloads have no common scale. The filter "all" keeps an empty condition in the address.
-        chosen = [*request.query_params.multi_items(), ("where", f"workload={workloads[0]}")]
-        return RedirectResponse(f"/scatter?{urlencode(chosen)}", status_code=303)
-    usual = "layout" if "layout" in table.columns else ""
-    view = api_views.get_scatter(context, x or "", y or "duration_s", usual if by is None else by, shape or "", where)
+        parameters = [*request.query_params.multi_items(), ("where", f"workload={workloads[0]}")]
+        return RedirectResponse(f"/scatter?{urlencode(parameters)}", status_code=303)
+    default_factor = "layout" if "layout" in table.columns else ""
+    view = api_views.get_scatter(
+        context, x or "", y or "duration_s", default_factor if by is None else by, shape or "", where
+    )
     colours = palette(table, view.by) if view.by else {}
     return page_of(
         request,

@@ -28,7 +28,7 @@ SUGGESTED_MAX = 3
 
 @router.get("/why")
 def why(context: ContextOf, question: AskedWhy) -> Response:
-    """Go to two configurations that differ in nothing but the factor, below the decision that the link belongs to."""
+    """Redirect to a comparison of two configurations that differ in the factor alone, below the decision on it."""
     pair = required_pair(context, question)
     decided = [
         ("by", question.by),

@@ -41,6 +41,6 @@ def bar_of_multiple(times: float, of: str) -> ExtrapolationBar:
 
 def bar_of_basis(basis: str) -> ExtrapolationBar:
     """Return the bar for a prediction with this basis."""
-    known = Basis(basis)
-    kind = "Within the learned range" if known is Basis.MEASURED else "Extrapolated"
-    return ExtrapolationBar(_AT_BASIS[known], f"{kind}: based on {known}.")
+    kind_of_basis = Basis(basis)
+    kind = "Within the learned range" if kind_of_basis is Basis.MEASURED else "Extrapolated"
+    return ExtrapolationBar(_AT_BASIS[kind_of_basis], f"{kind}: based on {kind_of_basis}.")

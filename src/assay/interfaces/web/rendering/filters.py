@@ -47,22 +47,22 @@ def carried(pairs: Pairs) -> list[tuple[str, str]]:
 
     The form of the page Cost writes a condition as ``COLUMN=LEVEL``.
     """
-    named = [("where", f"{name}={text}") for name, text in pairs if name in COLUMNS and text]
+    conditions_of_form = [("where", f"{name}={text}") for name, text in pairs if name in COLUMNS and text]
     conditions = [("where", text) for name, text in pairs if name == "where" and text.partition("=")[0] in COLUMNS]
-    return list(dict.fromkeys([*conditions, *named]))
+    return list(dict.fromkeys([*conditions, *conditions_of_form]))
 
 
 def filter_bar(path: str, pairs: Pairs, table: RunTable) -> FilterBar:
     """Return the bar of a page. Columns with one level have no field. The page Cost has the fields in its own form."""
     conditions = [text for _, text in carried(pairs)]
     fields = []
-    shown: list[tuple[str, str]] = []
+    conditions_of_fields: list[tuple[str, str]] = []
     for column in () if path == "/cost" else COLUMNS:
         levels = levels_of_factor(table, column)[0] if column == DEVICE_CLASS else levels_in(table, column)
-        chosen = tuple(text for text in conditions if text.partition("=")[0] == column)
-        if len(levels) > 1 or chosen:
+        chosen_conditions = tuple(text for text in conditions if text.partition("=")[0] == column)
+        if len(levels) > 1 or chosen_conditions:
             choices = tuple((f"{column}={level}", level_text(column, level)) for level in levels)
-            fields.append(FilterField(column_title(column), choices, chosen))
-        shown += [("where", text) for text in chosen if len(chosen) <= 1]
-    kept = [pair for pair in pairs if pair not in shown and pair[0] not in _NOT_KEPT and pair[1]]
-    return FilterBar(path, tuple(fields), kept, bool(conditions))
+            fields.append(FilterField(column_title(column), choices, chosen_conditions))
+        conditions_of_fields += [("where", text) for text in chosen_conditions if len(chosen_conditions) <= 1]
+    kept_pairs = [pair for pair in pairs if pair not in conditions_of_fields and pair[0] not in _NOT_KEPT and pair[1]]
+    return FilterBar(path, tuple(fields), kept_pairs, bool(conditions))

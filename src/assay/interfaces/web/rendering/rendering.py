@@ -52,8 +52,10 @@ class Rendering:
     def __init__(self) -> None:
         self._templates = _environment()
         folder = files("assay.interfaces.web").joinpath("static")
-        listed = sorted((item for item in folder.iterdir() if _ending(item.name) in TYPES), key=lambda item: item.name)
-        self._assets = {item.name: item.read_bytes() for item in listed} | font_files()  # app.css names these
+        asset_files = sorted(
+            (item for item in folder.iterdir() if _ending(item.name) in TYPES), key=lambda item: item.name
+        )
+        self._assets = {item.name: item.read_bytes() for item in asset_files} | font_files()  # app.css names these
         self._stamp = hashlib.sha256(b"".join(self._assets.values())).hexdigest()[:12]
         """Hash of the styles and scripts, as part of their addresses."""
         self._charts = Script()

@@ -75,7 +75,7 @@ WhysOf = Callable[[Decision], tuple[WhyQuestion, ...]]
 
 
 def _explained(context: Context, where: Sequence[str]) -> WhysOf:
-    """Return a function that returns the pairs of options of a decision which a page explains."""
+    """Return a function from a decision to its pairs of options that a page explains."""
 
     def whys_of(decision: Decision) -> tuple[WhyQuestion, ...]:
         questions = of_decision(decision, where)[:WHYS_SHOWN] if " + " not in decision.factor else []
@@ -141,13 +141,13 @@ def _planned_at(answer: QuestionAnswer) -> str:
 def _shown(
     table: RunTable, decisions: Sequence[Decision], name: str, whys_of: WhysOf, *, charts: bool = True
 ) -> list[ShownDecision]:
-    shown, classes = [], layout_classes(table)
+    page_decisions, classes = [], layout_classes(table)
     for number, decision in enumerate(decisions):
         rows = forest_rows(decision, classes)
         # A chart of one row shows only what the sentence above it says.
         chart = speedup_forest(rows, _colours(table, decision.factor)) if len(rows) > 1 and charts else None
-        shown.append(ShownDecision(f"{name}-{number}", answer_of(decision), chart, whys_of(decision)))
-    return shown
+        page_decisions.append(ShownDecision(f"{name}-{number}", answer_of(decision), chart, whys_of(decision)))
+    return page_decisions
 
 
 def _colours(table: RunTable, factor: str) -> Mapping[str, str]:

@@ -227,14 +227,14 @@ class AccessControl:
         async def send_with_headers(message: Message) -> None:
             if message["type"] == "http.response.start":
                 headers = [(name, value) for name, value in message["headers"]]
-                known = {name.lower() for name, _ in headers}
+                header_names = {name.lower() for name, _ in headers}
                 more = {**HEADERS, "Cache-Control": "no-store"}
                 if request.state.outdated_as_of:
                     more[RUNS_AS_OF] = request.state.outdated_as_of
                 headers += [
                     (name.encode(), value.encode())
                     for name, value in more.items()
-                    if name.lower().encode() not in known
+                    if name.lower().encode() not in header_names
                 ]
                 message = {**message, "headers": headers}
             await send(message)

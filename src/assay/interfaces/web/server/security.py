@@ -162,8 +162,8 @@ class Guard:
     def roles_of_token(self, token: str) -> Roles:
         """Return a token's roles; an empty set for an unknown token."""
         hashed, token_roles = _hashed(token), frozenset[AccessRole]()
-        for known, roles in self.tokens.items():  # no early exit: the time must not reveal which token matched
-            if hmac.compare_digest(known, hashed):
+        for known_token, roles in self.tokens.items():  # no early exit: the time must not reveal which token matched
+            if hmac.compare_digest(known_token, hashed):
                 token_roles = roles | {AccessRole.READ}
         return token_roles
 

@@ -55,8 +55,8 @@ class AnswerCache:
     ) -> tuple[CachedAnswer, bool]:
         """Return the answer for ``key``, and whether it is new. The caller must compute a new answer."""
         with self._lock:
-            known = self._answers.get(key)
-            answer = known or CachedAnswer(Future(), make, requested_at_s, remake=remake)
+            cached_answer = self._answers.get(key)
+            answer = cached_answer or CachedAnswer(Future(), make, requested_at_s, remake=remake)
             answer.pinned = answer.pinned or pinned
             answer.requested_at_s = max(answer.requested_at_s, requested_at_s)
             answer.requests += 1
@@ -65,7 +65,7 @@ class AnswerCache:
             if len(self._answers) > self._answers_max:
                 oldest = (name for name, other in self._answers.items() if not other.pinned)
                 del self._answers[next(oldest, key)]
-        return answer, known is None
+        return answer, cached_answer is None
 
     def remove(self, key: Hashable) -> None:
         """Drop the answer for ``key``."""

@@ -66,7 +66,7 @@ class Context:
     book_path: Path | None = None
     """File of the price book; None without a book, or if the book has no file."""
     first_search: bool = False
-    """Whether the page Recommend starts a search with default values when it is first opened."""
+    """Whether the page Hardware within my budget starts a search with default values when it is first opened."""
     starting: Lock = field(default_factory=Lock)
     started: list[StartedCampaign] = field(default_factory=list)
     """Campaigns that this server started; the lock ``starting`` protects this list."""

@@ -45,7 +45,7 @@ def start_once(
     ``prepare`` checks the request and returns the computation. ``version``: see :func:`key_of`.
     """
     key = key_of(request, version)
-    if (known := searches.known(key)) is None or known.problem is not None:
+    if (search := searches.known(key)) is None or search.problem is not None:
         searches.start(key, prepare(), request)
     return key
 

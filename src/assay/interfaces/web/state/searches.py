@@ -63,9 +63,9 @@ class Searches(Generic[Answer]):
         Raises RepositoryError if too many searches are running or waiting.
         """
         with self._lock:
-            known = self._searches.get(key)
-            if known is not None and known.problem is None:
-                return known
+            earlier_search = self._searches.get(key)
+            if earlier_search is not None and earlier_search.problem is None:
+                return earlier_search
             if sum(not search.over for search in self._searches.values()) >= self._waiting_max:
                 raise RepositoryError(
                     f"{self._waiting_max} searches are already running or waiting", hint="try again when one has ended"

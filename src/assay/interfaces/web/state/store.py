@@ -232,8 +232,10 @@ class Store:
             table = self.repository.table(METRICS_USED)
             if len(table) > self.waited_for_max:
                 self.repository.cache_row_lookup(table)
-            same = before is not None and before.table.source == table.source and len(before.table) == len(table)
-            flagged = before.flagged if before is not None and same else flags(table)
+            has_same_runs = (
+                before is not None and before.table.source == table.source and len(before.table) == len(table)
+            )
+            flagged = before.flagged if before is not None and has_same_runs else flags(table)
         same_version = before is not None and before.version == (flagged.table.source, changed_ns)
         answers = before.answers if before is not None and same_version else AnswerCache(self._answers_max)
         return Snapshot(flagged, changed_ns, read_at_s, answers)

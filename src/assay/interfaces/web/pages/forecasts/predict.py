@@ -1,4 +1,4 @@
-"""Show the page Learned: the prediction for a configuration, important factors, and unmeasured combinations."""
+"""Show the page Predict from my runs: a prediction, the important factors, and unmeasured combinations."""
 
 from functools import partial
 
@@ -53,7 +53,7 @@ def _answered(request: Request, context: Context, chosen_by_user: list[str]) -> 
 
 
 def _page(request: Request, context: Context, chosen_by_user: list[str], search: Search[bool] | None) -> Response:
-    """Show the prediction that is asked for, what matters for its workload, and the map."""
+    """Show the requested prediction, the important factors of its workload, and the map."""
     table = context.store.table()
     conditions = _asked(table, chosen_by_user)
     prediction = matters = None
@@ -72,7 +72,7 @@ def _page(request: Request, context: Context, chosen_by_user: list[str], search:
     }
     chosen = dict(condition.split("=", 1) for condition in conditions if "=" in condition)
     picked = {f"{name}={level}" for name, levels in {**choices, **settings}.items() for level in levels}
-    rest = [condition for condition in conditions if condition not in picked]
+    other_conditions = [condition for condition in conditions if condition not in picked]
     known = api_predict.get_map(context)
     return page_of(
         request,
@@ -82,7 +82,7 @@ def _page(request: Request, context: Context, chosen_by_user: list[str], search:
         chosen=chosen,
         settings=settings,
         settings_chosen=any(name in settings for name in chosen),
-        rest=rest,
+        rest=other_conditions,
         extrapolated=bar_of_basis(prediction.basis) if prediction is not None else None,
         first=not chosen_by_user,
         prediction=prediction,

@@ -99,7 +99,7 @@ def size(request: Request, context: ContextOf) -> Response:
 
 @router.post("/size")
 async def begin_size(request: Request) -> Response:
-    """Begin the computation of the form, and lead to the address where it is shown."""
+    """Begin the computation of the form, and redirect to the address that shows it."""
     form = parse_qs((await request.body()).decode("utf-8", "replace"), keep_blank_values=True)
     return await run_in_threadpool(_start, request, get_context(request), form)
 
@@ -123,7 +123,7 @@ def _query(log_request: UploadedLogRequest) -> str:
 
 def _request_of(form: Mapping[str, Sequence[str]]) -> UploadedLogRequest:
     """Return the request in a form or an address. Raises SpecificationError for a text that is not a number."""
-    given: dict[str, Any] = {}
+    request_fields: dict[str, Any] = {}
     for option in fields(UploadedLogRequest):
         text = next((value for value in form.get(option.name, ()) if value.strip()), "")[:_CHARACTERS_MAX]
         text = text if option.name in _FILES else text.strip()
@@ -132,10 +132,10 @@ def _request_of(form: Mapping[str, Sequence[str]]) -> UploadedLogRequest:
         if option.name in _WHOLE and not text.isdecimal():
             raise SpecificationError(f"{text[:40]!r} is not a whole number", where=option.name)
         if option.name == "prices_spot":
-            given[option.name] = True  # a form sends a ticked box only
+            request_fields[option.name] = True  # a form sends a ticked box only
             continue
-        given[option.name] = int(text[:9]) if option.name in _WHOLE else text.replace("\r\n", "\n")
-    return UploadedLogRequest(**given)
+        request_fields[option.name] = int(text[:9]) if option.name in _WHOLE else text.replace("\r\n", "\n")
+    return UploadedLogRequest(**request_fields)
 
 
 def _values(context: Context, form: Mapping[str, Sequence[str]]) -> dict[str, Any]:

@@ -107,7 +107,7 @@ class _Asked:
 
 @router.get("/forecast")
 def forecast(context: ContextOf) -> Response:
-    """Lead to the forecast that these runs allow: from a stored plan, learned from many runs, or without runs."""
+    """Redirect to the forecast that these runs allow: from a stored plan, learned from many runs, or without runs."""
     if api_whatif.get_configurations(context):
         return RedirectResponse("/whatif", status_code=303)
     is_learnable = context.store.answer("can learn", can_learn)
@@ -183,8 +183,8 @@ def _measured_effects(context: Context) -> tuple[QuestionView, ...]:
     """Return the answers on network and workers, for runs that cannot be simulated; empty without runs."""
     if not len(context.store.table()):
         return ()
-    wanted = (NETWORK, NODES)
-    return tuple(view_of(answer) for answer in question_answers_on(context) if answer.question.name in wanted)
+    questions = (NETWORK, NODES)
+    return tuple(view_of(answer) for answer in question_answers_on(context) if answer.question.name in questions)
 
 
 def _fill(context: Context, values: dict[str, Any], page_state: _Asked) -> None:
@@ -207,9 +207,9 @@ def _fill(context: Context, values: dict[str, Any], page_state: _Asked) -> None:
     values["others_follow"] = page_state.shown_only
     extra_pairs = [(_EXTRA_COSTS, page_state.extra_costs)] if page_state.extra_costs else []
     changes_shown = [*_cluster_pairs(page_state), *answer.configurations[0].changes.items(), *extra_pairs]
-    missing = {part.name: part for simulated in answer.configurations for part in simulated.missing_prices}
-    values["missing_prices"] = missing.values()
-    values["example_prices"] = example_prices_sentence(missing.values(), values["currency"])
+    missing_prices = {part.name: part for simulated in answer.configurations for part in simulated.missing_prices}
+    values["missing_prices"] = missing_prices.values()
+    values["example_prices"] = example_prices_sentence(missing_prices.values(), values["currency"])
     values |= {"effects": effects_table(answer.effects), "answer": answer, "shown": row, "changes": changes_shown}
     if row is None:
         refused = next(refused for refused in answer.refused if refused.run_id == values["run"])
