@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import gc
 import os
 import re
-from collections.abc import Iterator
+from collections.abc import Generator, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
 from unittest import mock
@@ -39,6 +40,20 @@ def pytest_configure(config: pytest.Config) -> None:
     search = os.environ.get("ASSAY_SEARCH") == "1"
     settings.register_profile("assay", deadline=None, max_examples=examples(100), derandomize=not search)
     settings.load_profile("assay")
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_collection() -> Generator[None, object, object]:
+    """Exclude modules and collected tests, which stay alive, from garbage collection."""
+    from assay.interfaces.cli.main import GC_THRESHOLD
+
+    gc.disable()
+    try:
+        return (yield)
+    finally:
+        gc.freeze()
+        gc.set_threshold(GC_THRESHOLD)
+        gc.enable()
 
 
 @pytest.fixture(scope="session", autouse=True)

@@ -8,7 +8,8 @@ import re
 from paths import ROOT
 
 PACKAGE = ROOT / "src" / "assay"
-PARAMETER = re.compile(r"(mapreduce|mapred|dfs|yarn|spark|io\.file|hadoop)\.[a-z][a-z0-9.-]*[a-z0-9]")
+PREFIX = r"(mapreduce|mapred|dfs|yarn|spark|io\.file|hadoop)\."
+PARAMETER = re.compile(rf"{PREFIX}[a-z][a-z0-9.-]*[a-z0-9]")
 ALLOWED = {
     "execution/engines": "engines",
     "workloads": "a workload sets the options of its own programs",
@@ -23,6 +24,8 @@ ALLOWED = {
 
 def engine_names(source: str) -> list[str]:
     """Return the string constants of a module that are engine parameters."""
+    if not re.search(PREFIX, source):
+        return []
     return [
         node.value
         for node in ast.walk(ast.parse(source))

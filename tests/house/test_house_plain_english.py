@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import ast
+import re
 from collections import Counter, defaultdict
 from collections.abc import Callable
 from pathlib import Path
@@ -134,8 +134,8 @@ def test_words_of_a_script_that_are_not_plain_are_reported(source: str, kind: st
 def test_class_names_are_unique() -> None:
     files = defaultdict(list)
     for path in sorted(PACKAGE.rglob("*.py")):
-        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
-            if isinstance(node, ast.ClassDef):
-                files[node.name].append(str(path.relative_to(PACKAGE)))
+        for name in re.findall(r"^ *class (\w+)[(:]", path.read_text(encoding="utf-8"), re.MULTILINE):
+            files[name].append(str(path.relative_to(PACKAGE)))
+    assert len(files) > 500
     shared = {name: paths for name, paths in files.items() if len(paths) > 1}
     assert shared == {}

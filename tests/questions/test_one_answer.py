@@ -8,7 +8,7 @@ from __future__ import annotations
 import json
 import re
 import shlex
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
 import pytest
@@ -60,6 +60,8 @@ class Case:
     """The report on storage as text."""
     questions: dict[str, str]
     """Each buyer's question in the report as text, by its name."""
+    printed: dict[tuple[str, ...], str] = field(default_factory=dict)
+    """Output of each command that a test has called, by its words."""
 
 
 @pytest.fixture(scope="module", params=["lab", "clusters", "aloja", "simulated"])
@@ -87,10 +89,13 @@ def case(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactor
 
 
 def printed(case: Case, command: str, *arguments: str) -> str:
-    options = options_of(case) if command in ("decide", "cost") else ["--repository", str(case.root)]
-    result = CliRunner().invoke(assay, [command, *arguments, *options])
-    assert result.exit_code == 0, result.output
-    return result.output
+    words = (command, *arguments)
+    if words not in case.printed:
+        options = options_of(case) if command in ("decide", "cost") else ["--repository", str(case.root)]
+        result = CliRunner().invoke(assay, [*words, *options])
+        assert result.exit_code == 0, result.output
+        case.printed[words] = result.output
+    return case.printed[words]
 
 
 def options_of(case: Case) -> list[str]:

@@ -219,16 +219,17 @@ _BUNDLE_FILES: dict[bytes, dict[str, bytes]] = {}
 
 
 def build_repository(root: Path, runs: list[Run] | None = None, *, seed: int = 7) -> Repository:
-    """Publish ``runs`` (the study by default) with their traces in a repository at ``root``.
+    """Publish ``runs`` (the study by default) in a repository at ``root``; valid runs with phases get a trace.
 
-    A run that was published before in this process is copied, as writing a trace takes ten times as long.
+    Publishing a trace takes ten times as long as the rest. A run that was published before in this process is copied.
     """
     repository = Repository.create(root)
     for run in study_runs(seed=seed) if runs is None else runs:
         key = pickle.dumps((run, seed))
         bundle = root / "bundles" / run.run_id
         if key not in _BUNDLE_FILES or bundle.exists():
-            repository.publish(run, trace=make_trace(run, seed) if run.status is RunStatus.VALID else None)
+            is_traced = run.status is RunStatus.VALID and bool(run.phases)
+            repository.publish(run, trace=make_trace(run, seed) if is_traced else None)
             files = (path for path in bundle.rglob("*") if path.is_file())
             _BUNDLE_FILES[key] = {str(path.relative_to(bundle)): path.read_bytes() for path in files}
             continue

@@ -1,13 +1,20 @@
-"""Every question of a repository, as asked from Python and by the command: tests compare all interfaces on them."""
+"""Every question of a repository, as asked from Python and by the command: tests compare all interfaces on them.
+
+The repositories, and the JSON that the command prints, are made once for all worker processes of a test session.
+"""
 
 from __future__ import annotations
 
+import hashlib
 import inspect
+import json
+import os
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import pytest
 from click.testing import CliRunner
 
 import assay
@@ -17,9 +24,11 @@ from assay.store import Repository
 from builders import build_repository
 from detail_support import hybrid_run, hybrid_tasks, hybrid_trace
 from learning import learning_runs
+from made_once import made_once
 from nightly import nightly_runs
 from paths import EXAMPLES
 from profile_support import add_run, profiled_repository
+from simulator_support import measured_repository
 
 BSC = EXAMPLES / "bsc-2015"
 PRICES = str(BSC / "prices.yaml")
@@ -36,8 +45,12 @@ def printed(*words: str | Path) -> str:
     return done.stdout
 
 
-def question_repositories(folder: Path) -> dict[str, Path]:
-    """Return the repositories that the questions need, by name, made in ``folder``."""
+def question_repositories(factory: pytest.TempPathFactory) -> dict[str, Path]:
+    """Return the repositories that the questions need, by name."""
+    return {path.name: path for path in made_once(factory, "questions", _make_repositories).iterdir() if path.is_dir()}
+
+
+def _make_repositories(folder: Path) -> None:
     printed("import", BSC / "measured" / "runs.csv", "--repository", folder / "bsc")
     printed("import", SANDISK / "measured" / "runs.csv", "--repository", folder / "sandisk")
     learned = Repository.create(folder / "learned")
@@ -48,7 +61,22 @@ def question_repositories(folder: Path) -> dict[str, Path]:
     watched.publish(hybrid_run(), tasks=hybrid_tasks(), trace=hybrid_trace())
     build_repository(folder / "nightly", nightly_runs())
     add_run(profiled_repository(folder / "profiled").store, 9, "HD2", 150, timed=True)
-    return {path.name: path for path in folder.iterdir()}
+
+
+def simulated_repository(factory: pytest.TempPathFactory) -> Path:
+    """Return the repository of which the questions in ``SIMULATED`` are asked."""
+    return made_once(factory, "simulated", lambda folder: measured_repository(folder / "r")) / "r"
+
+
+def command_json(question: Question, root: Path) -> Any:
+    """Return the JSON of the question's command on the repository at ``root``; ``recommend`` needs no repository."""
+    words = question.words if question.words[0] == "recommend" else (*question.words, "--repository", str(root))
+    stored = root.parent / f"{hashlib.sha256(repr(words).encode()).hexdigest()}.json"
+    if not stored.exists():
+        new = stored.with_suffix(f".{os.getpid()}")
+        new.write_text(printed(*words, "--json"), encoding="utf-8")
+        new.rename(stored)
+    return json.loads(stored.read_text(encoding="utf-8"))
 
 
 @dataclass(frozen=True)

@@ -15,6 +15,7 @@ from pathlib import Path
 import pytest
 
 from assay.interfaces.cli.explain.run_text import phase_bars
+from assay.interfaces.cli.main import GC_THRESHOLD
 from assay.model.runs.origin import Origin
 from assay.model.runs.phase import Phase
 from assay.model.runs.run import CacheState, Check, Run
@@ -66,17 +67,18 @@ def stored(tmp_path: Path) -> Path:
     return repository.root
 
 
-def test_a_command_uses_one_thread_for_matrices(stored: Path) -> None:
+def test_a_command_uses_one_thread_for_matrices_and_collects_garbage_rarely(stored: Path) -> None:
     code = (
         "import sys; from assay.interfaces.cli.main import main\n"
         "try: main()\n"
         "except SystemExit: pass\n"
-        "import threadpoolctl; print({pool['num_threads'] for pool in threadpoolctl.threadpool_info()})"
+        "import gc, threadpoolctl\n"
+        "print({pool['num_threads'] for pool in threadpoolctl.threadpool_info()}, gc.get_threshold()[0])"
     )
     command = [sys.executable, "-c", code, "runs", "--repository", str(stored)]
     environment = {name: value for name, value in os.environ.items() if name != "OPENBLAS_NUM_THREADS"}
     done = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=60, check=True)
-    assert done.stdout.splitlines()[-1] == "{1}"
+    assert done.stdout.splitlines()[-1] == f"{{1}} {GC_THRESHOLD}"
 
 
 def test_runs_lists_every_run_with_the_newest_last(stored: Path) -> None:

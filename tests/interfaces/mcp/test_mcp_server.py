@@ -23,8 +23,8 @@ from assay.interfaces.mcp.questions import question_names
 from assay.interfaces.mcp.server import VALUES_MAX_BYTES, result_of
 from assay.interfaces.python.answer import Answer
 from paths import EXAMPLES, ROOT
-from question_table import QUESTIONS, SIMULATED, Question, printed, question_repositories
-from simulator_support import measured_repository, needs_simulator
+from question_table import QUESTIONS, SIMULATED, Question, command_json, question_repositories, simulated_repository
+from simulator_support import needs_simulator
 
 PNG = b"\x89PNG\r\n\x1a\n"
 TIMEOUT_S = 120
@@ -74,19 +74,18 @@ def servers() -> Iterator[Servers]:
 
 @pytest.fixture(scope="module")
 def repositories(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
-    return question_repositories(tmp_path_factory.mktemp("mcp"))
+    return question_repositories(tmp_path_factory)
 
 
 @pytest.fixture(scope="module")
 def measured(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return measured_repository(tmp_path_factory.mktemp("simulated") / "r").root
+    return simulated_repository(tmp_path_factory)
 
 
 def _check(question: Question, server: ServerUnderTest, root: Path) -> None:
     name, arguments = question.call()
     result = server.call(name, **arguments)
-    at = () if question.words[0] == "recommend" else ("--repository", root)
-    expected = json.loads(printed(*question.words, *at, "--json"))
+    expected = command_json(question, root)
     assert not result.is_error
     assert result.structured_content["values"] == expected
     first, last = result.content[0], result.content[-1]

@@ -10,19 +10,28 @@ import pytest
 
 import assay
 from assay.interfaces.python.answer import HTML_ROWS_MAX, Answer
-from question_table import PRICES, QUESTIONS, SIMULATED, Question, printed, question_repositories
-from simulator_support import measured_repository, needs_simulator
+from question_table import (
+    PRICES,
+    QUESTIONS,
+    SIMULATED,
+    Question,
+    command_json,
+    printed,
+    question_repositories,
+    simulated_repository,
+)
+from simulator_support import needs_simulator
 
 
 @pytest.fixture(scope="module")
 def repositories(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
-    return question_repositories(tmp_path_factory.mktemp("python"))
+    return question_repositories(tmp_path_factory)
 
 
 def _check(question: Question, root: Path) -> None:
     answer = question.ask(assay.open(root))
+    assert answer.to_dict() == command_json(question, root)
     at = () if question.words[0] == "recommend" else ("--repository", root)
-    assert answer.to_dict() == json.loads(printed(*question.words, *at, "--json"))
     text = printed(*question.words, *at)
     if question.words[0] not in {"runs", "cost"} and question.words != ("decide", "--prices", PRICES):
         assert answer.sentence.split(" (")[0] in " ".join(text.split()), "the sentence of the answer is the command's"
@@ -49,7 +58,7 @@ def test_compared_runs_have_the_json_of_the_command(repositories: dict[str, Path
 
 @pytest.fixture(scope="module")
 def measured(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return measured_repository(tmp_path_factory.mktemp("simulated") / "r").root
+    return simulated_repository(tmp_path_factory)
 
 
 @needs_simulator

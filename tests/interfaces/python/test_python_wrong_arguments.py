@@ -84,7 +84,7 @@ def calls(draw: st.DrawFn, name: str) -> tuple[list[Any], dict[str, Any]]:
 
 @pytest.mark.parametrize("name", METHODS)
 def test_a_method_answers_or_raises_a_documented_error(name: str, opened: assay.OpenedRepository) -> None:
-    @settings(max_examples=examples(100), suppress_health_check=list(HealthCheck))
+    @settings(max_examples=examples(50), suppress_health_check=list(HealthCheck))
     @given(calls(name))
     def check(arguments: tuple[list[Any], dict[str, Any]]) -> None:
         positional, named = arguments

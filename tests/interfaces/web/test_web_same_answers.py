@@ -12,6 +12,7 @@ from starlette.testclient import TestClient
 
 import assay
 from assay.specs import load_prices
+from doc_commands import parse
 from question_table import (
     CATALOGUE,
     HARDWARE_PRICES,
@@ -19,10 +20,12 @@ from question_table import (
     QUESTIONS,
     SIMULATED,
     Question,
+    command_json,
     printed,
     question_repositories,
+    simulated_repository,
 )
-from simulator_support import measured_repository, needs_simulator
+from simulator_support import needs_simulator
 from web_support import client_of
 
 pytestmark = pytest.mark.slow
@@ -75,12 +78,12 @@ SEARCH_S_MAX = 120.0
 
 @pytest.fixture(scope="module")
 def repositories(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
-    return question_repositories(tmp_path_factory.mktemp("rest"))
+    return question_repositories(tmp_path_factory)
 
 
 @pytest.fixture(scope="module")
 def measured(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return measured_repository(tmp_path_factory.mktemp("simulated") / "r").root
+    return simulated_repository(tmp_path_factory)
 
 
 def _client(question: Question, root: Path) -> TestClient:
@@ -110,26 +113,25 @@ def _searched(client: TestClient, key: str) -> Any:
 @pytest.mark.parametrize("name", QUESTIONS)
 def test_the_api_has_the_json_of_the_command(name: str, repositories: dict[str, Path]) -> None:
     question, root = QUESTIONS[name], repositories[QUESTIONS[name].repository]
-    expected = json.loads(printed(*question.words, "--repository", root, "--json"))
-    assert _answered(_client(question, root), name) == expected
+    assert _answered(_client(question, root), name) == command_json(question, root)
 
 
 @needs_simulator
 @pytest.mark.parametrize("name", SIMULATED)
 def test_the_api_has_the_simulated_json_of_the_command(name: str, measured: Path) -> None:
     question = SIMULATED[name]
-    at = () if name == "recommend" else ("--repository", measured)
     with _client(question, measured) as client:  # it stops the simulators
-        assert _answered(client, name) == json.loads(printed(*question.words, *at, "--json"))
+        assert _answered(client, name) == command_json(question, measured)
 
 
 @needs_simulator
 def test_a_recommendation_that_learns_from_the_runs_is_the_same_in_the_api_and_the_command(measured: Path) -> None:
     question, (path, body) = SIMULATED["recommend"], REQUESTS["recommend"]
     learned = json.loads(printed(*question.words, "--repository", measured, "--json"))
-    assert learned == json.loads(printed(*question.words, "--learn-from", measured, "--json")), "its former name"
+    named, formerly = (parse([*question.words, name, str(measured)]) for name in ("--repository", "--learn-from"))
+    assert named.params == formerly.params
     assert (learned["profile_origin"], learned["profile"]) == ("runs", measured.name)
-    assert learned != json.loads(printed(*question.words, "--json"))
+    assert learned != command_json(question, measured)
     with _client(question, measured) as client:
         started = client.post(f"/api/v1/{path}", json={**body, "learn": True})
         assert _searched(client, started.json()["key"]) == learned

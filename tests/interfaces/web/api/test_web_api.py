@@ -33,7 +33,7 @@ def root(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return filled(tmp_path_factory.mktemp("web") / "repository").root
 
 
-@pytest.fixture
+@pytest.fixture(scope="module")
 def client(root: Path) -> TestClient:
     return client_of(root)
 

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 from click.testing import CliRunner
+from fastapi.testclient import TestClient
 
 from assay.interfaces.cli.main import assay
 from assay.interfaces.web.rendering.filters import carried, filter_bar
@@ -34,9 +35,19 @@ def root(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return filled(tmp_path_factory.mktemp("filters") / "repository").root
 
 
+@pytest.fixture(scope="module")
+def client(root: Path) -> TestClient:
+    return client_of(root)
+
+
+@pytest.fixture(scope="module")
+def priced(root: Path) -> TestClient:
+    return client_of(root, book=prices_of(BOOK, "prices"), book_text=BOOK)
+
+
 @pytest.mark.parametrize("address", FILTERED)
-def test_every_filtered_page_has_the_bar_and_carries_the_choice_on(address: str, root: Path) -> None:
-    page = html.unescape(client_of(root).get(f"{address}?{WORKLOAD}").text)
+def test_every_filtered_page_has_the_bar_and_carries_the_choice_on(address: str, client: TestClient) -> None:
+    page = html.unescape(client.get(f"{address}?{WORKLOAD}").text)
     assert 'id="copy-link"' in page
     assert "Repository <b>repository</b>" in page
     links = set(re.findall(r'<a href="([^"]*)"', page[: page.index("</header>")]))
@@ -47,9 +58,10 @@ def test_every_filtered_page_has_the_bar_and_carries_the_choice_on(address: str,
 
 @pytest.mark.parametrize("address", FILTERED)
 @pytest.mark.parametrize("condition", ["workload=terasort", "cluster=lab-small", "device_class=SSD"])
-def test_every_choice_of_the_bar_is_valid_on_every_filtered_page(address: str, condition: str, root: Path) -> None:
-    client = client_of(root, book=prices_of(BOOK, "prices"), book_text=BOOK)
-    page = client.get(address, params={"where": condition})
+def test_every_choice_of_the_bar_is_valid_on_every_filtered_page(
+    address: str, condition: str, priced: TestClient
+) -> None:
+    page = priced.get(address, params={"where": condition})
     assert page.status_code == 200
     assert 'role="alert"' not in page.text
 
@@ -68,15 +80,14 @@ def test_the_report_is_the_file_that_the_command_writes(root: Path, tmp_path: Pa
     assert answer.text == target.read_text(encoding="utf-8")
 
 
-def test_a_report_without_runs_has_the_reason_and_needs_a_token(root: Path, tmp_path: Path) -> None:
-    refused = client_of(root).get("/report.html", params={"where": "workload=nothing"})
+def test_a_report_without_runs_has_the_reason_and_needs_a_token(client: TestClient, root: Path, tmp_path: Path) -> None:
+    refused = client.get("/report.html", params={"where": "workload=nothing"})
     assert refused.status_code == 400
     assert "workload" in refused.text
     assert guarded(root, tmp_path).get("/report.html", follow_redirects=False).status_code == 303
 
 
-def test_the_answers_are_of_the_matching_runs(root: Path) -> None:
-    client = client_of(root)
+def test_the_answers_are_of_the_matching_runs(client: TestClient) -> None:
     every = client.get("/").text
     one_class = client.get("/", params={"where": "device_class=SSD"}).text
     assert 'question unanswered" data-question="storage"' not in every

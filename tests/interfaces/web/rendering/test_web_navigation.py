@@ -6,6 +6,7 @@ import re
 from pathlib import Path
 
 import pytest
+from fastapi.testclient import TestClient
 
 from assay.interfaces.web.rendering.navigation import AREAS, area_at
 from assay.model import Run
@@ -33,20 +34,27 @@ def root(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return filled(tmp_path_factory.mktemp("navigation") / "repository").root
 
 
+@pytest.fixture(scope="module")
+def client(root: Path) -> TestClient:
+    return client_of(root)
+
+
 def test_there_are_four_sections() -> None:
     assert [area.title for area in AREAS] == ["Decide", "Explore", "Forecast", "Trust"]
 
 
 @pytest.mark.parametrize(("section", "title", "address"), ALL_PAGES)
-def test_every_page_marks_its_section_and_itself(section: str, title: str, address: str, root: Path) -> None:
-    answer = client_of(root).get(address)
+def test_every_page_marks_its_section_and_itself(section: str, title: str, address: str, client: TestClient) -> None:
+    answer = client.get(address)
     assert answer.status_code == 200
     assert current(answer.text) == ([section], [title])
 
 
 @pytest.mark.parametrize(("address", "section", "title"), DETAILS)
-def test_a_details_page_marks_the_section_that_leads_to_it(address: str, section: str, title: str, root: Path) -> None:
-    assert current(client_of(root).get(address).text) == ([section], [title])
+def test_a_details_page_marks_the_section_that_leads_to_it(
+    address: str, section: str, title: str, client: TestClient
+) -> None:
+    assert current(client.get(address).text) == ([section], [title])
 
 
 @pytest.mark.parametrize(
