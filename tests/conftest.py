@@ -56,6 +56,11 @@ def pytest_collection() -> Generator[None, object, object]:
         gc.enable()
 
 
+def pytest_unconfigure() -> None:
+    """Collect modules again: nanobind reports objects that exist when Python ends."""
+    gc.unfreeze()
+
+
 @pytest.fixture(scope="session", autouse=True)
 def _no_terminal_width() -> None:
     """Remove COLUMNS, which pytest-xdist sets in its workers and which tables honour."""
