@@ -34,7 +34,7 @@ from assay.model.runs.imported import foreign_run
 from assay.questions.forecasts.learning import shipped_profile
 from assay.questions.forecasts.measured import Measured
 from assay.questions.forecasts.whatif.lab_cpu import share_of_lab_cpu
-from assay.questions.forecasts.whatif.whatif import anchored, answered
+from assay.questions.forecasts.whatif.whatif import anchor_of, answer_for
 from assay.questions.forecasts.whatif.whatif_answer import WhatIf
 
 PLAN = Path(__file__).parents[1] / "examples" / "lab" / "hdd-vs-ssd.yaml"
@@ -136,7 +136,7 @@ def scored_answers(
         logs = true_log_times(requests, draw, errors, correlated, rng)
         times = np.exp(logs[0] + rng.normal(0, REPETITION_SIGMA, RUNS)).tolist()
         runs = tuple(foreign_run(workload=workload, duration_s=time_s, layout=layout) for time_s in times)
-        answer = answered(anchored(Measured(plan, workload, runs), costs, simulator_), (change,), None, simulator_)
+        answer = answer_for(anchor_of(Measured(plan, workload, runs), costs, simulator_), (change,), None, simulator_)
         truth_s = math.exp(logs[1] + float(rng.normal(0, REPETITION_SIGMA)))
         yield ScoredAnswer(answer, truth_s, math.exp(logs[0] - logs[1]))
 

@@ -29,8 +29,9 @@ from assay.questions.report.configurations import ObservedOf, TraceOf, configura
 from assay.questions.report.method import method_facts
 from assay.questions.report.provenance import provenance_of
 from assay.questions.report.request import ReportRequest
-from assay.questions.report.selection import present_levels, runs_of_decision
+from assay.questions.report.selection import runs_of_decision
 from assay.questions.report.values import DecisionGroups, GroupDetails, Report
+from assay.questions.runs.runs import levels_in
 from assay.store.campaigns.plan_texts import PlanText
 from assay.text import workload_title
 
@@ -113,8 +114,8 @@ def _report(
         questions=(),
         further_decisions=(),
         layout_classes=layout_classes(table),
-        not_compared=tuple(("layout", level) for level in present_levels(table, "layout") if level not in compared),
-        workloads_not_compared=tuple(w for w in present_levels(table, "workload") if w not in workloads),
+        not_compared=tuple(("layout", level) for level in levels_in(table, "layout") if level not in compared),
+        workloads_not_compared=tuple(w for w in levels_in(table, "workload") if w not in workloads),
         method=method_facts(table, runs, decisions, all_loaded=bool(runs)),
         hardware=HardwareView((), (), ()),
         configurations=None,

@@ -42,6 +42,14 @@ def test_short_names_are_accepted_and_defaults_are_listed(repository: Repository
     assert repository.run(prediction.nearest[0].run_id).workload == "terasort"
 
 
+def test_common_words_name_factors(repository: Repository) -> None:
+    named, by_words = (
+        predict_configuration(repository, [where], ClusterRequest("c12", None)).configuration
+        for where in ("workload=sort,layout=SSD,network=IB", "benchmark=sort,storage=SSD,net=IB")
+    )
+    assert by_words == named
+
+
 @pytest.mark.parametrize(
     ("where", "why"),
     [

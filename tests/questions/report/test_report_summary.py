@@ -20,6 +20,8 @@ from assay.questions.decisions.decision import DecisionRequest
 from assay.questions.decisions.sentences.amount_sentences import amount_sentences
 from assay.questions.decisions.sentences.cost_sentences import cheapest_sentence, cost_headline
 from assay.questions.decisions.sentences.decision_sentences import evidence, headline, remarks
+from assay.questions.report.provenance import report_command
+from assay.questions.report.request import ReportRequest
 from assay.questions.report.values import Report
 from assay.specs import load_prices
 from builders import make_run, price_book, runs_with, study_runs
@@ -269,3 +271,10 @@ def test_the_chart_of_page_one_has_a_bounded_number_of_rows() -> None:
     figure = next(block for block in document_of(report_on(runs)).opening if isinstance(block, ReportFigure))
     assert len(figure.make(600)["data"]["values"]) == CHART_ROWS_MAX
     assert "7 further workloads: see the table." in figure.caption
+
+
+def test_the_recorded_command_has_the_conditions_and_changes_of_the_report() -> None:
+    request = ReportRequest(conditions=("network=IB", "layout=SS2"), changes=("workers=12",), date="2026-11-28")
+    command = report_command(request)
+    assert "--where network=IB --where layout=SS2 --set workers=12" in command
+    assert command.startswith("assay report -o report.html --by layout --date 2026-11-28")

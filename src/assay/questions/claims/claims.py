@@ -98,8 +98,8 @@ class Finding:
 def _judged(how: str, unknown_runs: int, unknown_workloads: tuple[str, ...]) -> str:
     if not unknown_runs:
         return how
-    of = plural(len(unknown_workloads), "workload")
-    return f"{how} {plural(unknown_runs, 'run')} of {of} of unknown class excluded.".lstrip()
+    workloads_text = plural(len(unknown_workloads), "workload")
+    return f"{how} {plural(unknown_runs, 'run')} of {workloads_text} of unknown class excluded.".lstrip()
 
 
 @dataclass(frozen=True, slots=True)
@@ -142,7 +142,7 @@ def _ssd_gains(claim: Claim, study: Study) -> _Outcome:
 def _ssd_makes_no_difference(claim: Claim, study: Study) -> _Outcome:
     """Supported if the gain is within the margin of equivalence; contradicted if it is outside."""
     gain = storage_gain(study, study.workloads_of(claim.workload_class))
-    low, high = _interval_90(gain.judged if gain and not gain.few else None)
+    low, high = _interval_90(gain.deciding_mean if gain and not gain.few else None)
     return _Outcome(
         low >= 1 / EQUIVALENCE_RATIO and high <= EQUIVALENCE_RATIO,
         low > EQUIVALENCE_RATIO or high < 1 / EQUIVALENCE_RATIO,
@@ -154,22 +154,24 @@ def _ssd_makes_no_difference(claim: Claim, study: Study) -> _Outcome:
 def _smaller_with_compression(claim: Claim, study: Study) -> _Outcome:
     """Supported if the gain without compression exceeds the gain with it by more than the margin.
 
-    This question no decision answers: how much the gain of one option depends on another factor.
+    No decision answers this question: how much the gain of one option depends on another factor.
     """
     sides = compression_sides(study, study.workloads_of(claim.workload_class))
     what = "SSDs against hard disks, "
     evidence = (
-        _evidence(sides.without, claim, f"{what}without compression", "without compression"),
-        _evidence(sides.with_it, claim, f"{what}with compression", "with compression"),
+        _evidence(sides.without_condition, claim, f"{what}without compression", "without compression"),
+        _evidence(sides.with_condition, claim, f"{what}with compression", "with compression"),
     )
     label = "gain of SSDs without compression / gain with it"
-    if sides.with_it is None or sides.without is None:
+    if sides.with_condition is None or sides.without_condition is None:
         return _Outcome(False, False, (no_evidence(RatioKind.RATIO_OF_SPEEDUPS, label), *evidence), EQUIVALENCE_METHOD)
-    ratio = ratio_of(sides.without.judged, sides.with_it.judged)
-    few = sides.without.few or sides.with_it.few
+    ratio = ratio_of(sides.without_condition.deciding_mean, sides.with_condition.deciding_mean)
+    few = sides.without_condition.few or sides.with_condition.few
     low, high = _interval_90(None if few else ratio)
-    stated = ratio_evidence(ratio, sides.without, sides.with_it, label, claim.jobs)
-    return _Outcome(low > EQUIVALENCE_RATIO, high < EQUIVALENCE_RATIO, (stated, *evidence), EQUIVALENCE_METHOD)
+    evidence_of_ratio = ratio_evidence(ratio, sides.without_condition, sides.with_condition, label, claim.jobs)
+    return _Outcome(
+        low > EQUIVALENCE_RATIO, high < EQUIVALENCE_RATIO, (evidence_of_ratio, *evidence), EQUIVALENCE_METHOD
+    )
 
 
 def _containers_pay_with_disks(claim: Claim, study: Study) -> _Outcome:
@@ -184,21 +186,29 @@ def _infiniband_pays_with_ssds(claim: Claim, study: Study) -> _Outcome:
     if study.costs is None:
         outcome = _only_with(claim, sides, names, "InfiniBand", 1.0, NEEDS_PRICES)
         return _Outcome(False, False, outcome.evidence, NEEDS_PRICES)
-    highs = [_interval(gain)[1] for gain in (sides.with_it, sides.without)]
+    highs = [_interval(gain)[1] for gain in (sides.with_condition, sides.without_condition)]
     neither = "; it pays with neither" if max(highs) < 1 else ""
     return _only_with(claim, sides, names, "InfiniBand", 1.0, f"Compared by the cost per job{neither}.")
 
 
 def _only_with(
-    claim: Claim, sides: ClaimEstimatePair, names: tuple[str, str], option: str, pays: float, how: str
+    claim: Claim, sides: ClaimEstimatePair, names: tuple[str, str], option: str, worthwhile_min: float, how: str
 ) -> _Outcome:
-    """Supported if the option gains with the condition, and without it not as much as ``pays``."""
+    """Supported if the option gains with the condition, and gains less than ``worthwhile_min`` without it."""
     evidence = tuple(
         _evidence(gain, claim, f"{option}, with {name}", f"with {name}")
-        for gain, name in zip((sides.with_it, sides.without), names, strict=True)
+        for gain, name in zip((sides.with_condition, sides.without_condition), names, strict=True)
     )
-    (low_with, high_with), (low_without, high_without) = _interval(sides.with_it), _interval(sides.without)
-    return _Outcome(low_with > 1 and high_without < pays, low_without >= pays or high_with < pays, evidence, how)
+    (low_with, high_with), (low_without, high_without) = (
+        _interval(sides.with_condition),
+        _interval(sides.without_condition),
+    )
+    return _Outcome(
+        low_with > 1 and high_without < worthwhile_min,
+        low_without >= worthwhile_min or high_with < worthwhile_min,
+        evidence,
+        how,
+    )
 
 
 def _evidence(gain: ClaimEstimate | None, claim: Claim, what: str, condition: str = "") -> ClaimEvidence:
@@ -207,7 +217,7 @@ def _evidence(gain: ClaimEstimate | None, claim: Claim, what: str, condition: st
 
 def _interval(gain: ClaimEstimate | None) -> tuple[float, float]:
     """Return the 95 % interval that decides a claim; infinite for a gain that settles no claim."""
-    ratio = gain.judged.ratio if gain and not gain.few else None
+    ratio = gain.deciding_mean.ratio if gain and not gain.few else None
     if ratio is None or ratio.low is None or ratio.high is None:
         return -np.inf, np.inf
     return ratio.low, ratio.high

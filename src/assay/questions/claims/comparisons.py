@@ -28,8 +28,8 @@ _WITHOUT, _WITH = "without", "with"
 class ClaimEstimatePair:
     """The gains with and without a condition; None for a side without an estimate."""
 
-    with_it: ClaimEstimate | None
-    without: ClaimEstimate | None
+    with_condition: ClaimEstimate | None
+    without_condition: ClaimEstimate | None
 
 
 def storage_gain(study: Study, workloads: Sequence[str]) -> ClaimEstimate | None:
@@ -73,11 +73,11 @@ def containers_sides(study: Study, workloads: Sequence[str]) -> ClaimEstimatePai
         settings = codes_of(clusters_of(table), SSD_OR_HDD.values(table))
         by_part = rows_by_part(table, parts, settings, pair, workloads, study.spread)
         if len(by_part) == len(parts.levels):
-            with_it, without = (
+            with_condition, without_condition = (
                 gain_of(study, table, parts.codes == parts.code(name), pair, by_part[name])
                 for name in (_WITH, _WITHOUT)
             )
-            return ClaimEstimatePair(with_it, without)
+            return ClaimEstimatePair(with_condition, without_condition)
     return ClaimEstimatePair(None, None)
 
 
@@ -96,13 +96,13 @@ def network_sides(study: Study) -> ClaimEstimatePair:
         return ClaimEstimatePair(None, None)
     pair = study.pair(NETWORK_FACTOR, decision.baseline, option)
     by_class = rows_by_class(table, decision, option, study.spread, study.costs)
-    with_it, without = (
+    with_condition, without_condition = (
         gain_of(
             study, table, classes.codes == classes.code(name), pair, by_class.get(name, []), in_cost=bool(study.costs)
         )
         for name in (DeviceClass.SSD, DeviceClass.HARD_DISKS)
     )
-    return ClaimEstimatePair(with_it, without)
+    return ClaimEstimatePair(with_condition, without_condition)
 
 
 def _infiniband(table: RunTable, decision: Decision) -> str | None:

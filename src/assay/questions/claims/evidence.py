@@ -97,7 +97,7 @@ def evidence_of(gain: ClaimEstimate, subject: ClaimScope) -> ClaimEvidence:
     measure = RatioKind.COST_RATIO if gain.in_cost else RatioKind.SPEEDUP
     mean = _displayed(gain.estimate.mean, measure)
     other = _displayed(gain.other_clusters, measure) if gain.other_clusters else None
-    low_90, high_90 = interval_90(_displayed(gain.judged, measure))
+    low_90, high_90 = interval_90(_displayed(gain.deciding_mean, measure))
     evidence = ClaimEvidence(
         text="",
         measure=measure,
@@ -173,11 +173,11 @@ def _basis(evidence: ClaimEvidence) -> str:
 
 def _limits(evidence: ClaimEvidence) -> str:
     """Return what the figure is limited to, where workloads differ, and the allowance for sessions."""
-    only = [f"workload {workload_title(evidence.workloads[0])}"] if len(evidence.workloads) == 1 else []
-    only += [f"cluster {evidence.clusters[0]}"] if len(evidence.clusters) == 1 else []
-    text = f", on {joined(only)} only" if only else ""
+    limits = [f"workload {workload_title(evidence.workloads[0])}"] if len(evidence.workloads) == 1 else []
+    limits += [f"cluster {evidence.clusters[0]}"] if len(evidence.clusters) == 1 else []
+    text = f", on {joined(limits)} only" if limits else ""
     if evidence.above and evidence.below:
-        above, below = (joined([workload_title(name) for name in of]) for of in (evidence.above, evidence.below))
+        above, below = (joined([workload_title(name) for name in names]) for names in (evidence.above, evidence.below))
         text += f", workloads differ: above 1 on {above}; below 1 on {below}"
     if evidence.sessions is not None:
         spread = format_percent(np.sqrt(evidence.sessions.spread.variance), 1)

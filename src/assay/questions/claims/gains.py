@@ -45,7 +45,7 @@ class ClaimEstimate:
     """The mean for other clusters; None unless two clusters have an estimate."""
 
     @property
-    def judged(self) -> LogMean:
+    def deciding_mean(self) -> LogMean:
         """The mean that decides a claim."""
         return self.other_clusters or self.estimate.mean
 
@@ -84,8 +84,8 @@ def gain_of(
             by_cluster[code] = mean.mean
     levels = table.columns["cluster"].levels if "cluster" in table.columns else ()
     present = tuple(levels[code] for code in by_cluster or codes if code >= 0)
-    other = _over_clusters(list(by_cluster.values())) if len(by_cluster) > 1 else None
-    return ClaimEstimate(pair, in_cost, tuple(counted), estimate, present, other)
+    other_clusters = _over_clusters(list(by_cluster.values())) if len(by_cluster) > 1 else None
+    return ClaimEstimate(pair, in_cost, tuple(counted), estimate, present, other_clusters)
 
 
 def _mean(rows: Sequence[OptionRow], *, in_cost: bool) -> PairEstimate | None:
@@ -109,7 +109,7 @@ def _over_clusters(means: Sequence[LogMean]) -> LogMean:
 def ratio_of(first: LogMean, second: LogMean) -> LogMean:
     """Return the log of the ratio of two gains, with independent errors (Welch).
 
-    Errors that both share, as those of settings and of sessions, cancel in truth: the interval is rather too wide.
+    Errors that both gains share, such as those of settings and sessions, cancel, so the interval can be too wide.
     """
     variances = np.array([first.error**2, second.error**2])
     degrees = satterthwaite(variances, np.array([first.degrees, second.degrees]))

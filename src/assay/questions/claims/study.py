@@ -52,13 +52,13 @@ class Study:
                 runs = runs & (has_level(self.table, column, level) if level else codes == ABSENT)
         return runs
 
-    def workloads_of(self, wanted: WorkloadClass | None) -> list[str]:
+    def workloads_of(self, workload_class: WorkloadClass | None) -> list[str]:
         """Return the workloads of a class; all for None. Generated inputs are no workloads of a claim."""
         levels = self.table.columns["workload"].levels
         return [
             name
-            for name, known in zip(levels, self.classes, strict=True)
-            if not generates_input(name) and (wanted is None or known is wanted)
+            for name, class_of_level in zip(levels, self.classes, strict=True)
+            if not generates_input(name) and (workload_class is None or class_of_level is workload_class)
         ]
 
     @cached_property
@@ -74,13 +74,13 @@ class Study:
         """Return the comparison of two options among the runs of this study."""
         return OptionPair(factor, baseline, option, self.origin, self.lab_scale)
 
-    def decision_on(self, factor: str, is_wanted: Callable[[Decision], bool]) -> Decision | None:
+    def decision_on(self, factor: str, matches: Callable[[Decision], bool]) -> Decision | None:
         """Return the first wanted decision on a factor among the runs of this study; None without one."""
         decisions = decide(self.table, DecisionRequest(factor), None, self.spread)
         of_study = (
             d for d in decisions if d.family and (d.origin or None, d.lab_scale) == (self.origin, self.lab_scale)
         )
-        return next(filter(is_wanted, of_study), None)
+        return next(filter(matches, of_study), None)
 
 
 def studies_of(table: RunTable, spread: SessionVariance, costs: RunCosts | None = None) -> list[Study]:

@@ -126,13 +126,13 @@ class ConfigurationView:
     book: str | None
 
 
-def cluster_view(repository: Repository, known: Flagged, name: str, book: PriceBook | None) -> ClusterView:
+def cluster_view(repository: Repository, flagged: Flagged, name: str, book: PriceBook | None) -> ClusterView:
     """Return the view of a cluster. Raises RepositoryError, with the choices, for a cluster without runs."""
-    column = known.table.columns.get("cluster")
+    column = flagged.table.columns.get("cluster")
     if column is None or name not in column.levels:
         names = ", ".join(sorted(column.levels)) if column is not None else "none"
         raise RepositoryError(f"no run is on a cluster {name!r}", hint=f"clusters with runs: {names}")
-    table = known.table.subset(column.codes == column.code(name))
+    table = flagged.table.subset(column.codes == column.code(name))
     factors = [factor for factor in (LAYOUT_FACTOR, "network") if factor in table.columns]
     groups = groups_by(table, factors)
     first, counts = first_rows(groups), np.bincount(groups.of_row, minlength=groups.count)
@@ -148,7 +148,7 @@ def cluster_view(repository: Repository, known: Flagged, name: str, book: PriceB
         name=name,
         runs=len(table),
         flags=flag_count(table),
-        by={factor: _counted(table, factor) for factor in _SUMMARY if factor in table.columns},
+        by={factor: _counted_levels(table, factor) for factor in _SUMMARY if factor in table.columns},
         hardware=hardware_of(repository, repository.runs_at(table, newest.tolist())),
         setups=tuple(sorted(priced, key=lambda setup: -setup.runs)),
         history=_history(repository, table, _times_over_median(table)),
@@ -157,18 +157,18 @@ def cluster_view(repository: Repository, known: Flagged, name: str, book: PriceB
     )
 
 
-def configuration_view(repository: Repository, known: Flagged, run: Run, book: PriceBook | None) -> ConfigurationView:
+def configuration_view(repository: Repository, flagged: Flagged, run: Run, book: PriceBook | None) -> ConfigurationView:
     """Return the view of the configuration of a run."""
-    rows = same_configuration(known.table, run)
-    table = known.table.subset(rows)
+    rows = same_configuration(flagged.table, run)
+    table = flagged.table.subset(rows)
     names = [factor for factor in ("cluster", LAYOUT_FACTOR, "network") if factor in table.columns]
     flags, outliers = flag_count(table), time_outliers(table)
     counts = usable(table) & ~outliers
     times = table.values["duration_s"]
     pricing = _Pricing(table, names, facts_by_hardware(repository, table), book)
     price = pricing.setup(0, runs=len(table), flagged=int(outliers.sum()), example=run.run_id)
-    off = offsets_in(table, np.flatnonzero(counts), sides=1)
-    mean = geometric_mean(times[counts].tolist(), off) if counts.any() else None
+    offsets = offsets_in(table, np.flatnonzero(counts), sides=1)
+    mean = geometric_mean(times[counts].tolist(), offsets) if counts.any() else None
     per_run = price.rate_per_h * mean.value / 3600 if price.rate_per_h is not None and mean else None
     return ConfigurationView(
         example=run,
@@ -188,7 +188,7 @@ def configuration_view(repository: Repository, known: Flagged, run: Run, book: P
     )
 
 
-def _counted(table: RunTable, name: str) -> tuple[LevelCount, ...]:
+def _counted_levels(table: RunTable, name: str) -> tuple[LevelCount, ...]:
     column = table.columns[name]
     counts = level_counts(column, np.ones(len(table), dtype=np.bool_)).tolist()
     levels = [LevelCount(level, int(n), False) for level, n in zip(column.levels, counts, strict=True) if n]
@@ -220,8 +220,8 @@ class _Pricing:
 
 def _times_over_median(table: RunTable) -> np.ndarray:
     """Return time / median time of the repetitions for each valid run; NaN without a second run."""
-    good = usable(table)
-    rows = np.flatnonzero(good)
+    valid = usable(table)
+    rows = np.flatnonzero(valid)
     configurations = configurations_of(table)
     of_row = configurations.of_row[rows]
     logs = np.log(table.values["duration_s"][rows])
@@ -236,13 +236,13 @@ def _history(repository: Repository, table: RunTable, values: np.ndarray) -> tup
     started = table.values["started_unix_s"]
     column = table.columns[ANOMALY]
     flagged = column.codes > column.code(NO_ANOMALY)
-    shown = np.flatnonzero(np.isfinite(started) & np.isfinite(values) & usable(table))
-    if len(shown) > HISTORY_MAX:
-        plain = shown[~flagged[shown]]
-        newest = plain[np.argsort(started[plain], kind="stable")][-HISTORY_MAX:]
-        shown = np.concatenate([newest, shown[flagged[shown]][-HISTORY_MAX:]])
-    shown = shown[np.argsort(started[shown], kind="stable")]
-    ids = repository.ids_at(table, shown.tolist()) if len(shown) else []
+    rows = np.flatnonzero(np.isfinite(started) & np.isfinite(values) & usable(table))
+    if len(rows) > HISTORY_MAX:
+        unflagged = rows[~flagged[rows]]
+        newest = unflagged[np.argsort(started[unflagged], kind="stable")][-HISTORY_MAX:]
+        rows = np.concatenate([newest, rows[flagged[rows]][-HISTORY_MAX:]])
+    rows = rows[np.argsort(started[rows], kind="stable")]
+    ids = repository.ids_at(table, rows.tolist()) if len(rows) else []
     return tuple(
         HistoryPoint(
             run_id,
@@ -250,7 +250,7 @@ def _history(repository: Repository, table: RunTable, values: np.ndarray) -> tup
             float(values[row]),
             column.text(int(row)) if flagged[row] else None,
         )
-        for run_id, row in zip(ids, shown, strict=True)
+        for run_id, row in zip(ids, rows, strict=True)
     )
 
 

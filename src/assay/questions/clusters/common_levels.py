@@ -59,8 +59,10 @@ def _levels_of_files(repository: Repository, valid: RunTable, factor: str) -> di
     levels: dict[str, int] = {}
     for run, number in zip(repository.runs_at(valid, rows.tolist()), numbers.tolist(), strict=True):
         try:
-            measured = measured_of(repository, [run])[0] or measured_of(repository, [run], example_of(run.cluster))[0]
-            level = _level(measured[0].configured(), factor) if measured else None
+            groups_of_run = (
+                measured_of(repository, [run])[0] or measured_of(repository, [run], example_of(run.cluster))[0]
+            )
+            level = _level(groups_of_run[0].configured(), factor) if groups_of_run else None
         except AssayError:  # a file of an older version, or an edited file
             level = None
         if level is not None:

@@ -87,18 +87,18 @@ def read_baseline(path: Path, cluster: str) -> DeviceBaseline:
     return baseline
 
 
-def _chosen(option: str, wanted: Sequence[str] | None, devices: Sequence[Device]) -> Sequence[str]:
-    names = [device.name for device in devices]
-    if wanted is None:
-        return names
-    for word in wanted:
-        if word not in names:
-            raise SpecificationError(unknown("device", word, names), where=option)
-        if wanted.count(word) > 1:
+def _chosen_devices(option: str, requested: Sequence[str] | None, devices: Sequence[Device]) -> Sequence[str]:
+    device_names = [device.name for device in devices]
+    if requested is None:
+        return device_names
+    for word in requested:
+        if word not in device_names:
+            raise SpecificationError(unknown("device", word, device_names), where=option)
+        if requested.count(word) > 1:
             raise SpecificationError(f"device {word!r} is given twice", where=option)
-    if not wanted:
-        raise SpecificationError(f"a device is needed; valid: {', '.join(names)}", where=option)
-    return wanted
+    if not requested:
+        raise SpecificationError(f"a device is needed; valid: {', '.join(device_names)}", where=option)
+    return requested
 
 
 def directory_plan(cluster: Cluster, baseline: DeviceBaseline | None, request: DirectoryRequest) -> DirectoryPlan:
@@ -107,7 +107,7 @@ def directory_plan(cluster: Cluster, baseline: DeviceBaseline | None, request: D
     rates = bandwidths(cluster, baseline)
     hdfs, intermediate = (
         split(
-            {name: rates[name].bytes_per_s for name in _chosen(f"--{part}", names, devices)},
+            {name: rates[name].bytes_per_s for name in _chosen_devices(f"--{part}", names, devices)},
             error=request.difference,
             directories_max=request.directories_max,
         )
@@ -123,7 +123,7 @@ def directory_plan(cluster: Cluster, baseline: DeviceBaseline | None, request: D
     source = (
         f"the baseline of {baseline.measured_at}" if baseline else "the specification, because no baseline was measured"
     )
-    planned = DirectoryPlan(
+    plan = DirectoryPlan(
         bandwidths_from=source if baseline else f"{source} (assay baseline, or a run's)",
         devices=tuple(d for d in devices if d.name in capacities),
         rates=rates,
@@ -138,59 +138,58 @@ def directory_plan(cluster: Cluster, baseline: DeviceBaseline | None, request: D
         warnings=(),
     )
     return replace(
-        planned, warnings=(*_imbalance_warnings(planned), *_filling(planned), *_policy_warnings(planned, cluster))
+        plan, warnings=(*_imbalance_warnings(plan), *_filling_warnings(plan), *_policy_warnings(plan, cluster))
     )
 
 
-def _imbalance_warnings(planned: DirectoryPlan) -> list[str]:
+def _imbalance_warnings(plan: DirectoryPlan) -> list[str]:
     """Return warnings about bandwidths that still differ, or that were not measured."""
-    words = [
+    warnings = [
         f"{part}: with this maximum of directories, bandwidths per directory still differ by "
         f"{format_percent(directories.spread)}; raise --directories-max"
-        for part, directories in (("hdfs", planned.hdfs), ("intermediate", planned.intermediate))
-        if directories.spread > planned.difference + 1e-9
+        for part, directories in (("hdfs", plan.hdfs), ("intermediate", plan.intermediate))
+        if directories.spread > plan.difference + 1e-9
     ]
-    unmeasured = [device.name for device in planned.devices if not planned.rates[device.name].measured]
-    if unmeasured and len(unmeasured) < len(planned.devices):
-        words.append(f"the baseline lacks {', '.join(unmeasured)}: the specified bandwidth is used")
-    return words
+    unmeasured = [device.name for device in plan.devices if not plan.rates[device.name].measured]
+    if unmeasured and len(unmeasured) < len(plan.devices):
+        warnings.append(f"the baseline lacks {', '.join(unmeasured)}: the specified bandwidth is used")
+    return warnings
 
 
-def _filling(planned: DirectoryPlan) -> list[str]:
-    """Return warnings about devices that fill before others, and data that do not fit."""
-    words = []
-    order = list(planned.fill.full_after.items())
+def _filling_warnings(plan: DirectoryPlan) -> list[str]:
+    """Return warnings about devices that fill before others, and about data that do not fit."""
+    warnings = []
+    order = list(plan.fill.full_after.items())
     first = {name for name, at in order if at <= order[0][1] * (1 + 1e-9)} if order else set()
-    if first and len(first) < len(planned.devices):
-        after, room = order[0][1], planned.fill.ends_at
+    if first and len(first) < len(plan.devices):
+        after, room = order[0][1], plan.fill.ends_at
         fills = (
             f"{', '.join(sorted(first))} {'fills' if len(first) == 1 else 'fill'} first, after {format_bytes(after)}"
         )
         others_continue = room > after * (1 + 1e-9)
-        rest = (
+        consequence = (
             f"after that the others take all data, at their speed, up to {format_bytes(room)}"
             if others_continue
             else "then HDFS or intermediate data have no space left, even if other devices have some"
         )
-        words.append(f"{fills} of data per node; {rest}")
-    if planned.data_bytes is not None and planned.data_bytes > planned.fill.ends_at:
-        words.append(
-            f"{format_bytes(planned.data_bytes)} per node do not fit: there is room for "
-            f"{format_bytes(planned.fill.ends_at)}"
+        warnings.append(f"{fills} of data per node; {consequence}")
+    if plan.data_bytes is not None and plan.data_bytes > plan.fill.ends_at:
+        warnings.append(
+            f"{format_bytes(plan.data_bytes)} per node do not fit: there is room for {format_bytes(plan.fill.ends_at)}"
         )
-    return words
+    return warnings
 
 
-def _policy_warnings(planned: DirectoryPlan, cluster: Cluster) -> list[str]:
+def _policy_warnings(plan: DirectoryPlan, cluster: Cluster) -> list[str]:
     """Return a warning where HDFS's AvailableSpaceVolumeChoosingPolicy would undo the split."""
-    spaced = available_space(planned.devices, planned.hdfs.directories, cluster.scale)
-    if not spaced.preferred:
+    policy = available_space(plan.devices, plan.hdfs.directories, cluster.scale)
+    if not policy.preferred:
         return []
-    total = sum(planned.hdfs.directories.values())
-    even = sum(planned.hdfs.directories[name] for name in spaced.preferred) / total
-    steered = sum(spaced.shares[name] for name in spaced.preferred)
+    total = sum(plan.hdfs.directories.values())
+    share_of_split = sum(plan.hdfs.directories[name] for name in policy.preferred) / total
+    share_of_policy = sum(policy.shares[name] for name in policy.preferred)
     return [
         "HDFS's AvailableSpaceVolumeChoosingPolicy (dfs.datanode.fsdataset.volume.choosing.policy) would undo the "
-        f"split: {', '.join(spaced.preferred)} with more free space would get {format_percent(steered)} of the blocks "
-        f"instead of {format_percent(even)}"
+        f"split: {', '.join(policy.preferred)} with more free space would get {format_percent(share_of_policy)} of the "
+        f"blocks instead of {format_percent(share_of_split)}"
     ]

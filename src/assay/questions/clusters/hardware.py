@@ -83,17 +83,17 @@ def hardware_of(repository: Repository, runs: Sequence[Run]) -> HardwareView:
     unknown = []
     for name in dict.fromkeys(run.cluster for run in runs):
         of_cluster = sorted((run for run in runs if run.cluster == name), key=lambda run: run.started_at, reverse=True)
-        cluster = _described(repository, of_cluster)
+        cluster = _specified_cluster(repository, of_cluster)
         if cluster is None:
             unknown.append(name)
             continue
-        measured = _measured(repository, of_cluster)
+        measured = _baseline_measurements(repository, of_cluster)
         nodes += _nodes(name, cluster, measured)
         devices += _devices(name, cluster, measured)
     return HardwareView(tuple(nodes), tuple(devices), tuple(unknown))
 
 
-def _described(repository: Repository, runs: Iterable[Run]) -> Cluster | None:
+def _specified_cluster(repository: Repository, runs: Iterable[Run]) -> Cluster | None:
     for run in {run.campaign_id: run for run in runs if run.campaign_id}.values():
         text = run_files(repository, run).cluster
         try:
@@ -103,7 +103,7 @@ def _described(repository: Repository, runs: Iterable[Run]) -> Cluster | None:
     return None
 
 
-def _measured(repository: Repository, runs: Iterable[Run]) -> Sequence[Measurement]:
+def _baseline_measurements(repository: Repository, runs: Iterable[Run]) -> Sequence[Measurement]:
     newest = next((run for run in runs if run.baseline_id), None)
     if newest is None:
         return ()
@@ -132,18 +132,18 @@ def _nodes(name: str, cluster: Cluster, measured: Sequence[Measurement]) -> list
     rows = []
     for kind in dict.fromkeys(node.type.name for node in cluster.nodes):
         members = [node for node in cluster.nodes if node.type.name == kind]
-        shown = members[0].type
+        node_type = members[0].type
         roles = tuple(sorted({role.value for node in members for role in node.roles}))
         link = _bare_measurement(measured, LINK, {node.name for node in members}, None)
-        nic = shown.nic.rate_bits_per_s
+        nic = node_type.nic.rate_bits_per_s
         rows.append(
             NodeRow(
                 cluster=name,
                 name=kind,
                 nodes=len(members),
                 roles=roles,
-                cores=shown.cores,
-                memory_bytes=shown.memory_bytes,
+                cores=node_type.cores,
+                memory_bytes=node_type.memory_bytes,
                 nic_bits_per_s=nic,
                 link=link,
             )
@@ -160,8 +160,8 @@ def _devices(name: str, cluster: Cluster, measured: Sequence[Measurement]) -> li
     for kind in dict.fromkeys(node.type.name for node in cluster.nodes):
         members_of_kind = [node for node in cluster.nodes if node.type.name == kind]
         nodes = {node.name for node in members_of_kind}
-        for like in Counter(map(_specification, members_of_kind[0].type.devices)):
-            members = [device for device in members_of_kind[0].type.devices if _specification(device) == like]
+        for specification in Counter(map(_specification, members_of_kind[0].type.devices)):
+            members = [device for device in members_of_kind[0].type.devices if _specification(device) == specification]
             first, names = members[0], {device.name for device in members}
             rows.append(
                 DeviceRow(

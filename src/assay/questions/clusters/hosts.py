@@ -51,13 +51,15 @@ def _checked_cluster(report: HostCheckReport) -> CheckedCluster:
         CriterionRow(criterion, tuple(report.worst(host, criterion.name) for host in hosts))
         for criterion in report.criteria
     ]
-    worse = [row for row in rows if any(grade is not None and grade.rank >= Grade.NOTE.rank for grade in row.grades)]
-    known = {criterion.name: criterion for criterion in report.criteria}
+    rows_to_improve = [
+        row for row in rows if any(grade is not None and grade.rank >= Grade.NOTE.rank for grade in row.grades)
+    ]
+    criteria = {criterion.name: criterion for criterion in report.criteria}
     return CheckedCluster(
         report,
         hosts,
-        tuple(worse),
-        len(rows) - len(worse),
-        tuple(HostProblem(reading, known[reading.criterion]) for reading in report.problems()),
+        tuple(rows_to_improve),
+        len(rows) - len(rows_to_improve),
+        tuple(HostProblem(reading, criteria[reading.criterion]) for reading in report.problems()),
         {str(grade): report.count(grade) for grade in reversed(Grade)},
     )

@@ -76,8 +76,8 @@ def profiled_sides(
     sides = sides_of(repository, table, [repository.run(prefix) for prefix in prefixes], of).sides
     runs = [[repository.run(run_id) for run_id in side.summary.run_ids] for side in sides]
     profiled = [[run for run in side if _recorded(repository, run)] for side in runs]
-    for side, kept in zip(sides, profiled, strict=True):
-        if not kept:
+    for side, profiled_runs in zip(sides, profiled, strict=True):
+        if not profiled_runs:
             require_recordings(repository, repository.run(side.run_id))
             raise FormatError("no valid run of this side has a profile", where=side.run_id)
     keys = ("kind", "method", "interval_ms")
@@ -144,18 +144,20 @@ def difference_sentence(answer: ComparedProfiles) -> str:
     if difference.basis is IntervalBasis.RECORDINGS:
         largest = max((*difference.phases, *difference.frames), key=lambda row: row.difference_s_per_gb)
         return f"Single runs have no verdict. Largest increase in {unit} from A to B: {_named(largest)}"
-    more = decided((*difference.phases, *difference.categories, *difference.frames), CodeVerdict.MORE)
-    if not more:
-        less = decided((*difference.phases, *difference.categories, *difference.frames), CodeVerdict.LESS)
-        if not less:
+    increases = decided((*difference.phases, *difference.categories, *difference.frames), CodeVerdict.MORE)
+    if not increases:
+        decreases = decided((*difference.phases, *difference.categories, *difference.frames), CodeVerdict.LESS)
+        if not decreases:
             return f"No code is shown to use more or fewer {unit} in B than in A"
-        row = min(less, key=lambda row: row.difference_s_per_gb)
+        row = min(decreases, key=lambda row: row.difference_s_per_gb)
         return f"No code is shown to use more {unit} in B than in A; fewer: {_named(row)}"
-    top = max(more, key=lambda row: row.difference_s_per_gb)
-    parts = [_named(top)]
+    largest_increase = max(increases, key=lambda row: row.difference_s_per_gb)
+    parts = [_named(largest_increase)]
     for rows in (difference.categories, difference.frames):
         of_phase = [
-            row for row in decided(rows, CodeVerdict.MORE) if row.code.phase == top.code.phase and row is not top
+            row
+            for row in decided(rows, CodeVerdict.MORE)
+            if row.code.phase == largest_increase.code.phase and row is not largest_increase
         ]
         if of_phase:
             parts.append(

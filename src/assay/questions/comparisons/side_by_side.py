@@ -40,10 +40,12 @@ def sides_of(repository: Repository, table: RunTable, chosen: Sequence[Run], of:
         for run, of_side in zip(chosen, rows, strict=True)
     ]
     for number, side in enumerate(sides):
-        twin = next((other for other in sides[:number] if {r.run_id for r in other} == {r.run_id for r in side}), None)
-        if twin is not None:
+        equal_side = next(
+            (other for other in sides[:number] if {r.run_id for r in other} == {r.run_id for r in side}), None
+        )
+        if equal_side is not None:
             raise SpecificationError(
-                f"runs {chosen[number].run_id[:13]} and {twin[0].run_id[:13]} are of one configuration",
+                f"runs {chosen[number].run_id[:13]} and {equal_side[0].run_id[:13]} are of one configuration",
                 where="run",
                 hint="compare them as runs, or choose another",
             )

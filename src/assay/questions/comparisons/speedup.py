@@ -123,20 +123,20 @@ def speedups_over(table: RunTable, request: SpeedupRequest, spread: SessionVaria
     """
     factors, group, ignore = request.factors, request.group, frozenset(request.ignore)
     joined, name = combined_or_named(with_factors(table, factors), factors[0] if len(factors) == 1 else factors)
-    first = baseline_of(joined, name, requested=request.baseline)
+    baseline = baseline_of(joined, name, requested=request.baseline)
     matched = match(joined, name, ignore, deployments=request.deployments, spread=spread)
     alike = match(joined, name, ignore, spread=spread) if request.deployments else matched
     strata = stratify(alike, group or "workload")
     fitted = fits(alike, strata)
-    results = speedups_of(matched, first, by=group, fitted=None if request.deployments else fitted)
+    results = speedups_of(matched, baseline, by=group, fitted=None if request.deployments else fitted)
     best = fastest_levels(alike, group, fitted) if group else []
-    pairs = level_pairs(alike, strata, fitted, first)
+    pairs = level_pairs(alike, strata, fitted, baseline)
     warnings = (*_confounding(results), *session_warnings([s for s in results if s.log_error is not None]))
     best = [] if any(item.confounded for item in results) else best
     warnings = (*warnings, *_joint_change_warnings(table, factors))
     return SpeedupView(
         factor=name,
-        baseline=first,
+        baseline=baseline,
         group=group,
         results=tuple(results),
         best=tuple(best),

@@ -41,11 +41,11 @@ def most_supported(results: Sequence[SpeedupResult], most: int) -> list[SpeedupR
     compared = [item for item in results if item.ratio is not None]
     if len(compared) <= most:
         return compared
-    first: dict[tuple[str, str, str | None], SpeedupResult] = {}
+    best_supported: dict[tuple[str, str, str | None], SpeedupResult] = {}
     for item in sorted(compared, key=lambda item: -item.groups):
-        first.setdefault((item.group, item.origin, item.lab_scale), item)
-    kept = list(first.values())[:most]
-    return [item for item in compared if item in kept]
+        best_supported.setdefault((item.group, item.origin, item.lab_scale), item)
+    listed = list(best_supported.values())[:most]
+    return [item for item in compared if item in listed]
 
 
 def _same(name: str) -> str:

@@ -59,12 +59,12 @@ def of_result(decision: Decision, result: WorkloadResult, where: Sequence[str] =
     ``where``: the decision's conditions on runs.
     """
     of_workload = f"workload={result.workload}"
-    also = (text for text in where if text and text != of_workload)
+    further_conditions = (text for text in where if text and text != of_workload)
     return WhyQuestion(
         decision.factor,
         decision.baseline,
         result.option,
-        (of_workload, *also),
+        (of_workload, *further_conditions),
         decision.origin,
         decision.lab_scale or "",
     )
@@ -83,9 +83,11 @@ def of_decision(decision: Decision, where: Sequence[str] = ()) -> list[WhyQuesti
 def of_speedup(item: SpeedupResult, where: Sequence[str]) -> WhyQuestion:
     """Return the request to explain a speedup. ``where``: its conditions on runs."""
     of_group = [f"{item.by}={item.group}"] if item.by else []
-    also = [text for text in where if text and text not in of_group and text != f"lab_scale={item.lab_scale}"]
+    further_conditions = [
+        text for text in where if text and text not in of_group and text != f"lab_scale={item.lab_scale}"
+    ]
     return WhyQuestion(
-        item.factor, item.baseline, item.candidate, (*of_group, *also), item.origin, item.lab_scale or ""
+        item.factor, item.baseline, item.candidate, (*of_group, *further_conditions), item.origin, item.lab_scale or ""
     )
 
 
@@ -93,13 +95,17 @@ def pair_of(
     repository: Repository, table: RunTable, question: WhyQuestion, observed_runs: RunTable
 ) -> ExamplePair | None:
     """Return the two example runs; None when no two match. ``observed_runs``: from :func:`observed_runs_of`."""
-    chosen = _of_stratum(with_factors(selected(table, question.where), question.by.split(",")), question)
-    observed = np.isin(chosen.rows, observed_runs.rows)
-    rows = example_pair(chosen, question.by, question.baseline, question.candidate, observed) if len(chosen) else None
+    matching_runs = _of_stratum(with_factors(selected(table, question.where), question.by.split(",")), question)
+    is_observed = np.isin(matching_runs.rows, observed_runs.rows)
+    rows = (
+        example_pair(matching_runs, question.by, question.baseline, question.candidate, is_observed)
+        if len(matching_runs)
+        else None
+    )
     if rows is None:
         return None
-    first, second = repository.ids_at(chosen, list(rows))
-    return ExamplePair((first, second), bool(observed[list(rows)].all()))
+    first, second = repository.ids_at(matching_runs, list(rows))
+    return ExamplePair((first, second), bool(is_observed[list(rows)].all()))
 
 
 def observed_runs_of(repository: Repository, table: RunTable) -> RunTable:

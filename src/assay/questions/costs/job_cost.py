@@ -169,13 +169,13 @@ def _runtimes(timed: Sequence[_Timed], similar: Sequence[_Timed]) -> dict[tuple[
         pool = [(summary, run) for summary, run in similar if _job(summary, run) == job]
         rows = [[_row(*item) for item in items] for items in (pool, [item for item in timed if _job(*item) == job])]
         codes = {key: code for code, key in enumerate(dict.fromkeys([*rows[0], *rows[1]]))}
-        kinds, wanted = (np.array([codes[key] for key in keys], dtype=np.int64) for keys in rows)
+        pool_codes, row_codes = (np.array([codes[key] for key in keys], dtype=np.int64) for keys in rows)
         times, pooled = _times(of_job), _times([summary for summary, _ in pool])
-        low, high = mean_intervals(times, mean_errors(times, *spread_by(pooled, kinds, wanted)))
+        low, high = mean_intervals(times, mean_errors(times, *spread_by(pooled, pool_codes, row_codes)))
         for row, summary in enumerate(of_job):
-            known, mean_s = bool(np.isfinite(low[row])), float(times.mean_s[row])
+            has_interval, mean_s = bool(np.isfinite(low[row])), float(times.mean_s[row])
             runtimes[name_of(summary), summary.level] = Runtime(
-                mean_s, float(low[row]) if known else None, float(high[row]) if known else None, summary.n
+                mean_s, float(low[row]) if has_interval else None, float(high[row]) if has_interval else None, summary.n
             )
     return runtimes
 
@@ -187,17 +187,17 @@ def _bills(
 
     Raises SpecificationError when it prices none.
     """
-    bills, unpriced, refused = {}, {}, None
+    bills, unpriced, first_error = {}, {}, None
     for layout, of_layout in counts.items():
         try:
             bills[layout] = run_price(book, of_layout, layout, years=years)
         except SpecificationError as error:
             if error.hint and "--by" in error.hint:  # costs over years and the report have one price for a layout
                 error.hint = f"here a layout has one price: `assay cost --prices BOOK` prices each; {error.hint}"
-            refused = refused or error
+            first_error = first_error or error
             unpriced[layout] = error.message
-    if refused is not None and not bills:
-        raise refused
+    if first_error is not None and not bills:
+        raise first_error
     return bills, unpriced
 
 
@@ -263,12 +263,12 @@ def _titles(summaries: Sequence[LevelSummary]) -> JobTitles:
     names = list(dict.fromkeys(name for levels in rows.values() for name in levels))
     varied = [name for name in names if len({levels.get(name) for levels in rows.values()}) > 1]
     first = next(iter(rows.values()))
-    alike = tuple(parameter_text(name, first[name]) for name in names if name not in varied)
+    shared_texts = tuple(parameter_text(name, first[name]) for name in names if name not in varied)
     for name, levels in rows.items():
         texts = [parameter_text(key, levels[key]) for key in varied if levels.get(key, str(None)) != str(None)]
         title = workload_title(differing[name].workload)
         titles[name] = f"{title}: {', '.join(texts)}" if texts else title
-    return JobTitles(titles, alike)
+    return JobTitles(titles, shared_texts)
 
 
 def cost_view(

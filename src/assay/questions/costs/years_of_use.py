@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 
 from assay.analysis.comparison.baselines import baseline_of
 from assay.analysis.cost.job_cost import JobCostRow, Rounding
-from assay.analysis.statistics import RunTable, counts_by, table_of
+from assay.analysis.statistics import RunTable, table_of
 from assay.foundation.errors import SpecificationError
 from assay.model import LAYOUT_FACTOR, PriceBook, Run
 from assay.questions.clusters.cluster_facts import facts_by_hardware, implausible_runs
@@ -23,7 +23,7 @@ from assay.questions.decisions.buyer import CHEAPEST, STORAGE
 from assay.questions.decisions.costs.run_costs import run_costs
 from assay.questions.decisions.decision import Decision, DecisionRequest
 from assay.questions.decisions.sentences.years_sentences import CostsOverYears, costs_over_years
-from assay.questions.runs.runs import levels_in, selected
+from assay.questions.runs.runs import levels_by_number, levels_in, selected
 from assay.store import Repository
 from assay.text import column_title, joined, level_text
 
@@ -91,32 +91,38 @@ def job_costs(repository: Repository, table: RunTable, request: JobCostRequest) 
 
     Raises RepositoryError when no run counts, SpecificationError for too many runs, unknown names and missing prices.
     """
-    chosen = selected(table, request.where)
-    chosen = chosen.subset(~implausible_runs(chosen, facts_by_hardware(repository, chosen)).rows)
-    narrowed, for_size = _narrowed(chosen, request)
-    priced = selected(chosen, [f"{name}={level}" for name, level in narrowed.items()])
-    runs, excluded = _runs(repository, priced, request)
-    similar, _ = _runs(repository, chosen, request) if narrowed and _readable(chosen, request) else ((), 0)
+    matching_runs = selected(table, request.where)
+    matching_runs = matching_runs.subset(
+        ~implausible_runs(matching_runs, facts_by_hardware(repository, matching_runs)).rows
+    )
+    narrowed, for_size = _narrowed(matching_runs, request)
+    runs_of_tables = selected(matching_runs, [f"{name}={level}" for name, level in narrowed.items()])
+    runs, excluded = _runs(repository, runs_of_tables, request)
+    similar, _ = (
+        _runs(repository, matching_runs, request) if narrowed and _readable(matching_runs, request) else ((), 0)
+    )
     decision_request = DecisionRequest(
         STORAGE, request.baseline, request.where, prices=request.prices, years=request.years
     )
     decisions = decisions_of(repository, table, decision_request)
     cheapest = decisions_of(repository, table, replace(decision_request, factor=CHEAPEST, baseline=None))
     # The ratios of the tables are of the runs in the tables: a mean over two networks contradicts the amounts on one.
-    of_tables = decisions
+    decisions_of_tables = decisions
     if narrowed:
         where = (*request.where, *(f"{name}={level}" for name, level in narrowed.items()))
-        of_tables = decisions_of(repository, table, replace(decision_request, where=where))
+        decisions_of_tables = decisions_of(repository, table, replace(decision_request, where=where))
     view = cost_view(
         runs,
         request.prices,
-        decisions=of_tables,
+        decisions=decisions_of_tables,
         years=request.years,
         rounding=request.rounding,
         baseline=baseline_of(table_of(runs), LAYOUT_FACTOR, requested=request.baseline) if runs else None,
         similar=similar,
     )
-    prices = run_costs(facts_by_hardware(repository, chosen), chosen, request.prices, request.years).prices
+    prices = run_costs(
+        facts_by_hardware(repository, matching_runs), matching_runs, request.prices, request.years
+    ).prices
     over_years = costs_over_years(cheapest[0]) if cheapest else None
     return JobCosts(view, decisions, over_years, narrowed, for_size, request.runs_max, prices, excluded)
 
@@ -160,8 +166,7 @@ def _narrowed(table: RunTable, request: JobCostRequest) -> tuple[dict[str, str],
 
 def most_common(table: RunTable, name: str) -> str:
     """Return the level of a column that most runs have; empty where none has one."""
-    counts = {level: number for level, number in counts_by(table, name).items() if level}
-    return max(counts, key=lambda level: counts[level], default="")
+    return next(iter(levels_by_number(table, name)), "")
 
 
 def compared_jobs_first(rows: Sequence[JobCostRow]) -> tuple[JobCostRow, ...]:

@@ -46,10 +46,10 @@ def options_of_answer(decision: Decision) -> tuple[str, ...]:
 
     Without a faster option, the answer is about all compared options. Caveats are about these options.
     """
-    named = [decision.leader, *decision.ties]
-    named += [decision.cheapest.option, *decision.cheapest.ties] if decision.cheapest else []
+    answer_options = [decision.leader, *decision.ties]
+    answer_options += [decision.cheapest.option, *decision.cheapest.ties] if decision.cheapest else []
     leads = any(o.option == decision.leader and o.verdict is Verdict.FASTER for o in decision.options)
-    return tuple(o.option for o in decision.options if (o.option in named if leads else o.time is not None))
+    return tuple(o.option for o in decision.options if (o.option in answer_options if leads else o.time is not None))
 
 
 def caveats_of(
@@ -109,12 +109,13 @@ def _scope(decision: Decision, table: RunTable) -> Iterator[Caveat]:
             )
         yield Caveat(CaveatKind.TESTED_ONLY, f"{text}.")
     single = [time for time, _ in times if time.groups == 1]
-    few = min((min(time.runs_baseline, time.runs_option) for time in single), default=RUNS_COMFORTABLE)
-    smallest_p = smallest_reachable_p(few, few)
+    runs_per_option = min((min(time.runs_baseline, time.runs_option) for time in single), default=RUNS_COMFORTABLE)
+    smallest_p = smallest_reachable_p(runs_per_option, runs_per_option)
     if smallest_p > ALPHA and decision.origin != Origin.SIMULATED:
         yield Caveat(
             CaveatKind.FEW_RUNS,
-            f"{plural(few, 'run')} per option {'are' if few > 1 else 'is'} too few for a test without assumptions.",
+            f"{plural(runs_per_option, 'run')} per option {'are' if runs_per_option > 1 else 'is'} too few for a test "
+            "without assumptions.",
         )
     if len(decision.headline_workloads) == 1:
         workload = workload_title(decision.headline_workloads[0])
@@ -178,18 +179,18 @@ def _excluded_unevenly(decision: Decision, table: RunTable) -> Iterator[Caveat]:
     all_runs = counts_by(table, decision.factor)
     valid = counts_by(table.subset(np.flatnonzero(has_level(table, "status", RunStatus.VALID))), decision.factor)
     names = [decision.baseline, *options_of_answer(decision)]
-    lost = {name: all_runs[name] - valid.get(name, 0) for name in names if all_runs.get(name)}
-    shares = {name: number / all_runs[name] for name, number in lost.items()}
+    excluded = {name: all_runs[name] - valid.get(name, 0) for name in names if all_runs.get(name)}
+    shares = {name: number / all_runs[name] for name, number in excluded.items()}
     if len(shares) < 2 or max(shares.values()) - min(shares.values()) < UNEVEN_EXCLUSION_MIN:
         return
     most, *_, least = sorted(shares, key=lambda name: -shares[name])
-    other = decision.baseline if decision.baseline in shares and decision.baseline != most else least
+    other_option = decision.baseline if decision.baseline in shares and decision.baseline != most else least
     of_most = counts_by(table.subset(np.flatnonzero(has_level(table, decision.factor, most))), "status")
     why = joined([name or "of unknown status" for name, runs in of_most.items() if name != RunStatus.VALID and runs])
     yield Caveat(
         CaveatKind.EXCLUDED_UNEVENLY,
-        f"{lost[most]:,} of {all_runs[most]:,} runs with {compared_option(decision, most)} do not count ({why}), and "
-        f"{lost[other]:,} of {all_runs[other]:,} with {compared_option(decision, other)}.",
+        f"{excluded[most]:,} of {all_runs[most]:,} runs with {compared_option(decision, most)} do not count ({why}), "
+        f"and {excluded[other_option]:,} of {all_runs[other_option]:,} with {compared_option(decision, other_option)}.",
     )
 
 
@@ -207,18 +208,19 @@ def _one_price(decision: Decision, table: RunTable, costs: RunCosts | None, coun
         workers = costs.clusters.workers[rows]
         sizes = {name: workers[has_level(table.subset(rows), CLUSTER, name)] for name in clusters}
         varied = [name for name, of_cluster in sizes.items() if len(np.unique(of_cluster[~np.isnan(of_cluster)])) > 1]
-        alike = []
+        undistinguished = []
         if len(clusters) > 1 and CLUSTER not in item.when:
             more = [f"{len(clusters) - _NAMED} more"] if len(clusters) > _NAMED else []
-            alike.append(f"{len(clusters)} clusters ({joined([*clusters[:_NAMED], *more])})")
+            undistinguished.append(f"{len(clusters)} clusters ({joined([*clusters[:_NAMED], *more])})")
         if varied and WORKERS_FACTOR not in item.when:
             of_varied = np.concatenate([sizes[name] for name in varied])
-            alike.append(f"{np.nanmin(of_varied):.0f} to {np.nanmax(of_varied):.0f} workers")
-        if alike:
+            undistinguished.append(f"{np.nanmin(of_varied):.0f} to {np.nanmax(of_varied):.0f} workers")
+        if undistinguished:
             yield Caveat(
                 CaveatKind.ONE_PRICE,
-                f"Price book {costs.book} has one price for {joined(alike)}: {item.name!r} is per {item.per} and has "
-                f"no condition that distinguishes them. It prices {len(rows):,} of {plural(len(counted), 'run')}.",
+                f"Price book {costs.book} has one price for {joined(undistinguished)}: {item.name!r} is per {item.per} "
+                "and has no condition that distinguishes them. "
+                f"It prices {len(rows):,} of {plural(len(counted), 'run')}.",
             )
 
 

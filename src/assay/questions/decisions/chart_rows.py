@@ -55,14 +55,14 @@ def forest_rows(decision: Decision, classes: Mapping[str, DeviceClass]) -> list[
         )
 
     compared = [option for option in decision.options if option.time]
-    shown = compared[:OPTIONS_SHOWN]
+    charted = compared[:OPTIONS_SHOWN]
     if decision.factor == LAYOUT_FACTOR:
-        order = list(dict.fromkeys(classes.get(option.option) for option in shown))
-        shown = sorted(shown, key=lambda option: order.index(classes.get(option.option)))
+        order = list(dict.fromkeys(classes.get(option.option) for option in charted))
+        charted = sorted(charted, key=lambda option: order.index(classes.get(option.option)))
     several = any(len(option.workloads) > 1 for option in compared)
     rows = [
         (f"{_name(decision, option.option)}{_number(option.workloads) if several else ''}", row(option.option, time))
-        for option in shown
+        for option in charted
         if (time := option.time)
     ]
     if len(decision.workloads) > 1 and compared:

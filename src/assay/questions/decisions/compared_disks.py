@@ -33,10 +33,10 @@ def compared_disks(matched: MatchedGroups, of_strata: Mask, of_decision: Mask) -
 
 def _runs_by_kind(matched: MatchedGroups, rows: Ints) -> tuple[DiskRuns, ...]:
     table = matched.table.subset(matched.positions[rows])
-    known = []
+    disk_runs = []
     for kind, runs in counts_by(table, DISK_KIND).items():
         if kind and runs:
             numbers = counts_by(table.subset(np.flatnonzero(has_level(table, DISK_KIND, kind))), DISKS)
             of_kind = sorted((number for number, count in numbers.items() if number and count), key=int)
-            known.append(DiskRuns(kind, runs, tuple(of_kind)))
-    return tuple(sorted(known, key=lambda disks: -disks.runs))
+            disk_runs.append(DiskRuns(kind, runs, tuple(of_kind)))
+    return tuple(sorted(disk_runs, key=lambda disks: -disks.runs))

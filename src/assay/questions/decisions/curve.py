@@ -55,8 +55,10 @@ class Curve:
     def sentence(self) -> str:
         """The speed at the largest level, the knee, the peak and the cheapest level, in words."""
         first, last, knee = self.points[0], self.points[-1], next(p for p in self.points if p.level == self.knee)
-        sure = f" ({format_interval(last.low, last.high)})" if last.low is not None and last.high is not None else ""
-        text = f"At {last.level:g}, speed is {format_ratio(last.speed)}×{sure} that at {first.level:g}"
+        interval = (
+            f" ({format_interval(last.low, last.high)})" if last.low is not None and last.high is not None else ""
+        )
+        text = f"At {last.level:g}, speed is {format_ratio(last.speed)}×{interval} that at {first.level:g}"
         text += (
             f", with a parallel efficiency of {format_percent(last.efficiency)}."
             if last.efficiency is not None
@@ -81,8 +83,10 @@ def curve_of(decision: Decision) -> Curve | None:
     None unless the baseline and the options are at least three positive numbers, the baseline the smallest.
     """
     workloads = set(decision.headline_workloads)
-    known = {option.option: option for option in decision.options if option.time and set(option.workloads) == workloads}
-    names = [decision.baseline, *known]
+    options_by_name = {
+        option.option: option for option in decision.options if option.time and set(option.workloads) == workloads
+    }
+    names = [decision.baseline, *options_by_name]
     numbers = {name: float(name) for name in names if name.replace(".", "", 1).isdecimal() and float(name) > 0}
     if len(numbers) < max(LEVELS_MIN, len(names)) or numbers[decision.baseline] != min(numbers.values()):
         return None
@@ -90,7 +94,7 @@ def curve_of(decision: Decision) -> Curve | None:
     first_cost = None if decision.currency is None else 1.0
     points = []
     for name, level in sorted(numbers.items(), key=lambda item: item[1]):
-        option = known.get(name)
+        option = options_by_name.get(name)
         speed = option.time.ratio if option and option.time else 1.0
         efficiency = speed / (level / numbers[decision.baseline]) if scaling else None
         cost = (option.cost.ratio if option.cost else None) if option else first_cost

@@ -75,7 +75,7 @@ def headline_of(
     cost_p = holm_where_known([row.cost.mean.p if row.cost else None for row in tested])
     position = {id(row): number for number, row in enumerate(tested)}
 
-    def judged(row: OptionRow) -> tuple[Verdict, TimeRatio | None, CostRatio | None]:
+    def verdict_and_ratios(row: OptionRow) -> tuple[Verdict, TimeRatio | None, CostRatio | None]:
         number = position[id(row)]
         time = time_ratio(row.time, time_p[number]) if row.time else None
         verdict = time_verdict(time, margin)
@@ -83,11 +83,11 @@ def headline_of(
         cost = cost_ratio(row.time, row.cost, cost_p[number], enough_runs=enough_runs)
         return verdict, time, cost
 
-    results = tuple(WorkloadResult(row.workload, levels[row.option], *judged(row)) for row in rows)
-    logs = {o: {row.stratum: row.time.mean.mean for row in of if row.time} for o, of in parts.items()}
-    ranking = ranked({baseline: {stratum: 0.0 for of in logs.values() for stratum in of}, **logs})
+    results = tuple(WorkloadResult(row.workload, levels[row.option], *verdict_and_ratios(row)) for row in rows)
+    logs = {o: {row.stratum: row.time.mean.mean for row in option_rows if row.time} for o, option_rows in parts.items()}
+    ranking = ranked({baseline: {stratum: 0.0 for option_rows in logs.values() for stratum in option_rows}, **logs})
     leading, rivals = ranking[0], [option for option in (baseline, *parts) if option != ranking[0]]
-    verdicts = {row.option: judged(row)[0] for row in compared}
+    verdicts = {row.option: verdict_and_ratios(row)[0] for row in compared}
 
     def separated(option: int) -> bool:
         if baseline in (option, leading):
@@ -100,12 +100,12 @@ def headline_of(
         ratio = tie_with(estimates, strata, option, leading, len(rivals), separated=separated(option))
         if ratio is not None:
             ties[option] = ratio
-    workloads = {option: tuple(row.workload for row in of) for option, of in parts.items()}
+    workloads = {option: tuple(row.workload for row in option_rows) for option, option_rows in parts.items()}
     ordered = sorted(overall, key=lambda row: ranking.index(row.option) if row.time else len(ranking))
     named = leading if leading != baseline else next((row.option for row in ordered if row.time), None)
     return Headline(
         options=tuple(
-            OptionResult(levels[row.option], *judged(row), workloads[row.option], ties.get(row.option))
+            OptionResult(levels[row.option], *verdict_and_ratios(row), workloads[row.option], ties.get(row.option))
             if row.time
             else OptionResult(levels[row.option], Verdict.NOT_COMPARED, None, None, (), None)
             for row in ordered
@@ -120,16 +120,16 @@ def headline_of(
 
 def _parts(rows: Sequence[OptionRow]) -> dict[int, list[OptionRow]]:
     """Return the rows of each option that its mean covers; without the options that have too few."""
-    usable = [row for row in rows if row.time is not None and not generates_input(row.workload)]
-    usable = usable or [row for row in rows if row.time is not None]
-    usable = [row for row in usable if row.time is not None and row.time.mean.p is not None] or usable
+    timed_rows = [row for row in rows if row.time is not None and not generates_input(row.workload)]
+    timed_rows = timed_rows or [row for row in rows if row.time is not None]
+    timed_rows = [row for row in timed_rows if row.time is not None and row.time.mean.p is not None] or timed_rows
     parts: dict[int, list[OptionRow]] = {}
-    for row in usable:
+    for row in timed_rows:
         parts.setdefault(row.option, []).append(row)
-    for option, of in parts.items():
-        parts[option] = counted_in_mean(of)
+    for option, option_rows in parts.items():
+        parts[option] = counted_in_mean(option_rows)
     most = max(map(len, parts.values()), default=0)
-    return {option: of for option, of in parts.items() if 2 * len(of) >= most}
+    return {option: option_rows for option, option_rows in parts.items() if 2 * len(option_rows) >= most}
 
 
 def counted_in_mean(rows: Sequence[OptionRow]) -> list[OptionRow]:
@@ -219,10 +219,10 @@ def tie_with(
     the two; if not, they tie. None where a stratum has no estimate.
     """
     parts = [estimates.between(stratum, option, leader) for stratum in strata]
-    known = [part for part in parts if part is not None]
-    if len(known) < len(parts) or not known:
+    estimated_parts = [part for part in parts if part is not None]
+    if len(estimated_parts) < len(parts) or not estimated_parts:
         return None
-    estimate = known[0] if len(known) == 1 else mean_of(known)
+    estimate = estimated_parts[0] if len(estimated_parts) == 1 else mean_of(estimated_parts)
     p = estimate.mean.p
     if separated and p is not None and estimate.mean.mean > 0 and p / 2 * rivals < ALPHA:
         return None

@@ -91,10 +91,10 @@ def measuring_plan(
             "for it"
         )
         raise SpecificationError(error.message, where=f"question {question.name}", hint=hint) from error
-    same = {WORKLOAD: planned.workload}
+    fixed_levels = {WORKLOAD: planned.workload}
     if planned.layout and question.plan_factor != LAYOUT_FACTOR:
-        same[LAYOUT_FACTOR] = planned.layout
-    configurations = [{**same, question.plan_factor: level} for level in planned.levels]
+        fixed_levels[LAYOUT_FACTOR] = planned.layout
+    configurations = [{**fixed_levels, question.plan_factor: level} for level in planned.levels]
     plan = next_plan(configurations, base, question.name, planned.repetitions)
     if plan.left_out or plan.notices:
         raise SpecificationError("; ".join((*plan.left_out, *plan.notices)), where=f"question {question.name}")

@@ -46,23 +46,23 @@ class CoverageMap:
 
 def coverage_map(table: RunTable) -> CoverageMap:
     """Return the map of a table's valid runs."""
-    taken = table.subset(usable(table))
-    names = [name for name in SETUP if name in taken.columns]
-    if not len(taken) or "workload" not in taken.columns or not names:
+    valid = table.subset(usable(table))
+    names = [name for name in SETUP if name in valid.columns]
+    if not len(valid) or "workload" not in valid.columns or not names:
         return CoverageMap((), (), 0, 0)
-    workload, groups = taken.columns["workload"], groups_by(taken, names)
+    workload, groups = valid.columns["workload"], groups_by(valid, names)
     present = [int(code) for code in np.unique(workload.codes) if code >= 0]
-    odd = np.zeros(len(taken), dtype=np.bool_)
-    if (anomaly := taken.columns.get(ANOMALY)) is not None:
-        odd = (anomaly.codes >= 0) & (anomaly.codes != anomaly.code(NO_ANOMALY))
+    flagged = np.zeros(len(valid), dtype=np.bool_)
+    if (anomaly := valid.columns.get(ANOMALY)) is not None:
+        flagged = (anomaly.codes >= 0) & (anomaly.codes != anomaly.code(NO_ANOMALY))
     order = np.argsort(-np.bincount(groups.of_row), kind="stable")
     first = first_rows(groups)
     setups = []
     for group in order[:SETUPS_MAX].tolist():
         of_group = groups.of_row == group
         cells = (of_group & (workload.codes == code) for code in present)
-        levels = {name: text for name in names if (text := taken.columns[name].text(int(first[group]))) is not None}
-        setups.append(MapSetup(levels, tuple(MapCell(int(cell.sum()), int((cell & odd).sum())) for cell in cells)))
+        levels = {name: text for name in names if (text := valid.columns[name].text(int(first[group]))) is not None}
+        setups.append(MapSetup(levels, tuple(MapCell(int(cell.sum()), int((cell & flagged).sum())) for cell in cells)))
     never = sum(cell.runs == 0 for setup in setups for cell in setup.cells)
     return CoverageMap(
         tuple(workload.levels[code] for code in present), tuple(setups), max(0, len(order) - SETUPS_MAX), never

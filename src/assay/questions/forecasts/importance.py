@@ -39,13 +39,13 @@ class ImportanceView:
     notices: tuple[str, ...]
 
 
-def combined_factors(known: RepositoryModel) -> tuple[str, ...]:
+def combined_factors(repository_model: RepositoryModel) -> tuple[str, ...]:
     """Return the factors whose combinations charts show: storage, network and containers, as far as runs vary them.
 
     Empty where fewer than two of them vary. :func:`assay.interfaces.charts.combinations.combinations` draws the
     :attr:`ImportanceView.cells` of these factors for pages and reports.
     """
-    varied = {factor.name for factor in known.model.encoding.factors if factor.varied}
+    varied = {factor.name for factor in repository_model.model.encoding.factors if factor.varied}
     names = [name for name in (LAYOUT_FACTOR, NETWORK_FACTOR) if name in varied]
     names += [name for name in (CONTAINERS, MAP_SLOTS) if name in varied][:1]
     return tuple(names) if len(names) > 1 else ()
@@ -58,18 +58,22 @@ def what_matters(repository: Repository, where: Sequence[str], by: Sequence[str]
 
 
 def what_matters_by(
-    known: RepositoryModel, repository: Repository, flagged: RunTable, where: Sequence[str], by: Sequence[str] = ()
+    repository_model: RepositoryModel,
+    repository: Repository,
+    flagged: RunTable,
+    where: Sequence[str],
+    by: Sequence[str] = (),
 ) -> ImportanceView:
     """Return the importance of factors in a trained model. ``flagged``: all runs with outlier flags."""
-    table = selected(known.table, where, "--where")
-    names = tuple(factor_named(name, known.model.encoding, "--by").name for name in by)
+    table = selected(repository_model.table, where, "--where")
+    names = tuple(factor_named(name, repository_model.model.encoding, "--by").name for name in by)
     if len(set(names)) < len(names):
         raise SpecificationError("a factor is named twice", where="--by", hint="each once")
-    estimates = cells(known.model, table, names) if names else []
-    explained = explain(known.model, table)
+    estimates = cells(repository_model.model, table, names) if names else []
+    explained = explain(repository_model.model, table)
     factors = [effect.factor for effect in explained.factors]
     decisions = decision_summaries(repository, flagged, factors, where)
-    return ImportanceView(tuple(where), explained, names, tuple(estimates), decisions, known.notices)
+    return ImportanceView(tuple(where), explained, names, tuple(estimates), decisions, repository_model.notices)
 
 
 def importance_sentence(answer: ImportanceView) -> str:
@@ -77,11 +81,11 @@ def importance_sentence(answer: ImportanceView) -> str:
     factors = answer.explained.factors
     if not factors:
         return "These runs do not differ in any factor."
-    clear = [effect for effect in factors if (effect.share.low or 0.0) >= _CLEAR_MIN]
-    first = (clear or factors)[0]
+    clear_effects = [effect for effect in factors if (effect.share.low or 0.0) >= _CLEAR_MIN]
+    first = (clear_effects or factors)[0]
     value, between = share_texts(first.share)
     name = column_title(first.factor)
-    if not clear:
+    if not clear_effects:
         return f"No factor clearly explains the run times: the largest share is {value} ({between}), for {name}."
     return f"{name} explains {value} of the variance of run times (95 % interval {between})."
 

@@ -106,15 +106,15 @@ def measured_of(repository: Repository, runs: Sequence[Run], cluster: str = "") 
         by_key.setdefault((run.campaign_id, run.workload, profile, *levels), []).append(run)
     plans: dict[tuple[str, str], Plan] = {}
     groups, without_plan = [], 0
-    for alike in by_key.values():
-        files = run_files(repository, alike[0])
-        texts = files.plan or recorded_plan(alike[0]), cluster or files.cluster
+    for runs_of_group in by_key.values():
+        files = run_files(repository, runs_of_group[0])
+        texts = files.plan or recorded_plan(runs_of_group[0]), cluster or files.cluster
         if not texts[1]:
-            without_plan += len(alike)
+            without_plan += len(runs_of_group)
             continue
         if texts not in plans:
             plans[texts] = plan_of_texts(document_of(texts[0].encode(), PLAN_FILE).content, texts[1])
-        groups.append(Measured(plans[texts], alike[0].workload, tuple(alike)))
+        groups.append(Measured(plans[texts], runs_of_group[0].workload, tuple(runs_of_group)))
     return groups, without_plan
 
 

@@ -42,38 +42,38 @@ def next_plan(
     """Return the plan of these configurations. Raises SpecificationError if ``base`` can run none of them."""
     left_out: Counter[str] = Counter()
     notices: dict[str, None] = {}
-    taken: list[dict[str, str]] = []
+    accepted: list[dict[str, str]] = []
     for configuration in configurations:
         levels = _in_plan_terms(configuration, base, notices)
         if isinstance(levels, str):
             left_out[levels] += 1
-        elif levels not in taken:
-            taken.append(levels)
-    if not taken:
+        elif levels not in accepted:
+            accepted.append(levels)
+    if not accepted:
         why = "; ".join(f"{count}: {reason}" for reason, count in left_out.items())
         raise SpecificationError(f"none of these configurations can be run by the plan {base.name}: {why}")
-    while taken:
+    while accepted:
         try:
-            plan = _made(taken, base, name, repetitions)
+            plan = _plan_of(accepted, base, name, repetitions)
         except SpecificationError:
-            refused = _refused(taken, base, name)
+            refused = _refusals(accepted, base, name)
             if not refused:
                 raise
             for at, reason in sorted(refused.items(), reverse=True):
                 left_out[reason] += 1
-                taken.pop(at)
-            if not taken:
+                accepted.pop(at)
+            if not accepted:
                 raise
             continue
         break
     return NextPlan(plan, len(schedule(plan, expand(plan))), dict(left_out), tuple(notices))
 
 
-def _refused(taken: Sequence[dict[str, str]], base: Plan, name: str) -> dict[int, str]:
+def _refusals(accepted: Sequence[dict[str, str]], base: Plan, name: str) -> dict[int, str]:
     refused = {}
-    for at, levels in enumerate(taken):
+    for at, levels in enumerate(accepted):
         try:
-            _made([levels], base, name, 1)
+            _plan_of([levels], base, name, 1)
         except SpecificationError as error:
             refused[at] = error.message
     return refused
@@ -81,8 +81,8 @@ def _refused(taken: Sequence[dict[str, str]], base: Plan, name: str) -> dict[int
 
 def _in_plan_terms(configuration: Mapping[str, str], base: Plan, notices: dict[str, None]) -> dict[str, str] | str:
     """Return a configuration in the names and levels of plans, or the reason why ``base`` can't run it."""
-    known = (WORKLOAD, CLUSTER, LAYOUT_FACTOR, *setting_names(base.rules))
-    named = {name: level for name, level in configuration.items() if name in known or re.fullmatch(DOTTED, name)}
+    plan_names = (WORKLOAD, CLUSTER, LAYOUT_FACTOR, *setting_names(base.rules))
+    named = {name: level for name, level in configuration.items() if name in plan_names or re.fullmatch(DOTTED, name)}
     levels = {name: level for name, level in named.items() if level != ABSENT_LEVEL or name == COMPRESSION}
     try:
         levels, translated = base.rules.settings_of(levels)
@@ -91,8 +91,8 @@ def _in_plan_terms(configuration: Mapping[str, str], base: Plan, notices: dict[s
     notices |= dict.fromkeys(translated)
     if (cluster := levels.pop(CLUSTER, base.cluster.name)) != base.cluster.name:
         notices[f"they are made on {base.cluster.name}, and were chosen for {cluster}"] = None
-    only_one = base.workloads[0].key if len(base.workloads) == 1 else ""
-    levels[WORKLOAD] = workload = levels.get(WORKLOAD, only_one).replace("_", "-")
+    only_workload = base.workloads[0].key if len(base.workloads) == 1 else ""
+    levels[WORKLOAD] = workload = levels.get(WORKLOAD, only_workload).replace("_", "-")
     if workload not in [spec.key for spec in base.workloads]:
         return f"the plan {base.name} has no workload {workload or 'named'}"
     layout = levels.get(LAYOUT_FACTOR)
@@ -103,16 +103,16 @@ def _in_plan_terms(configuration: Mapping[str, str], base: Plan, notices: dict[s
     return levels
 
 
-def _made(taken: Sequence[Mapping[str, str]], base: Plan, name: str, repetitions: int) -> Plan:
-    names = list(dict.fromkeys(name for levels in taken for name in levels if name != WORKLOAD))
-    varied = [name for name in names if len({levels.get(name) for levels in taken}) > 1]
-    fixed = {name: taken[0][name] for name in names if name not in varied}
-    complete = [levels for levels in taken if all(name in levels for name in varied)]
-    if len(complete) < len(taken):
-        missing = next(name for levels in taken for name in varied if name not in levels)
+def _plan_of(accepted: Sequence[Mapping[str, str]], base: Plan, name: str, repetitions: int) -> Plan:
+    names = list(dict.fromkeys(name for levels in accepted for name in levels if name != WORKLOAD))
+    varied = [name for name in names if len({levels.get(name) for levels in accepted}) > 1]
+    fixed = {name: accepted[0][name] for name in names if name not in varied}
+    complete = [levels for levels in accepted if all(name in levels for name in varied)]
+    if len(complete) < len(accepted):
+        missing = next(name for levels in accepted for name in varied if name not in levels)
         raise SpecificationError(f"some of these configurations say {missing}, others do not")
-    used = {levels[WORKLOAD] for levels in taken}
-    content = content_of(replace(base, workloads=tuple(spec for spec in base.workloads if spec.key in used)))
+    workload_keys = {levels[WORKLOAD] for levels in accepted}
+    content = content_of(replace(base, workloads=tuple(spec for spec in base.workloads if spec.key in workload_keys)))
     parameters = dict(_first_levels(base))
     layout = fixed.pop(LAYOUT_FACTOR, None)
     if layout is None and LAYOUT_FACTOR not in varied:
@@ -121,17 +121,19 @@ def _made(taken: Sequence[Mapping[str, str]], base: Plan, name: str, repetitions
     for factor in names:
         parameters = _without_rivals(parameters, factor, base.rules.shorthands)
     parameters = {key: value for key, value in parameters.items() if key not in varied}
-    factors: dict[str, Value] = {factor: list(dict.fromkeys(levels[factor] for levels in taken)) for factor in varied}
+    factors: dict[str, Value] = {
+        factor: list(dict.fromkeys(levels[factor] for levels in accepted)) for factor in varied
+    }
     for key in ("until", "layout", "only"):
         content.pop(key, None)
-    stated: dict[str, Value] = {
+    new_content: dict[str, Value] = {
         "plan": name,
         "parameters": {**parameters},
         "factors": factors,
         "repetitions": str(repetitions),
     }
-    content |= stated
-    content["only"] = [{key: levels[key] for key in (WORKLOAD, *varied)} for levels in taken]
+    content |= new_content
+    content["only"] = [{key: levels[key] for key in (WORKLOAD, *varied)} for levels in accepted]
     if layout is not None:
         content["layout"] = layout
     content = {key: value for key, value in content.items() if value}

@@ -133,58 +133,60 @@ def next_runs(repository: Repository, request: NextRunsRequest) -> NextRunsAnswe
 
 
 def next_runs_by(
-    known: RepositoryModel, repository: Repository, flagged: RunTable, request: NextRunsRequest
+    repository_model: RepositoryModel, repository: Repository, flagged: RunTable, request: NextRunsRequest
 ) -> NextRunsAnswer:
     """Return the runs to make next, by a trained model. ``flagged``: all runs with outlier flags.
 
     Raises SpecificationError for unknown names.
     """
     budget, about, where = request.budget, request.about, request.conditions
-    training = TrainingData.of(selected(known.table, where, "--where"))
+    training = TrainingData.of(selected(repository_model.table, where, "--where"))
     measured = training.configurations()
-    candidates = _unmeasured(measured, known)
+    candidates = _unmeasured(measured, repository_model)
     if not len(candidates):
         raise SpecificationError("every combination of these levels was measured", hint="ask with fewer conditions")
-    features = known.model.encoding.of(candidates)
-    estimates = estimates_by_tree(known.model.encoding.of(measured), training.logs, features, known.model.seed)
-    question = _question(candidates, about, known)
-    answers = predict(known.model, candidates)
-    stated = answers.high_s <= WIDTH_MAX * answers.low_s
+    features = repository_model.model.encoding.of(candidates)
+    estimates = estimates_by_tree(
+        repository_model.model.encoding.of(measured), training.logs, features, repository_model.model.seed
+    )
+    question = _question(candidates, about, repository_model)
+    answers = predict(repository_model.model, candidates)
+    has_time = answers.high_s <= WIDTH_MAX * answers.low_s
     # Within a budget of time, a run without a reliable time counts with the upper end of its interval.
     upper_s = np.where(np.isfinite(answers.high_s), answers.high_s, np.inf)
-    planned_s: Floats = np.where(stated, answers.expected_s, upper_s)
-    chosen = most_informative(estimates, question, runs=budget.runs, expected_s=planned_s, budget_s=budget.seconds)
-    varied = [factor.name for factor in known.model.encoding.factors if factor.varied]
+    planned_s: Floats = np.where(has_time, answers.expected_s, upper_s)
+    choice = most_informative(estimates, question, runs=budget.runs, expected_s=planned_s, budget_s=budget.seconds)
+    varied = [factor.name for factor in repository_model.model.encoding.factors if factor.varied]
     several = [name for name in varied if len(np.unique(candidates.columns[name].codes)) > 1]
     runs = tuple(
         NextRun(
             {name: candidates.columns[name].text(at) or "none" for name in several},
-            float(answers.expected_s[at]) if stated[at] else None,
+            float(answers.expected_s[at]) if has_time[at] else None,
             float(answers.low_s[at]) if np.isfinite(answers.low_s[at]) else None,
             float(answers.high_s[at]) if np.isfinite(answers.high_s[at]) else None,
             float(np.expm1(uncertainty)),
         )
-        for at, uncertainty in zip(chosen.order, chosen.uncertainty[1:], strict=True)
+        for at, uncertainty in zip(choice.order, choice.uncertainty[1:], strict=True)
     )
     same = {name: candidates.columns[name].text(0) or "none" for name in varied if name not in several}
-    factors = [] if about == SURFACE else [factor_named(about, known.model.encoding, "--about").name]
+    factors = [] if about == SURFACE else [factor_named(about, repository_model.model.encoding, "--about").name]
     return NextRunsAnswer(
         about=about,
         candidates=len(candidates),
         measured=len(measured),
-        uncertainty=float(np.expm1(chosen.uncertainty[0])),
+        uncertainty=float(np.expm1(choice.uncertainty[0])),
         runs=runs,
         same=same,
         unpredicted=sum(run.expected_s is None for run in runs),
         decision=next(iter(decision_summaries(repository, flagged, factors, where)), None),
-        notices=known.notices,
+        notices=repository_model.notices,
     )
 
 
-def _question(candidates: RunTable, about: str, known: RepositoryModel) -> Floats | None:
+def _question(candidates: RunTable, about: str, repository_model: RepositoryModel) -> Floats | None:
     if about == SURFACE:
         return None
-    name = factor_named(about, known.model.encoding, "--about").name
+    name = factor_named(about, repository_model.model.encoding, "--about").name
     codes = candidates.columns[name].codes.astype(np.int64)
     levels = [int(code) for code in np.unique(codes)]
     if len(levels) < 2:
@@ -192,13 +194,13 @@ def _question(candidates: RunTable, about: str, known: RepositoryModel) -> Float
     return contrast(codes, levels)
 
 
-def _unmeasured(measured: RunTable, known: RepositoryModel) -> RunTable:
+def _unmeasured(measured: RunTable, repository_model: RepositoryModel) -> RunTable:
     """Return the combinations of measured levels that were not measured. Dependent factors are combined as measured."""
-    varied = [factor.name for factor in known.model.encoding.factors if factor.varied]
+    varied = [factor.name for factor in repository_model.model.encoding.factors if factor.varied]
     blocks = _blocks(measured, [name for name in varied if name in measured.columns])
     choices = [_choices(measured, block) for block in blocks]
     size = int(np.prod([float(len(choice)) for choice in choices]))
-    random = np.random.default_rng(known.model.seed)
+    random = np.random.default_rng(repository_model.model.seed)
     if size <= 20 * CANDIDATES_MAX:
         cells = [sum(cell, ()) for cell in itertools.product(*choices)]
     else:
@@ -208,12 +210,12 @@ def _unmeasured(measured: RunTable, known: RepositoryModel) -> RunTable:
         )
         cells = list(dict.fromkeys(sum(cell, ()) for cell in drawn))
     names = [name for block in blocks for name in block]
-    present = {tuple(row) for row in _codes(measured, names).tolist()}
+    measured_cells = {tuple(row) for row in _codes(measured, names).tolist()}
     possible = _possible(measured, names)
-    fresh = [cell for cell in cells if cell not in present and possible(cell)]
-    if len(fresh) > CANDIDATES_MAX:
-        fresh = [fresh[int(at)] for at in np.sort(random.permutation(len(fresh))[:CANDIDATES_MAX])]
-    return _table(measured, names, np.array(fresh, dtype=np.int32).reshape(len(fresh), len(names)))
+    unmeasured = [cell for cell in cells if cell not in measured_cells and possible(cell)]
+    if len(unmeasured) > CANDIDATES_MAX:
+        unmeasured = [unmeasured[int(at)] for at in np.sort(random.permutation(len(unmeasured))[:CANDIDATES_MAX])]
+    return _table(measured, names, np.array(unmeasured, dtype=np.int32).reshape(len(unmeasured), len(names)))
 
 
 def _possible(measured: RunTable, names: Sequence[str]) -> Callable[[tuple[int, ...]], bool]:
@@ -305,8 +307,8 @@ def characterise(
     It replays measured runs: each step chooses runs with a model of the other clusters and the earlier steps, then
     looks up their times.
     """
-    known = learned(repository)
-    table = selected(known.table, where, "--where")
+    repository_model = learned(repository)
+    table = selected(repository_model.table, where, "--where")
     column = table.columns.get("cluster")
     code = ABSENT if column is None else column.code(cluster)
     if column is None or code == ABSENT:
@@ -314,7 +316,7 @@ def characterise(
         raise SpecificationError(f"no run has cluster {cluster!r}", where="CLUSTER", hint=f"clusters: {levels}")
     others = _learning(table.subset(column.codes != code), "of other clusters")
     of_cluster = _learning(table.subset(column.codes == code), f"on {cluster}")
-    return _replayed(known, others, of_cluster, cluster, precision, most)
+    return _replayed(repository_model, others, of_cluster, cluster, precision, most)
 
 
 def _learning(table: RunTable, which: str) -> TrainingData:
@@ -325,9 +327,14 @@ def _learning(table: RunTable, which: str) -> TrainingData:
 
 
 def _replayed(
-    known: RepositoryModel, others: TrainingData, of_cluster: TrainingData, cluster: str, precision: float, most: int
+    repository_model: RepositoryModel,
+    others: TrainingData,
+    of_cluster: TrainingData,
+    cluster: str,
+    precision: float,
+    most: int,
 ) -> Characterisation:
-    encoding, seed = known.model.encoding, known.model.seed
+    encoding, seed = repository_model.model.encoding, repository_model.model.seed
     plan = of_cluster.configurations()
     other_features, plan_features = encoding.of(others.configurations()), encoding.of(plan)
     chosen: list[int] = []
@@ -347,31 +354,31 @@ def _replayed(
             plan_features,
             seed,
         )
-        free = np.setdiff1d(np.arange(len(plan)), chosen)
-        picked = most_informative(estimates[free], None, runs=size - len(chosen))
-        chosen += [int(free[at]) for at in picked.order]
-        again = estimates_by_tree(
+        remaining = np.setdiff1d(np.arange(len(plan)), chosen)
+        choice = most_informative(estimates[remaining], None, runs=size - len(chosen))
+        chosen += [int(remaining[at]) for at in choice.order]
+        estimates_after = estimates_by_tree(
             np.concatenate([other_features, plan_features[chosen]]),
             np.concatenate([others.logs, of_cluster.logs[chosen]]),
             plan_features,
             seed,
         )
-        left = np.setdiff1d(np.arange(len(plan)), chosen)
-        off = np.abs(np.expm1(again.mean(axis=1)[left] - of_cluster.logs[left]))
-        steps.append(Step(size, float(np.median(off)), float(off.mean())))
+        remaining_after = np.setdiff1d(np.arange(len(plan)), chosen)
+        errors = np.abs(np.expm1(estimates_after.mean(axis=1)[remaining_after] - of_cluster.logs[remaining_after]))
+        steps.append(Step(size, float(np.median(errors)), float(errors.mean())))
         if steps[-1].error <= precision and enough is None:
             enough = size
             break
     varied = [factor.name for factor in encoding.factors if factor.varied and factor.name in plan.columns]
     order = tuple({name: plan.columns[name].text(at) or "none" for name in varied} for at in chosen)
-    return Characterisation(cluster, len(plan), precision, enough, order, tuple(steps), known.notices)
+    return Characterisation(cluster, len(plan), precision, enough, order, tuple(steps), repository_model.notices)
 
 
 def next_runs_sentence(answer: NextRunsAnswer) -> str:
     """Return how far the runs would reduce the model's uncertainty."""
-    left = answer.runs[-1].uncertainty_after if answer.runs else answer.uncertainty
+    uncertainty_after = answer.runs[-1].uncertainty_after if answer.runs else answer.uncertainty
     runs = plural(len(answer.runs), "run")
-    change = f"from {format_percent(answer.uncertainty, 1)} to {format_percent(left, 1)}"
+    change = f"from {format_percent(answer.uncertainty, 1)} to {format_percent(uncertainty_after, 1)}"
     return f"{runs} would reduce the model's uncertainty {change}."
 
 

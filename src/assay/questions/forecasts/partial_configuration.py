@@ -11,6 +11,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from assay.analysis.statistics import (
+    FACTOR_SYNONYMS,
     LAYOUT_DEVICES,
     Column,
     Mask,
@@ -28,8 +29,9 @@ from assay.model import SHORT_PARAMETER_NAMES, Hardware
 from assay.specs.instances import shipped_instances
 from assay.text import workload_named
 
-SHORT = {**SHORT_PARAMETER_NAMES, "net": "network", "disk": "layout", "bench": "workload"}
-"""Short names of factors, including ALOJA's. A name may also be given by its last parts (``blocksize``)."""
+SHORT = {**FACTOR_SYNONYMS, **SHORT_PARAMETER_NAMES}
+"""Common words and short names of factors, including ALOJA's. A name may also be given by its last parts
+(``blocksize``)."""
 _RENTED = re.compile(r"([1-9][0-9]{0,4})x (\S+)")
 _ORDER = ("workload", "cluster", "layout")
 
@@ -75,17 +77,18 @@ def levels_named(named: Iterable[tuple[str, str]], encoding: Encoding) -> dict[s
 
 def factor_named(name: str, encoding: Encoding, option: str) -> EncodedFactor:
     """Return the factor that a short name means. Raises SpecificationError for an unknown or ambiguous name."""
-    full_name = SHORT.get(name, name)
-    same = [factor for factor in encoding.factors if full_name == factor.name]
-    near = same or [factor for factor in encoding.factors if factor.name.endswith(f".{name}")]
-    if len(near) == 1:
-        return near[0]
-    several = ", ".join(factor.name for factor in near)
+    by_name = {factor.name: factor for factor in encoding.factors}
+    exact = by_name.get(name) or by_name.get(SHORT.get(name, name))
+    ending = [factor for factor in encoding.factors if factor.name.endswith(f".{name}")]
+    matching_factors = [exact] if exact else ending
+    if len(matching_factors) == 1:
+        return matching_factors[0]
+    several = ", ".join(factor.name for factor in matching_factors)
     known = ", ".join(sorted(factor.name for factor in encoding.factors if factor.varied))
     raise SpecificationError(
-        f"{name!r} is ambiguous: {several}" if near else f"no run has a factor {name!r}",
+        f"{name!r} is ambiguous: {several}" if matching_factors else f"no run has a factor {name!r}",
         where=f"{option} {name}",
-        hint="write the full name" if near else f"factors that vary: {known}",
+        hint="write the full name" if matching_factors else f"factors that vary: {known}",
     )
 
 
@@ -121,15 +124,15 @@ def complete_configuration(
         keep = matching_rows if matching_rows.any() else keep
     matching = table.subset(keep)
     groups = groups_by(matching, [name for name in table.factors if name not in named])
-    usual = matching.subset(first_rows(groups)[[int(np.argmax(np.bincount(groups.of_row)))]])
-    columns = {name: coded([named.get(name, usual.columns[name].text(0))]) for name in table.factors}
-    if usual.columns.get("layout", Column(np.zeros(1, np.int32), ("",))).text(0) == named.get("layout"):
+    most_common = matching.subset(first_rows(groups)[[int(np.argmax(np.bincount(groups.of_row)))]])
+    columns = {name: coded([named.get(name, most_common.columns[name].text(0))]) for name in table.factors}
+    if most_common.columns.get("layout", Column(np.zeros(1, np.int32), ("",))).text(0) == named.get("layout"):
         columns[LAYOUT_DEVICES] = coded(
-            [usual.columns[LAYOUT_DEVICES].text(0)] if LAYOUT_DEVICES in usual.columns else [None]
+            [most_common.columns[LAYOUT_DEVICES].text(0)] if LAYOUT_DEVICES in most_common.columns else [None]
         )
-    values = {name: value for name, value in usual.values.items() if name.startswith("cluster.")}
-    new = "cluster" in named and usual.columns["cluster"].text(0) != named["cluster"]
-    if new or hardware is not None:
+    values = {name: value for name, value in most_common.values.items() if name.startswith("cluster.")}
+    is_other_cluster = "cluster" in named and most_common.columns["cluster"].text(0) != named["cluster"]
+    if is_other_cluster or hardware is not None:
         described = hardware or rented_cluster(named["cluster"])
         values = hardware_values([described], shipped_instances()) if described else {}
     varied = {factor.name for factor in encoding.factors if factor.varied}

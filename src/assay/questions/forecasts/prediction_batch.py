@@ -69,7 +69,7 @@ class BatchPrediction:
 
 
 def batch_predicted(
-    known: RepositoryModel,
+    repository_model: RepositoryModel,
     rows: Sequence[ConfigurationRow],
     where: Sequence[str] = (),
     cluster: ClusterRequest | None = None,
@@ -80,44 +80,48 @@ def batch_predicted(
     ``where`` and ``cluster`` apply to rows that name no other level; ``progress`` is called with the number of
     completed rows. Raises SpecificationError for a column that is neither a factor nor hardware.
     """
-    encoding = known.model.encoding
+    encoding = repository_model.model.encoding
     defaults = conditions(where, encoding)
     for name in dict.fromkeys(name for row in rows for name in row.levels):
         if name not in HARDWARE:
             factor_named(name, encoding, "column")
     predicted: list[PredictedRow] = []
     for start in range(0, len(rows), ROWS_AT_ONCE):
-        predicted += _predicted(known, rows[start : start + ROWS_AT_ONCE], defaults, cluster)
+        predicted += _predicted(repository_model, rows[start : start + ROWS_AT_ONCE], defaults, cluster)
         progress(len(predicted))
     return BatchPrediction(
         rows=tuple(predicted),
         level=LEVEL,
-        runs=known.model.runs,
-        configurations=len(known.model.medians),
+        runs=repository_model.model.runs,
+        configurations=len(repository_model.model.medians),
         origin=Origin.PREDICTED.value,
-        notices=known.notices,
+        notices=repository_model.notices,
     )
 
 
 def _predicted(
-    known: RepositoryModel,
+    repository_model: RepositoryModel,
     rows: Sequence[ConfigurationRow],
     defaults: Mapping[str, str],
     cluster: ClusterRequest | None,
 ) -> Iterator[PredictedRow]:
-    wholes: dict[int, CompleteConfiguration] = {}
+    configurations: dict[int, CompleteConfiguration] = {}
     problems: dict[int, str] = {}
     for index, row in enumerate(rows):
         try:
             if row.problem:
                 raise ValueError(row.problem)
-            wholes[index] = _configuration(known, row, defaults, cluster)
+            configurations[index] = _configuration(repository_model, row, defaults, cluster)
         except SpecificationError as error:
             problems[index] = f"{error.message}: {error.hint}" if error.hint else error.message
         except ValueError as error:
             problems[index] = str(error)
-    answers = predict(known.model, _joined([whole.table for whole in wholes.values()])) if wholes else None
-    answer_of = {index: number for number, index in enumerate(wholes)}
+    answers = (
+        predict(repository_model.model, _joined([whole.table for whole in configurations.values()]))
+        if configurations
+        else None
+    )
+    answer_of = {index: number for number, index in enumerate(configurations)}
     for index, row in enumerate(rows):
         if answers is None or index in problems:
             yield PredictedRow(
@@ -133,7 +137,7 @@ def _predicted(
                 problem=problems[index],
             )
             continue
-        number, configuration = answer_of[index], wholes[index]
+        number, configuration = answer_of[index], configurations[index]
         times = [float(values[number]) for values in (answers.expected_s, answers.low_s, answers.high_s)]
         expected_s, low_s, high_s = (time_s if np.isfinite(times[0]) else None for time_s in times)
         basis = answers.basis_of(number)
@@ -152,10 +156,13 @@ def _predicted(
 
 
 def _configuration(
-    known: RepositoryModel, row: ConfigurationRow, defaults: Mapping[str, str], cluster: ClusterRequest | None
+    repository_model: RepositoryModel,
+    row: ConfigurationRow,
+    defaults: Mapping[str, str],
+    cluster: ClusterRequest | None,
 ) -> CompleteConfiguration:
     """Return a row's configuration. Raises SpecificationError or ValueError for an invalid row."""
-    encoding = known.model.encoding
+    encoding = repository_model.model.encoding
     facts = {name: text for name, text in row.levels.items() if name in HARDWARE and encoding.factor(name) is None}
     named = levels_named(((name, text) for name, text in row.levels.items() if name not in facts), encoding)
     if facts:
@@ -165,7 +172,7 @@ def _configuration(
         )
     elif "cluster" in named:
         cluster = None
-    return configuration_of(known, {**defaults, **named}, cluster)
+    return configuration_of(repository_model, {**defaults, **named}, cluster)
 
 
 def _joined(tables: Sequence[RunTable]) -> RunTable:

@@ -194,17 +194,20 @@ def state_of(
     trials = _trials(runs, budget, list(over), defaults)
     search = [trial for trial in trials if not trial.comparison]
     best, search_defaults = _best(search), _side(search, defaults)
-    later = {run.position: run for run in runs if run.position >= budget and run.status is RunStatus.VALID}
-    levels = {at: _levels(run, list(over)) for at, run in later.items()}
-    sides = [[later[at] for at in sorted(later) if (levels[at] == defaults) is of] for of in (True, False)]
+    comparison_runs = {run.position: run for run in runs if run.position >= budget and run.status is RunStatus.VALID}
+    levels = {at: _levels(run, list(over)) for at, run in comparison_runs.items()}
+    sides = [
+        [comparison_runs[at] for at in sorted(comparison_runs) if (levels[at] == defaults) is of]
+        for of in (True, False)
+    ]
     mean = log_ratio(sides[0], sides[1]) if all(sides) else None
     ratio = mean.ratio if mean else None
-    picked = [trial for trial in trials if trial.comparison and not trial.is_default]
+    tuned_trials = [trial for trial in trials if trial.comparison and not trial.is_default]
     searched = len(search) >= budget and best is not None
     # Tunings of earlier releases did not record the expectation: their fastest runs decide.
     nothing_better = searched and bool(description.get(NOTHING_BETTER, best is not None and best.levels == defaults))
-    over_with = len(search) >= budget and (best is None or (pairs > 0 and nothing_better))
-    complete = len(later) >= 2 * pairs or over_with
+    settled_by_search = len(search) >= budget and (best is None or (pairs > 0 and nothing_better))
+    complete = len(comparison_runs) >= 2 * pairs or settled_by_search
     return TuningState(
         campaign_id=campaign_id,
         plan=str(described.get("plan", "")),
@@ -223,19 +226,21 @@ def state_of(
         search_s=sum(run.duration_s for run in runs if run.position < budget),
         search_best=best,
         search_defaults=search_defaults,
-        compared=_side([trial for trial in trials if trial.comparison], picked[0].levels) if picked else None,
+        compared=_side([trial for trial in trials if trial.comparison], tuned_trials[0].levels)
+        if tuned_trials
+        else None,
         compared_defaults=_side([trial for trial in trials if trial.comparison], defaults),
         ratio=ratio.value if ratio else None,
         ratio_low=ratio.low if ratio else None,
         ratio_high=ratio.high if ratio else None,
-        claim=_compared(mean, len(sides[0]), len(sides[1]))
+        claim=_comparison_claim(mean, len(sides[0]), len(sides[1]))
         if mean
-        else _not_compared(len(search), budget, best, nothing_better=nothing_better),
+        else _why_not_compared(len(search), budget, best, nothing_better=nothing_better),
         complete=complete or (pairs == 0 and len(search) >= budget),
     )
 
 
-def _compared(mean: LogMean, runs_defaults: int, runs_tuned: int) -> str:
+def _comparison_claim(mean: LogMean, runs_defaults: int, runs_tuned: int) -> str:
     """Return the verdict on the tuned configuration as a sentence, without a margin of equivalence."""
     ratio = mean.ratio
     verdict = verdict_of(ratio, mean.p, 1, (runs_defaults, runs_tuned), margin=0.0)
@@ -244,7 +249,7 @@ def _compared(mean: LogMean, runs_defaults: int, runs_tuned: int) -> str:
     return f"{text} ({evidence_text(ratio.low, ratio.high, basis, mean.scope)})."
 
 
-def _not_compared(searched: int, budget: int, best: MeanTime | None, *, nothing_better: bool) -> str:
+def _why_not_compared(searched: int, budget: int, best: MeanTime | None, *, nothing_better: bool) -> str:
     if searched < budget:
         return f"the search is not finished: {searched} of {budget} runs are made"
     if best is None:
@@ -264,7 +269,7 @@ def _trials(runs: Sequence[Run], budget: int, names: Sequence[str], defaults: Ma
         valid = run.status is RunStatus.VALID
         if valid and at < budget:
             fastest = min(run.duration_s, fastest if fastest is not None else math.inf)
-        took_s = run.duration_s if valid else None
+        duration_s = run.duration_s if valid else None
         trials.append(
             TuningTrial(
                 number=at + 1,
@@ -273,7 +278,7 @@ def _trials(runs: Sequence[Run], budget: int, names: Sequence[str], defaults: Ma
                 is_default=levels == defaults,
                 comparison=at >= budget,
                 status=str(run.status),
-                duration_s=took_s,
+                duration_s=duration_s,
                 cause=run.cause,
                 fastest_s=fastest,
             )

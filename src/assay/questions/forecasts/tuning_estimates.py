@@ -67,21 +67,20 @@ def predicted_logs(tuner: Tuner, repository: Repository | None, origin: Origin, 
     planned = _planned(tuner)
     candidates = _rows([_as_recorded(run, tuner.space.plan, origin) for run in planned.values()], learned_from)
     answers = predict(model, candidates)
-    known = np.isfinite(answers.expected_s)
-    if not known.any():
-        why = next((words[0] for words in answers.reasons.values() if words), "no measured configuration is similar")
+    has_time = np.isfinite(answers.expected_s)
+    if not has_time.any():
+        why = next((basis[0] for basis in answers.reasons.values() if basis), "no measured configuration is similar")
         raise SpecificationError(
             f"{model.runs:,} {origin} runs predict none of these configurations: {why}",
             where="--warm",
             hint=WARM_START_HINT,
         )
-    known_logs = np.log(answers.expected_s[known])
+    known_logs = np.log(answers.expected_s[has_time])
     logs = np.full(len(tuner.possible), float(known_logs.max()))
-    logs[list(planned)] = np.where(known, np.log(np.where(known, answers.expected_s, 1.0)), np.median(known_logs))
-    words = (
-        f"{int(known.sum()):,} of {len(planned):,} configurations have a prediction, from {model.runs:,} {origin} runs"
-    )
-    return Estimated(logs, words if known.all() else f"{words}; the others start at the median")
+    logs[list(planned)] = np.where(has_time, np.log(np.where(has_time, answers.expected_s, 1.0)), np.median(known_logs))
+    number = f"{int(has_time.sum()):,} of {len(planned):,}"
+    basis = f"{number} configurations have a prediction, from {model.runs:,} {origin} runs"
+    return Estimated(logs, basis if has_time.all() else f"{basis}; the others start at the median")
 
 
 def _planned(tuner: Tuner) -> dict[int, PlannedRun]:

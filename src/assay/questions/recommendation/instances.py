@@ -167,9 +167,9 @@ def _assumptions(request: CatalogueRequest, compared: Sequence[InstanceType]) ->
     rates = _disk_rates(request)
     unknown_rates = [item for item in named_instances(_table(request.table), request.types) if item.disks]
     unknown_rates = [item for item in unknown_rates if not _rates_of(item, rates)]
-    used = [item.name for item in unknown_rates if item in compared]
-    if used:
-        texts.append(f"local disks of {', '.join(used)} are not used: their rate is unknown")
+    names_compared = [item.name for item in unknown_rates if item in compared]
+    if names_compared:
+        texts.append(f"local disks of {', '.join(names_compared)} are not used: their rate is unknown")
     if omitted := [item.name for item in unknown_rates if item not in compared]:
         texts.append(f"not compared: {', '.join(omitted)}, whose local disks have an unknown rate")
     return texts
@@ -262,12 +262,12 @@ def _disk_rates(request: CatalogueRequest) -> dict[str, tuple[str, str]]:
     """Return instance type or disk kind to the read and write rate of one disk, as text for YAML."""
     rates = {}
     for text in request.disk_rates:
-        which, _, both = text.partition("=")
+        which, _, rates_text = text.partition("=")
         if which not in (*request.types, *map(str, DeviceKind)):
             choices = [*map(str, DeviceKind), *request.types]
             raise SpecificationError(unknown("disk kind or instance type", which, choices), where="--disk-rates")
         try:
-            read, write = (format_byte_rate(parse_byte_rate(rate)) for rate in both.split(":"))
+            read, write = (format_byte_rate(parse_byte_rate(rate)) for rate in rates_text.split(":"))
         except ValueError as error:
             hint = "WHICH=READ:WRITE, such as nvme=1.4GB/s:900MB/s"
             raise SpecificationError(f"{text[:60]!r}: {error}", where="--disk-rates", hint=hint) from error

@@ -161,10 +161,10 @@ def _unknown_size(table: RunTable, work: Work, data_factor: float) -> str:
     recorded = table.columns.get("data_bytes")
     levels = set(recorded.codes[rows].tolist()) - {ABSENT} if recorded is not None else set()
     sizes = np.array([float(recorded.levels[code]) for code in levels]) if recorded is not None else np.zeros(0)
-    wanted = work.data_bytes * data_factor
+    data_bytes = work.data_bytes * data_factor
     if not sizes.size:
         return f"the runs of {work.workload} record no data size"
-    if not sizes.min() / _DATA_MATCH <= wanted <= sizes.max() * _DATA_MATCH:
+    if not sizes.min() / _DATA_MATCH <= data_bytes <= sizes.max() * _DATA_MATCH:
         return f"the data of {work.label} is outside the range of the runs"
     return ""
 

@@ -365,7 +365,7 @@ def start_search(
         unpriced = ", ".join(list(prices.unpriced)[:5])
         stages.append(SearchStage("prices", len(rows), f"priced; {unpriced} of {len(prices.unpriced)} layouts are not"))
     power = powers(candidates)
-    rows, text = _with_room(rows, power, candidates, _needed(candidates, works, constraints, profile, data_factor))
+    rows, text = _with_room(rows, power, candidates, _needed_room(candidates, works, constraints, profile, data_factor))
     stages.append(SearchStage("room", len(rows), text))
     bound_s = np.stack(
         [
@@ -447,7 +447,7 @@ class _NeededRoom:
     """Capacity for stored data alone, with the reserve that stays free."""
 
 
-def _needed(
+def _needed_room(
     candidates: Candidates, works: Sequence[Work], constraints: Constraints, profile: CostProfile, data_factor: float
 ) -> _NeededRoom:
     """Return the capacity for the stored data, and for the largest output and intermediate data of a run."""

@@ -59,7 +59,7 @@ _CARRIER = "wordcount"
 _GROWTH = re.compile(r"([0-9]+(?:\.[0-9]+)?)\s*x?", re.IGNORECASE)
 _SHARE_PER_H = re.compile(r"([0-9]+(?:\.[0-9]+)?)\s*%\s*/\s*h(?:our)?", re.IGNORECASE)
 _TASK_MEMORY = {"map": containers.MAP_MEMORY, "reduce": containers.REDUCE_MEMORY}
-_KEPT = (
+_KEPT_PARAMETERS = (
     *_TASK_MEMORY.values(),
     containers.SORT_BUFFER,
     MAP_OUTPUT_COMPRESS,
@@ -263,7 +263,7 @@ def size(
     workload = first.workload if first.workload in _SAME_WORKLOADS else _CARRIER
     name = "1 log" if len(logs.runs) == 1 else f"{len(logs.runs)} logs"
     profile = log_profile([(item.run, item.tasks) for item in logs.runs], workload, answer.growth, name)
-    hardware, assumed = _completed(catalogue, first.parameters, logs.runs)
+    hardware, assumptions = _completed(catalogue, first.parameters, logs.runs)
     data_bytes = round(answer.job.data_bytes * answer.growth)
     recommendation = recommend(
         RecommendRequest(
@@ -282,7 +282,7 @@ def size(
         pool,
         progress,
     )
-    fixed = (
+    common_assumptions = (
         f"the job reads {format_bytes(data_bytes)} from HDFS on the workers' disks, and nothing else runs on them",
         f"prices: {book.name} of {book.date}",
         *((ONCE_A_DAY,) if request.extra_costs else ()),
@@ -292,7 +292,7 @@ def size(
     simulated = [text for text in recommendation.assumptions if not text.startswith("profile ")]
     return replace(
         answer,
-        assumptions=(*assumed, *fixed, *simulated),
+        assumptions=(*assumptions, *common_assumptions, *simulated),
         shapes=tuple(shape for shape in candidates if shape.label in labels),
         candidates=candidates,
         tied=_tied(candidates),
@@ -370,7 +370,7 @@ def _completed(
     catalogue: HardwareCatalogue, parameters: Mapping[str, str], runs: Sequence[ImportedRun]
 ) -> tuple[HardwareCatalogue, tuple[str, ...]]:
     """Return the catalogue with the job's parameters and an interval of each core's speed, and what that assumes."""
-    kept = {name: parameters[name] for name in _KEPT if name in parameters}
+    kept = {name: parameters[name] for name in _KEPT_PARAMETERS if name in parameters}
     cores = [executor.cores for executor in runs[0].run.executors if executor.cores]
     if cores:
         heap_mb = spark.memory_mb(parameters.get(spark.MEMORY, "1g")) or 1024

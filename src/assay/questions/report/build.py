@@ -37,9 +37,10 @@ from assay.questions.report.groups import group_details
 from assay.questions.report.method import method_facts
 from assay.questions.report.provenance import provenance_of
 from assay.questions.report.request import DetailLevel, ReportRequest
-from assay.questions.report.selection import present_levels, runs_of_decision, with_factor
+from assay.questions.report.selection import runs_of_decision, with_factor
 from assay.questions.report.values import ConfigurationDetails, GroupDetails, Report, RunCostSection
 from assay.questions.runs.complete_run import examples_of, read_complete_run, with_figures
+from assay.questions.runs.runs import levels_in
 from assay.questions.trust.flags import flags_in
 from assay.store import Repository
 from assay.store.campaigns.plan_texts import plan_texts
@@ -60,9 +61,11 @@ def report_of(repository: Repository, table: RunTable, request: ReportRequest, b
     groups: GroupDetails | None = None
     warnings: tuple[CodedWarning, ...] = ()
     if request.details is not DetailLevel.CONFIGURATIONS:
-        groups, warnings = group_details(repository, table, _detailed(request, decisions), session_spread(all_runs))
+        groups, warnings = group_details(
+            repository, table, _decisions_with_details(request, decisions), session_spread(all_runs)
+        )
     runs = configurations.runs if configurations else ()
-    whole = runs or tuple(examples_of(repository, table))
+    loaded_runs = runs or tuple(examples_of(repository, table))
     if configurations:
         warnings = (*warnings, *(warning for c in configurations.comparisons for warning in c.warnings))
     written_on = request.date or datetime.now(UTC).date().isoformat()
@@ -82,8 +85,8 @@ def report_of(repository: Repository, table: RunTable, request: ReportRequest, b
         workloads_not_compared=tuple(
             name for name, runs in counts_by(table, "workload").items() if runs and name not in compared
         ),
-        method=method_facts(table, whole, decisions, all_loaded=bool(runs)),
-        hardware=hardware_of(repository, whole),
+        method=method_facts(table, loaded_runs, decisions, all_loaded=bool(runs)),
+        hardware=hardware_of(repository, loaded_runs),
         configurations=configurations,
         groups=groups,
         job_costs=job_costs,
@@ -94,7 +97,7 @@ def report_of(repository: Repository, table: RunTable, request: ReportRequest, b
         threats=tuple(threats(table, tuple(dict.fromkeys(warnings)), runs)),
         provenance=provenance_of(
             table,
-            whole,
+            loaded_runs,
             replace(request, date=written_on),
             plans=plan_texts(repository.folders.campaigns),
             imports=imports_of(repository),
@@ -127,7 +130,7 @@ def _further_decisions(answers: Sequence[QuestionAnswer], decisions: Sequence[De
     return tuple(further)
 
 
-def _detailed(request: ReportRequest, decisions: Sequence[Decision]) -> list[tuple[int, Decision]]:
+def _decisions_with_details(request: ReportRequest, decisions: Sequence[Decision]) -> list[tuple[int, Decision]]:
     """Return the decisions that have details, with their positions: all but device classes that summarise layouts."""
     summary = DEVICE_CLASS if request.factor != DEVICE_CLASS else None
     return [(position, decision) for position, decision in enumerate(decisions) if decision.factor != summary]
@@ -137,7 +140,7 @@ def _configurations(
     repository: Repository, table: RunTable, request: ReportRequest, decisions: Sequence[Decision]
 ) -> ConfigurationDetails | None:
     """Return the details of each configuration; None if there are too many, or a factor is derived from others."""
-    detailed = _detailed(request, decisions)
+    detailed = _decisions_with_details(request, decisions)
     derived = any(decision.factor not in table.columns for _, decision in detailed)
     if request.details is DetailLevel.GROUPS or derived:
         return None
@@ -171,12 +174,12 @@ def _options_not_compared(
     table: RunTable, request: ReportRequest, decisions: Sequence[Decision]
 ) -> tuple[tuple[str, str], ...]:
     """Return factor and level of the options among valid runs that no decision has."""
-    detailed = [decision for _, decision in _detailed(request, decisions)]
+    detailed = [decision for _, decision in _decisions_with_details(request, decisions)]
     missing: list[tuple[str, str]] = []
     for factor in dict.fromkeys(decision.factor for decision in detailed):
         of_factor = [decision for decision in detailed if decision.factor == factor]
         compared = {level for d in of_factor for level in (d.baseline, *(option.option for option in d.options))}
-        levels = present_levels(with_factor(table.subset(usable(table)), factor), factor)
+        levels = levels_in(with_factor(table.subset(usable(table)), factor), factor)
         missing += [(factor, level) for level in levels if level not in compared]
     return tuple(missing)
 

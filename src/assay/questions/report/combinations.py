@@ -34,18 +34,18 @@ def combined_times(repository: Repository, table: RunTable) -> tuple[CombinedTim
     if not counts:
         return ()
     try:
-        known = learned(repository)
+        repository_model = learned(repository)
     except SpecificationError:
         return ()
-    modelled = {factor.name for factor in known.model.encoding.factors}
+    modelled = {factor.name for factor in repository_model.model.encoding.factors}
     times = []
     for workload in sorted(counts, key=lambda name: -counts[name])[:WORKLOADS_MAX]:
-        runs = selected(known.table, (f"workload={workload}",), "workload")
+        runs = selected(repository_model.table, (f"workload={workload}",), "workload")
         names = tuple(name for name in factors_of(runs) if name in modelled)
         if len(names) < 2:
             continue
         try:
-            all_cells = cells(known.model, runs, names)
+            all_cells = cells(repository_model.model, runs, names)
         except SpecificationError:  # more combinations than the model evaluates
             continue
         measured = tuple(cell for cell in all_cells if cell.configurations)

@@ -65,9 +65,9 @@ def configuration_details(
             compared = [c.runs for c in members if c.runs is not None]
             summaries = (compared[0].baseline, *(runs_of_pair.candidate for runs_of_pair in compared))
             sections.append(ReportSection(number, *key, members, summaries))
-    drawn = sorted(range(len(sections)), key=lambda position: -sum(s.n for s in sections[position].summaries))[
-        :SECTIONS_MAX
-    ]
+    positions_with_charts = sorted(
+        range(len(sections)), key=lambda position: -sum(s.n for s in sections[position].summaries)
+    )[:SECTIONS_MAX]
     by_id = {run.run_id: run for run in runs}
     leaders = {number: decision.leader for number, decision, _ in decisions}
     return ConfigurationDetails(
@@ -77,11 +77,13 @@ def configuration_details(
                 leaders[sections[position].decision],
                 by_id,
                 trace_of,
-                observed_of if position in drawn[:VIEWED_SECTIONS_MAX] else None,
+                observed_of if position in positions_with_charts[:VIEWED_SECTIONS_MAX] else None,
             )
-            for position in sorted(drawn)
+            for position in sorted(positions_with_charts)
         ),
-        left_out=tuple(section.title for position, section in enumerate(sections) if position not in drawn),
+        left_out=tuple(
+            section.title for position, section in enumerate(sections) if position not in positions_with_charts
+        ),
         comparisons=tuple(c for section in sections for c in section.comparisons),
         profile=_profile(runs),
         runs=tuple(runs),
@@ -92,10 +94,10 @@ def _with_charts(
     section: ReportSection, leader: str, by_id: dict[str, Run], trace_of: TraceOf, observed_of: ObservedOf | None
 ) -> ReportSection:
     """Return the section with the traffic and the views of its baseline, its leader and some further configurations."""
-    first = section.summaries[0].level
-    ranked = sorted(section.summaries, key=lambda summary: (summary.level != first, summary.level != leader))
+    baseline_level = section.summaries[0].level
+    ranked = sorted(section.summaries, key=lambda summary: (summary.level != baseline_level, summary.level != leader))
     levels = {summary.level for summary in ranked[:LEVELS_MAX]}
-    closely = {summary.level for summary in ranked[:VIEWS_MAX]}
+    levels_with_views = {summary.level for summary in ranked[:VIEWS_MAX]}
     summaries = tuple(summary for summary in section.summaries if summary.level in levels)
     typical = [(s.level, by_id[s.typical_run_id]) for s in summaries if s.typical_run_id is not None]
     step_s = grid_step_s(max((run.duration_s for _, run in typical), default=0.0))
@@ -104,8 +106,14 @@ def _with_charts(
         for level, run in typical
         if (series := disk_traffic(trace_of(run.run_id), run.duration_s, step_s=step_s))
     ]
-    whole_runs = [(level, observed_of(run)) for level, run in typical if level in closely] if observed_of else []
-    views = [_view(level, whole, step_s) for level, whole in whole_runs if whole.tasks or whole.detail.devices]
+    whole_runs = (
+        [(level, observed_of(run)) for level, run in typical if level in levels_with_views] if observed_of else []
+    )
+    views = [
+        _view(level, complete_run, step_s)
+        for level, complete_run in whole_runs
+        if complete_run.tasks or complete_run.detail.devices
+    ]
     return ReportSection(
         section.decision,
         section.workload,
@@ -117,16 +125,16 @@ def _with_charts(
     )
 
 
-def _view(level: str, whole: CompleteRun, step_s: float) -> RunView:
-    run = whole.run
+def _view(level: str, complete_run: CompleteRun, step_s: float) -> RunView:
+    run = complete_run.run
     return RunView(
         level=level,
         run_id=run.run_id,
         duration_s=run.duration_s,
-        detail=whole.detail,
-        occupancy=occupancy(run, whole.tasks, step_s),
-        timeline=timeline(whole.tasks),
-        limits=limits_of_complete_run(whole),
+        detail=complete_run.detail,
+        occupancy=occupancy(run, complete_run.tasks, step_s),
+        timeline=timeline(complete_run.tasks),
+        limits=limits_of_complete_run(complete_run),
         stages=(stages_table(run), stage_sums_table(run)) if run.stages else (),
     )
 

@@ -14,7 +14,7 @@ from assay.model import Origin, Run
 from assay.questions.decisions.decision import Decision
 from assay.questions.decisions.sentences.option_words import option_text
 from assay.questions.report.request import Fact
-from assay.questions.report.selection import present_levels
+from assay.questions.runs.runs import levels_in
 from assay.text import joined, plural, scale_text
 
 NAMES_MAX = 6
@@ -55,7 +55,7 @@ def method_facts(
 
 def _names(table: RunTable, *columns: str) -> str:
     """Return the levels of ``columns``, at most :data:`NAMES_MAX` of each."""
-    parts = [present_levels(table, name) for name in columns]
+    parts = [levels_in(table, name) for name in columns]
     texts = [", ".join(levels[:NAMES_MAX]) for levels in parts if levels]
     more = sum(max(0, len(levels) - NAMES_MAX) for levels in parts)
     return " ".join(texts) + (f" and {more} more" if more else "")
@@ -63,7 +63,7 @@ def _names(table: RunTable, *columns: str) -> str:
 
 def _clusters(table: RunTable, loaded: Sequence[Run]) -> str:
     """Return the clusters, with workers and scale where a run records them."""
-    names = present_levels(table, "cluster")
+    names = levels_in(table, "cluster")
     texts = []
     for name in names[:NAMES_MAX]:
         example = next((run for run in loaded if run.cluster == name), None)

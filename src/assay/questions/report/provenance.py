@@ -12,8 +12,8 @@ from assay.analysis.statistics import RunTable
 from assay.model import NodeFacts, Run
 from assay.questions.clusters.hosts import CheckedCluster
 from assay.questions.report.request import DetailLevel, Fact, ReportRequest
-from assay.questions.report.selection import present_levels
 from assay.questions.report.values import FactorLevels, Provenance
+from assay.questions.runs.runs import levels_in
 from assay.store.campaigns.plan_texts import PlanText
 from assay.store.exchange.imports import ImportFacts
 from assay.text import size
@@ -38,8 +38,8 @@ def provenance_of(
     ``example_runs``: runs with their environments, all or one of each kind.
     ``request`` has the date and the baseline of the report, so that the recorded command reproduces the report.
     """
-    campaigns = present_levels(table, "campaign_id")
-    clusters = present_levels(table, "cluster")
+    campaigns = levels_in(table, "campaign_id")
+    clusters = levels_in(table, "cluster")
     of_runs = tuple(plan for plan in plans if plan.campaign_id in campaigns)
     return Provenance(
         settings=settings_of(table),
@@ -53,7 +53,7 @@ def provenance_of(
 
 def settings_of(table: RunTable) -> tuple[FactorLevels, ...]:
     """Return the factors of the runs' configurations; those that vary come first."""
-    settings, workloads = [], present_levels(table, "workload")
+    settings, workloads = [], levels_in(table, "workload")
     for name in table.factors:
         column = table.columns[name]
         if name in _NOT_SETTINGS:
@@ -74,6 +74,7 @@ def report_command(request: ReportRequest) -> str:
     for name in ("baseline", "workload", "prices", "title", "question", "author", "date"):
         value = getattr(request, name)
         options += [f"--{name}", value] if value else []
+    options += [part for condition in request.conditions for part in ("--where", condition)]
     options += [part for change in request.changes for part in ("--set", change)]
     if request.details is not None:
         options.append("--single" if request.details is DetailLevel.CONFIGURATIONS else "--matched")

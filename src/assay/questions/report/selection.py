@@ -29,9 +29,3 @@ def runs_of_decision(table: RunTable, decision: Decision) -> RunTable:
         if stratum is not None:
             chosen &= stratum.codes == (ABSENT if level is None else stratum.code(level))
     return table.subset(chosen)
-
-
-def present_levels(table: RunTable, name: str) -> list[str]:
-    """Return the levels of a column that some run of the table has."""
-    column = table.columns.get(name)
-    return [] if column is None else [column.levels[code] for code in np.unique(column.codes[column.codes != ABSENT])]

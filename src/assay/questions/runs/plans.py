@@ -80,11 +80,11 @@ def refuse_another_scale(cluster: Cluster, run: Run) -> None:
         return
     file_is = f"a lab at scale {scale_text(cluster.scale)}" if cluster.lab else "hosts at full scale"
     run_is = f"in a lab at scale {scale_text(run.lab_scale)}" if run.lab_scale else "at full scale"
-    wanted = f"has lab: {{scale: {scale_text(run.lab_scale)}}}" if run.lab_scale else "has no section lab"
+    requirement = f"has lab: {{scale: {scale_text(run.lab_scale)}}}" if run.lab_scale else "has no section lab"
     raise SpecificationError(
         f"cluster {cluster.name} is {file_is}, but run {run.run_id[:13]} was measured {run_is}",
         where="--cluster",
-        hint=f"give the cluster file of the measured runs, which {wanted}; --set changes its hardware",
+        hint=f"give the cluster file of the measured runs, which {requirement}; --set changes its hardware",
     )
 
 

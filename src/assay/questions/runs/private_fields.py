@@ -122,9 +122,11 @@ def _public(run: Run, names: frozenset[str]) -> tuple[Run, set[tuple[str, str]]]
     changes: dict[str, Any] = {}
     for field in ("parameters", "workload_parameters", "levels", "sources"):
         values: Mapping[str, str] = getattr(run, field)
-        kept = {name: value for name, value in values.items() if name in _FACTS or not is_private(value, names)}
-        removed |= {(f"{field}: {name}", _VALUE) for name in values.keys() - kept.keys()}
-        changes[field] = kept
+        public_values = {
+            name: value for name, value in values.items() if name in _FACTS or not is_private(value, names)
+        }
+        removed |= {(f"{field}: {name}", _VALUE) for name in values.keys() - public_values.keys()}
+        changes[field] = public_values
     if is_private(run.source_id, names):
         removed.add(("source_id", _VALUE))
         changes["source_id"] = ""

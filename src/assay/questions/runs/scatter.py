@@ -85,28 +85,28 @@ def scatter(repository: Repository, request: ScatterRequest) -> ScatterView:
                 where=option,
                 hint=f"{did_you_mean(name, metrics)}metrics: {', '.join(metrics)}",
             )
-    whole = repository.table(list(dict.fromkeys([request.x or first, STARTED, request.y])))
-    x = request.x or (STARTED if np.isfinite(whole.values[STARTED]).any() else first)
-    factors = tuple(comparable(whole))
+    all_runs = repository.table(list(dict.fromkeys([request.x or first, STARTED, request.y])))
+    x = request.x or (STARTED if np.isfinite(all_runs.values[STARTED]).any() else first)
+    factors = tuple(comparable(all_runs))
     for option, name in (("by", request.by), ("shape", request.shape)):
-        if name and name not in whole.columns:
+        if name and name not in all_runs.columns:
             raise SpecificationError(
                 f"no run has a factor {name!r}",
                 where=option,
                 hint=f"{did_you_mean(name, factors)}factors: {', '.join(factors)}",
             )
-    table = selected(whole, request.where)
+    table = selected(all_runs, request.where)
     valid = table.columns["status"].codes == table.columns["status"].code("valid")
     xs, ys = table.values[x], table.values[request.y]
     complete = np.flatnonzero(valid & np.isfinite(xs) & np.isfinite(ys))
-    shown = _drawn(complete, table, x, request.y)
+    drawn_rows = _drawn(complete, table, x, request.y)
     colours, shapes = _levels(table, request.by, complete), _levels(table, request.shape, complete)
     points = (
         tuple(
             ScatterPoint(run_id, float(xs[row]), float(ys[row]), colours.get(row), shapes.get(row))
-            for run_id, row in zip(repository.ids_at(table, shown), shown, strict=True)
+            for run_id, row in zip(repository.ids_at(table, drawn_rows), drawn_rows, strict=True)
         )
-        if shown
+        if drawn_rows
         else ()
     )
     without_metrics = int(valid.sum()) - len(complete)
@@ -118,7 +118,7 @@ def scatter(repository: Repository, request: ScatterRequest) -> ScatterView:
         matching=len(table),
         not_valid=len(table) - int(valid.sum()),
         without_metrics=without_metrics,
-        not_drawn=len(complete) - len(shown),
+        not_drawn=len(complete) - len(drawn_rows),
         points=points,
         metrics=metrics,
         factors=factors,

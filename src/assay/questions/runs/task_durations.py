@@ -40,8 +40,8 @@ def summary_text(durations: TaskDurations) -> str:
     if durations.not_examined:
         few = plural(durations.not_examined, "task")
         text += f" Not examined: {few} of jobs or stages with fewer than {ATTEMPTS_MIN} of their kind."
-    if left := durations.attempts - durations.succeeded:
-        text += f" Left out: {plural(left, 'failed or killed attempt')}."
+    if unsuccessful := durations.attempts - durations.succeeded:
+        text += f" Left out: {plural(unsuccessful, 'failed or killed attempt')}."
     return text
 
 

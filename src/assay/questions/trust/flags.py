@@ -48,26 +48,26 @@ def flags_in(repository: Repository) -> Flagged:
     return flags(repository.table(METRICS_USED))
 
 
-def flags_of_run(repository: Repository, known: Flagged, run: Run) -> tuple[Anomaly, ...]:
+def flags_of_run(repository: Repository, flagged: Flagged, run: Run) -> tuple[Anomaly, ...]:
     """Return the anomalies of one run."""
-    positions = repository.positions_of(known.table, [run.run_id])
-    return known.why(int(known.table.rows[positions[0]])) if len(positions) else ()
+    positions = repository.positions_of(flagged.table, [run.run_id])
+    return flagged.why(int(flagged.table.rows[positions[0]])) if len(positions) else ()
 
 
-def flagged_runs(repository: Repository, known: Flagged, where: Sequence[str], limit: int | None) -> list[Run]:
+def flagged_runs(repository: Repository, flagged: Flagged, where: Sequence[str], limit: int | None) -> list[Run]:
     """Return the flagged runs that match, newest last; at most the ``limit`` newest."""
-    if not len(known.anomalies):
+    if not len(flagged.anomalies):
         return []
-    matching = selected(known.table, where)
-    table = matching.subset(np.isin(matching.rows, known.anomalies.rows))
+    matching_runs = selected(flagged.table, where)
+    table = matching_runs.subset(np.isin(matching_runs.rows, flagged.anomalies.rows))
     return repository.runs_at(table, in_order_of_start(repository, table)[-limit if limit else 0 :])
 
 
-def outlier_kinds(repository: Repository, known: Flagged) -> dict[str, str]:
+def outlier_kinds(repository: Repository, flagged: Flagged) -> dict[str, str]:
     """Return the most serious anomaly of each flagged run, by run id."""
-    positions = np.unique(known.anomalies.positions).tolist()
-    column = known.table.columns[ANOMALY]
-    ids = repository.ids_at(known.table, positions) if positions else []
+    positions = np.unique(flagged.anomalies.positions).tolist()
+    column = flagged.table.columns[ANOMALY]
+    ids = repository.ids_at(flagged.table, positions) if positions else []
     return {run_id: column.levels[column.codes[position]] for run_id, position in zip(ids, positions, strict=True)}
 
 
@@ -105,7 +105,7 @@ def flag_count(table: RunTable, positions: Sequence[int] | None = None) -> FlagC
     return FlagCount(int(counts.sum()), sum(number for _, number in kinds), tuple(kinds))
 
 
-def flag_count_of(repository: Repository, known: Flagged, run_ids: Sequence[str]) -> FlagCount:
+def flag_count_of(repository: Repository, flagged: Flagged, run_ids: Sequence[str]) -> FlagCount:
     """Return the number of flagged runs among those with these ids."""
-    count = flag_count(known.table, repository.positions_of(known.table, run_ids))
+    count = flag_count(flagged.table, repository.positions_of(flagged.table, run_ids))
     return replace(count, examined=len(run_ids))

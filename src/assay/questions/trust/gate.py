@@ -114,32 +114,32 @@ def gate(repository: Repository, request: GateRequest) -> GateView:
 def _named(table: RunTable, position: int, ignore: tuple[str, ...]) -> dict[str, str]:
     """Return the levels that distinguish a configuration."""
     levels = table.distinguishing_levels(position)
-    named = {name: level for name, level in levels.items() if name not in ignore}
-    return named or {"workload": table.columns["workload"].text(position) or ""}
+    distinguishing = {name: level for name, level in levels.items() if name not in ignore}
+    return distinguishing or {"workload": table.columns["workload"].text(position) or ""}
 
 
 def _baseline(repository: Repository, table: RunTable, reference: str) -> float:
     """Return the time of the baseline (Unix seconds). Raises SpecificationError for an unknown one."""
     starts = table.values["started_unix_s"]
     try:
-        given = datetime.fromisoformat(reference)
+        time = datetime.fromisoformat(reference)
     except ValueError:
         pass
     else:
-        return (given if given.tzinfo else given.replace(tzinfo=UTC)).timestamp()
+        return (time if time.tzinfo else time.replace(tzinfo=UTC)).timestamp()
     if "=" in reference:
         starts = selected(table, (reference,), "--baseline").values["started_unix_s"]
         return _newest(starts, reference)
     campaigns = table.columns.get("campaign_id")
-    named = [name for name in campaigns.levels if reference and name.startswith(reference)] if campaigns else []
-    if len(named) > 1:
+    campaign_ids = [name for name in campaigns.levels if reference and name.startswith(reference)] if campaigns else []
+    if len(campaign_ids) > 1:
         raise SpecificationError(
-            f"{len(named)} campaigns have an id that begins with {reference!r}",
+            f"{len(campaign_ids)} campaigns have an id that begins with {reference!r}",
             where="baseline",
-            hint=f"one of {', '.join(named[:5])}",
+            hint=f"one of {', '.join(campaign_ids[:5])}",
         )
-    if named:
-        return _newest(starts[has_level(table, "campaign_id", named[0])], reference)
+    if campaign_ids:
+        return _newest(starts[has_level(table, "campaign_id", campaign_ids[0])], reference)
     try:
         run = repository.run(reference)
     except RepositoryError as error:
@@ -160,10 +160,10 @@ def _newest(starts: Floats, reference: str) -> float:
 
 def gate_sentence(view: GateView) -> str:
     """Return the answer in words."""
-    limit, counted = f"{100 * view.slowdown_max:g} %", plural(view.judged, "configuration")
+    limit, configurations = f"{100 * view.slowdown_max:g} %", plural(view.judged, "configuration")
     if view.passed:
-        return f"Passed: none of {counted} is shown to be more than {limit} slower since {view.baseline}."
-    return f"Failed: {len(view.exceeded)} of {counted} more than {limit} slower since {view.baseline}."
+        return f"Passed: none of {configurations} is shown to be more than {limit} slower since {view.baseline}."
+    return f"Failed: {len(view.exceeded)} of {configurations} more than {limit} slower since {view.baseline}."
 
 
 def gate_notes(view: GateView) -> tuple[str, ...]:

@@ -32,8 +32,8 @@ class RunsRequest:
     def levels(self, table: RunTable) -> dict[str, str]:
         """Return the level of each column that the request names by itself."""
         workload = workload_named(self.workload, levels_in(table, "workload")) if self.workload else None
-        named = {"workload": workload, "layout": self.layout, "status": self.status}
-        return {name: level for name, level in named.items() if level}
+        levels = {"workload": workload, "layout": self.layout, "status": self.status}
+        return {name: level for name, level in levels.items() if level}
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,15 +64,15 @@ def chosen_runs(table: RunTable, request: RunsRequest) -> RunTable | None:
 def listed_runs(repository: Repository, request: RunsRequest) -> RunsAnswer:
     """Return the runs that match, with their outliers."""
     flagged = flags_in(repository)
-    shown: list[Run] = []
+    runs: list[Run] = []
     total = 0
-    chosen = chosen_runs(flagged.table, request)
-    if chosen is not None and request.outliers:
+    matching_runs = chosen_runs(flagged.table, request)
+    if matching_runs is not None and request.outliers:
         conditions = [f"{name}={level}" for name, level in request.levels(flagged.table).items()]
         outliers = flagged_runs(repository, flagged, (*request.where, *conditions), None)
-        total, shown = len(outliers), outliers[-request.limit if request.limit else 0 :]
-    elif chosen is not None:
-        total = len(chosen)
-        positions = in_order_of_start(repository, chosen)[-request.limit if request.limit else 0 :]
-        shown = repository.runs_at(chosen, positions)
-    return RunsAnswer(tuple(shown), total, flagged.table, outlier_kinds(repository, flagged))
+        total, runs = len(outliers), outliers[-request.limit if request.limit else 0 :]
+    elif matching_runs is not None:
+        total = len(matching_runs)
+        positions = in_order_of_start(repository, matching_runs)[-request.limit if request.limit else 0 :]
+        runs = repository.runs_at(matching_runs, positions)
+    return RunsAnswer(tuple(runs), total, flagged.table, outlier_kinds(repository, flagged))

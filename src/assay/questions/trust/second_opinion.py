@@ -61,15 +61,18 @@ def outlier_comparison(repository: Repository, flagged: Flagged, table: RunTable
     not_done[flagged.anomalies.of_kind(Kind.NOT_DONE)] = True
     opinion = second_opinion(all_runs, unsound=not_done)
     chosen = np.isin(all_runs.rows, table.rows)
-    far = np.flatnonzero(opinion.outliers(all_runs) & chosen)
-    first: dict[int, Anomaly] = {}
+    predicted_outliers = np.flatnonzero(opinion.outliers(all_runs) & chosen)
+    anomaly_of_run: dict[int, Anomaly] = {}
     for anomaly in flagged.anomalies.at(flagged.among(table)):
-        first.setdefault(anomaly.position, anomaly)
-    positions = sorted({*first, *far.tolist()}, key=lambda at: -_log_deviation(all_runs, opinion, first.get(at), at))
+        anomaly_of_run.setdefault(anomaly.position, anomaly)
+    positions = sorted(
+        {*anomaly_of_run, *predicted_outliers.tolist()},
+        key=lambda at: -_log_deviation(all_runs, opinion, anomaly_of_run.get(at), at),
+    )
     ids = repository.ids_at(all_runs, positions) if positions else []
-    second = set(far.tolist())
+    predicted_positions = set(predicted_outliers.tolist())
     outliers = tuple(
-        _outlier(all_runs, opinion, first.get(at), at, run_id, second=at in second)
+        _outlier(all_runs, opinion, anomaly_of_run.get(at), at, run_id, second=at in predicted_positions)
         for at, run_id in zip(positions, ids, strict=True)
     )
     counts = {source.value: sum(run.flagged_by is source for run in outliers) for source in FlagSource}

@@ -79,16 +79,16 @@ def compared_prices(prices: Sequence[ClusterPrice], baseline: str, option: str) 
     """
     of_baseline, of_option = ([price for price in prices if price.option == name] for name in (baseline, option))
     shared = {_key(price) for price in of_baseline} & {_key(price) for price in of_option}
-    both = [price for price in (*of_baseline, *of_option) if _key(price) in shared]
-    setting = _most_common(both or of_baseline)
+    shared_prices = [price for price in (*of_baseline, *of_option) if _key(price) in shared]
+    setting = _most_common(shared_prices or of_baseline)
     of_setting = [price for price in of_option if _key(price) == (setting if shared else _most_common(of_option))]
-    chosen = next(price for price in of_baseline if _key(price) == setting)
+    baseline_price = next(price for price in of_baseline if _key(price) == setting)
     varied = {name for price in prices for name in price.setting if len({p.setting.get(name) for p in prices}) > 1}
     return ComparedPrices(
-        setting={name: level for name, level in chosen.setting.items() if name in varied},
-        baseline=chosen,
+        setting={name: level for name, level in baseline_price.setting.items() if name in varied},
+        baseline=baseline_price,
         option=tuple(sorted(of_setting, key=lambda price: price.price)),
-        settings=tuple(both),
+        settings=tuple(shared_prices),
     )
 
 

@@ -76,11 +76,11 @@ def rows_by_part(
     They are of the settings that ran both options with every part. Empty where the parts share no workload.
     """
     column = table.columns[pair.factor]
-    good = usable(table)
+    valid = usable(table)
     for name, level in zip(STRATA, (pair.origin, pair.lab_scale), strict=True):
         if level is not None:
-            good &= has_level(table, name, level)
-    baseline, option = (good & (column.codes == column.code(level)) for level in (pair.baseline, pair.option))
+            valid &= has_level(table, name, level)
+    baseline, option = (valid & (column.codes == column.code(level)) for level in (pair.baseline, pair.option))
     of_part = {name: parts.codes == code for code, name in enumerate(parts.levels)}
     shared = np.isin(settings, _shared_settings(list(of_part.values()), (baseline, option), settings))
     by_part = {
@@ -95,9 +95,9 @@ def rows_by_part(
 def _shared_settings(parts: Sequence[Mask], sides: tuple[Mask, Mask], settings: Ints) -> Ints:
     """Return the settings that have both sides with every part that has both sides anywhere."""
     by_part = [np.intersect1d(settings[part & sides[0]], settings[part & sides[1]]) for part in parts]
-    known = [of_part for of_part in by_part if len(of_part)]
-    shared = known[0] if known else settings[:0]
-    for of_part in known[1:]:
+    nonempty = [of_part for of_part in by_part if len(of_part)]
+    shared = nonempty[0] if nonempty else settings[:0]
+    for of_part in nonempty[1:]:
         shared = np.intersect1d(shared, of_part)
     return shared
 

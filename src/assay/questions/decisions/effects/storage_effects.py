@@ -106,13 +106,13 @@ def rows_by_class(
     def rows_of(parts: Column) -> dict[str, list[OptionRow]]:
         return rows_by_part(table, parts, clusters_of(table), pair, decision.headline_workloads, spread, costs)
 
-    every = rows_of(classes)
+    all_classes = rows_of(classes)
     if set(classes.levels) <= set(_COMPARED):
-        return every
+        return all_classes
     codes = [classes.code(name) for name in _COMPARED if name in classes.levels]
-    compared = rows_of(replace(classes, codes=np.where(np.isin(classes.codes, codes), classes.codes, ABSENT)))
-    joins = all(_runs_behind(every.get(name, [])) == _runs_behind(rows) for name, rows in compared.items())
-    return every if len(compared) < len(_COMPARED) or joins else compared
+    main_classes = rows_of(replace(classes, codes=np.where(np.isin(classes.codes, codes), classes.codes, ABSENT)))
+    joins = all(_runs_behind(all_classes.get(name, [])) == _runs_behind(rows) for name, rows in main_classes.items())
+    return all_classes if len(main_classes) < len(_COMPARED) or joins else main_classes
 
 
 def _runs_behind(rows: Sequence[OptionRow]) -> list[tuple[str, tuple[int, int]]]:

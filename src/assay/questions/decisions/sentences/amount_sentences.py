@@ -79,13 +79,13 @@ def amount_sentences(decision: Decision, option: OptionResult | None = None) -> 
         if result.option == chosen.option and result.cost and result.workload in jobs
     ]
     job, of_job = max(results, key=lambda pair: pair[0].runs)
-    known = f"{money_interval(job.low, job.high, currency)}, " if job.low is not None else ""
+    interval = f"{money_interval(job.low, job.high, currency)}, " if job.low is not None else ""
     where = f" on {plural(len(job.clusters), 'cluster')}" if len(job.clusters) > 1 else ""
     most = ", the workload with the most matched runs," if len(results) > 1 else ""
     on_option = amount(of_job.ratio, of_job.low, of_job.high, job.cost)
     per_job = (
         f"A job of {workload_title(job.workload)}{most} costs {money(job.cost, currency)} "
-        f"({known}mean of {plural(job.runs, 'matched run')}{where}) on {baseline}, and {on_option} on {name}. "
+        f"({interval}mean of {plural(job.runs, 'matched run')}{where}) on {baseline}, and {on_option} on {name}. "
         "Answers that match other runs have other means."
     )
     prices = compared_prices(costs.cluster_prices, decision.baseline, chosen.option)
@@ -98,16 +98,16 @@ def amount_sentences(decision: Decision, option: OptionResult | None = None) -> 
         scale = scale_text(float(decision.lab_scale))
         per_job = f"Measured at scale {scale}, so costs per job are ratios: the prices are of full-size hardware."
         work = ""
-    what = f"{f'Rent for {years}' if costs.rented else f'Cost of the cluster over {years}'}, used 24 h a day"
-    what += _setting_text(prices)
-    what += f" ({size})" if (size := other_size_text(costs)) else ""
+    subject = f"{f'Rent for {years}' if costs.rented else f'Cost of the cluster over {years}'}, used 24 h a day"
+    subject += _setting_text(prices)
+    subject += f" ({size})" if (size := other_size_text(costs)) else ""
     if prices.equal:
-        over_years = f"{what}: {money(price, currency)} with both.{work}"
+        over_years = f"{subject}: {money(price, currency)} with both.{work}"
         break_even = f"The price of a cluster is the same with {name}, so there is no break-even price."
         return CostAmounts(per_job, over_years, break_even, _prices_text(costs, currency), job.workload)
     of_option = _price_range(prices.option, currency)
     over_years = (
-        f"{what}: {money(price, currency)} with {baseline}{_hardware_text([prices.baseline])}, "
+        f"{subject}: {money(price, currency)} with {baseline}{_hardware_text([prices.baseline])}, "
         f"{of_option} with {name}{_hardware_text(prices.option)}.{_all_prices(prices, currency)}"
     )
     if decision.storage_difference is not None or decision.storage_costs is not None:
@@ -186,10 +186,12 @@ def _price_range(prices: Sequence[ClusterPrice], currency: str) -> str:
 def _all_prices(prices: ComparedPrices, currency: str) -> str:
     """Return the range of the prices of both options over the settings that they share; empty for one setting."""
     ranges = []
-    for shown in ([prices.baseline], prices.option):
-        everywhere = [price for price in prices.settings if price.option == shown[0].option]
-        ranges.append((_price_range(everywhere or shown, currency), _price_range(shown, currency)))
-    if all(everywhere == shown for everywhere, shown in ranges):
+    for prices_of_side in ([prices.baseline], prices.option):
+        prices_of_settings = [price for price in prices.settings if price.option == prices_of_side[0].option]
+        ranges.append(
+            (_price_range(prices_of_settings or prices_of_side, currency), _price_range(prices_of_side, currency))
+        )
+    if all(prices_of_settings == prices_of_side for prices_of_settings, prices_of_side in ranges):
         return ""
     return f" In all compared settings: {ranges[0][0]} and {ranges[1][0]}."
 

@@ -85,10 +85,10 @@ def answer_sentence(answer: QuestionAnswer) -> str:
     """Return the answer in one sentence, or why there is none."""
     if answer.unanswered is not None:
         return _unanswered_sentence(answer, answer.unanswered)
-    first = answer.decisions[0]
+    decision = answer.decisions[0]
     if answer.question.name == CHEAPEST:
-        return cheapest_sentence(first) or headline(first)
-    return headline(first)
+        return cheapest_sentence(decision) or headline(decision)
+    return headline(decision)
 
 
 def _unanswered_sentence(answer: QuestionAnswer, why: MissingAnswer) -> str:
@@ -178,8 +178,8 @@ def next_step(answer: QuestionAnswer) -> str | None:
     """Return how to answer the question, or the first proposal of further runs where the headline has no verdict."""
     why, question = answer.unanswered, answer.question
     if why is None:
-        first = answer.decisions[0]
-        return (_runs_for_costs(first) if question.name == CHEAPEST else None) or next_run(first)
+        decision = answer.decisions[0]
+        return (_runs_for_costs(decision) if question.name == CHEAPEST else None) or next_run(decision)
     if why.filters:
         return f"Clear the filter {joined([_condition(condition) for condition in why.filters])}."
     if why.price_list:
@@ -236,31 +236,31 @@ def answer_evidence(answer: QuestionAnswer) -> str:
     """Return the evidence for the answer; empty without an answer."""
     if not answer.decisions:
         return ""
-    first = answer.decisions[0]
+    decision = answer.decisions[0]
     if answer.question.name != CHEAPEST:
-        return evidence(first)
-    option = cheapest_option(first)
-    others = not_compared(first)
+        return evidence(decision)
+    option = cheapest_option(decision)
+    others = not_compared(decision)
     if option is None or option.cost is None or option.time is None:
         return others
     verdict, runs = option.cost.verdict.value, basis_text(option.time)
-    few = option.cost.verdict is CostVerdict.NOT_ENOUGH_RUNS
-    ratio = f"{format_ratio(option.cost.ratio)}×" if few else cost_text(option.cost)
-    name = capitalised(compared_option(first, option.option))
+    too_few_runs = option.cost.verdict is CostVerdict.NOT_ENOUGH_RUNS
+    ratio = f"{format_ratio(option.cost.ratio)}×" if too_few_runs else cost_text(option.cost)
+    name = capitalised(compared_option(decision, option.option))
     text = f"{name}: {verdict}, {ratio}, {runs}, {scope_text(option.time.scope)}."
-    return " ".join(filter(None, (text, _JOINED if few and " + " in first.factor else "")))
+    return " ".join(filter(None, (text, _JOINED if too_few_runs and " + " in decision.factor else "")))
 
 
 def answer_remarks(answer: QuestionAnswer) -> tuple[str, ...]:
     """Return details of the answer; the price of the cheapest option where cost is the question."""
     if not answer.decisions:
         return ()
-    first = answer.decisions[0]
-    option = cheapest_option(first) if answer.question.name == CHEAPEST else None
+    decision = answer.decisions[0]
+    option = cheapest_option(decision) if answer.question.name == CHEAPEST else None
     if option is None or option.cost is None:
-        return remarks(first)
-    price = price_sentence(first, option.option, option.cost)
-    return tuple(filter(None, (price, not_compared(first, every=True) or not_compared(first))))
+        return remarks(decision)
+    price = price_sentence(decision, option.option, option.cost)
+    return tuple(filter(None, (price, not_compared(decision, every=True) or not_compared(decision))))
 
 
 def answer_cost(answer: QuestionAnswer) -> str | None:
@@ -272,8 +272,8 @@ def answer_amounts(answer: QuestionAnswer) -> CostAmounts | None:
     """Return costs in absolute amounts, of the cheapest option where cost is the question; None without prices."""
     if not answer.decisions:
         return None
-    first = answer.decisions[0]
-    return amount_sentences(first, cheapest_option(first) if answer.question.name == CHEAPEST else None)
+    decision = answer.decisions[0]
+    return amount_sentences(decision, cheapest_option(decision) if answer.question.name == CHEAPEST else None)
 
 
 def answer_over_years(answer: QuestionAnswer) -> CostsOverYears | None:
@@ -285,41 +285,41 @@ def is_decided(answer: QuestionAnswer) -> bool:
     """Return whether the runs decide the question at 95 %: a verdict, or one cheapest option."""
     if not answer.decisions:
         return False
-    first = answer.decisions[0]
+    decision = answer.decisions[0]
     if answer.question.name == CHEAPEST:
-        return first.cheapest is not None and (not first.cheapest.ties or bool(shared_by_leaders(first)))
-    return _has_verdict(first)
+        return decision.cheapest is not None and (not decision.cheapest.ties or bool(shared_by_leaders(decision)))
+    return _has_verdict(decision)
 
 
 def leading_option(answer: QuestionAnswer) -> OptionResult | None:
     """Return the option that the answer names, with its speedup and cost; None without a compared option."""
     if not answer.decisions:
         return None
-    first = answer.decisions[0]
-    compared = [option for option in first.options if option.time]
-    best = next((option for option in compared if option.option == first.leader), next(iter(compared), None))
-    return (cheapest_option(first) or best) if answer.question.name == CHEAPEST else best
+    decision = answer.decisions[0]
+    compared = [option for option in decision.options if option.time]
+    best = next((option for option in compared if option.option == decision.leader), next(iter(compared), None))
+    return (cheapest_option(decision) or best) if answer.question.name == CHEAPEST else best
 
 
 def answer_confidence(answer: QuestionAnswer) -> str:
     """Return whether the runs decide the question at 95 %, and for which settings; empty where there is no answer."""
     if not answer.decisions:
         return ""
-    first, decided = answer.decisions[0], is_decided(answer)
-    if answer.question.name != CHEAPEST and first.storage_difference is not None:
+    decision, decided = answer.decisions[0], is_decided(answer)
+    if answer.question.name != CHEAPEST and decision.storage_difference is not None:
         return STORAGE_DEPENDENT if decided else MEAN_UNDECIDED
     best = leading_option(answer)
     scope = f", {scope_text(best.time.scope)}" if best and best.time and best.time.low is not None else ""
-    leader = first.option(best.option) if best and decided and answer.question.name != CHEAPEST else None
+    leader = decision.option(best.option) if best and decided and answer.question.name != CHEAPEST else None
     if leader and leader.cost and leader.cost.verdict not in (CostVerdict.CHEAPER, CostVerdict.DEARER):
-        return f"speed {_DECIDED}, cost open{_assumed(first)}{scope}"
-    return f"{_DECIDED}{_assumed(first)}{scope}" if decided else f"undecided{scope}"
+        return f"speed {_DECIDED}, cost open{_assumed(decision)}{scope}"
+    return f"{_DECIDED}{_assumed(decision)}{scope}" if decided else f"undecided{scope}"
 
 
 def _assumed(decision: Decision) -> str:
     """Return the assumption of a verdict on too few runs for a test without assumptions; empty with enough runs."""
-    few = any(caveat.kind is CaveatKind.FEW_RUNS for caveat in decision.caveats)
-    return ", assuming lognormal times" if few else ""
+    has_few_runs = any(caveat.kind is CaveatKind.FEW_RUNS for caveat in decision.caveats)
+    return ", assuming lognormal times" if has_few_runs else ""
 
 
 @dataclass(frozen=True, slots=True)

@@ -79,8 +79,8 @@ class CostsOverYears:
         texts = []
         for option in self.options:
             name, cluster, work, interval = self.cells(option)
-            known = f" ({interval})" if option.work_low is not None else ""
-            texts.append(f"{name}: {cluster} for the cluster, {work}{known} for the same work.")
+            interval_text = f" ({interval})" if option.work_low is not None else ""
+            texts.append(f"{name}: {cluster} for the cluster, {work}{interval_text} for the same work.")
         return self.answer, self.assumptions, *texts, self.lowest_price, self.covers
 
     @property
@@ -106,11 +106,11 @@ def costs_over_years(decision: Decision) -> CostsOverYears | None:
     of_all = {option.option: option.cost for option in decision.options if option.cost}
     priced = {name: cost for name, cost in of_all.items() if (name, setting) in measured or name == first.option}
     order = sorted(priced, key=lambda name: priced[name].ratio)
-    shown = order[: max(OPTIONS_PRICED, 1)]
+    names = order[: max(OPTIONS_PRICED, 1)]
     if cheapest.option == decision.baseline:
-        shown = [decision.baseline, *shown]
-    elif decision.baseline not in shown:
-        shown = [*shown, decision.baseline]
+        names = [decision.baseline, *names]
+    elif decision.baseline not in names:
+        names = [*names, decision.baseline]
     options = {name: _option(decision, name, priced.get(name), costs) for name in (decision.baseline, *order)}
     lowest = min(option.cluster for option in options.values())
     return CostsOverYears(
@@ -118,8 +118,8 @@ def costs_over_years(decision: Decision) -> CostsOverYears | None:
         currency=currency,
         answer=_answer(decision, costs),
         assumptions=_assumptions(decision, costs, options[first.option].cluster > lowest),
-        options=tuple(options[name] for name in shown),
-        further=tuple(options[name] for name in order if name not in shown),
+        options=tuple(options[name] for name in names),
+        further=tuple(options[name] for name in order if name not in names),
         lowest_price=_lowest_price(costs, tuple(options.values()), currency),
         covers=_covers(decision, costs) + _elsewhere(decision, [name for name in of_all if name not in priced]),
     )
@@ -193,9 +193,12 @@ def _covers(decision: Decision, costs: BaselineCosts) -> str:
     kinds = [name for name, priced in (("purchase", costs.purchase), ("rent, 24 h a day", costs.rent)) if priced]
     text = joined([*kinds, *(name for name, priced in has.items() if priced)])
     missing = [name for name, priced in has.items() if not priced]
-    apart = f" Price book {costs.book} of {costs.date} has no separate price for {joined(missing)}." if missing else ""
+    unpriced_text = (
+        f" Price book {costs.book} of {costs.date} has no separate price for {joined(missing)}." if missing else ""
+    )
     size = f" {capitalised(size)}." if (size := other_size_text(costs)) else ""
-    return f"Cluster: {text}{_setting(decision, costs)}.{size}{apart or f' Price book {costs.book} of {costs.date}.'}"
+    book = unpriced_text or f" Price book {costs.book} of {costs.date}."
+    return f"Cluster: {text}{_setting(decision, costs)}.{size}{book}"
 
 
 def _setting(decision: Decision, costs: BaselineCosts) -> str:

@@ -35,15 +35,17 @@ def core_speed_uncertainty(runs: Sequence[Run], changes: Mapping[str, str]) -> C
     instance = rented_type(changes)
     if instance is None:
         return CoreSpeedUncertainty()
-    words = [f"{instance.name}: its network has its baseline rate, and bursts are not counted"]
+    assumptions = [f"{instance.name}: its network has its baseline rate, and bursts are not counted"]
     if instance.burstable and instance.cpu_baseline is None:
-        words.append(f"{instance.name}: the CPU credits last for the whole job")
-    words.append("engine parameters stay as measured; --set containers=N fits them to the workers")
+        assumptions.append(f"{instance.name}: the CPU credits last for the whole job")
+    assumptions.append("engine parameters stay as measured; --set containers=N fits them to the workers")
     if CORE_SPEED in changes:
-        return CoreSpeedUncertainty(0.0, tuple(words))
-    measured = measured_architectures(runs)
-    if measured != {instance.architecture}:
-        recorded = f"were measured on {joined(sorted(measured))}" if measured else "do not record their architecture"
+        return CoreSpeedUncertainty(0.0, tuple(assumptions))
+    architectures = measured_architectures(runs)
+    if architectures != {instance.architecture}:
+        recorded = (
+            f"were measured on {joined(sorted(architectures))}" if architectures else "do not record their architecture"
+        )
         raise SpecificationError(
             f"the speed of a core of {instance.name} ({instance.architecture}) relative to the measured cores is not "
             f"known: the runs {recorded}",
@@ -51,11 +53,11 @@ def core_speed_uncertainty(runs: Sequence[Run], changes: Mapping[str, str]) -> C
             hint=f"state the ratio, measured or published: --set {CORE_SPEED}=RATIO",
         )
     interval = f"90 % interval {1 / SPEED_RATIO_HIGH:.2g} to {SPEED_RATIO_HIGH:g} times"
-    words.append(
+    assumptions.append(
         f"a core of {instance.name} is as fast as a measured core (assumed; {interval}); "
         f"--set {CORE_SPEED}=RATIO states it"
     )
-    return CoreSpeedUncertainty(math.log(SPEED_RATIO_HIGH) / Z90, tuple(words))
+    return CoreSpeedUncertainty(math.log(SPEED_RATIO_HIGH) / Z90, tuple(assumptions))
 
 
 def measured_architectures(runs: Sequence[Run]) -> set[str]:

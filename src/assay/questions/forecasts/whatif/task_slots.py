@@ -53,13 +53,17 @@ def task_slots(plan: Plan, scenario: ScenarioDocument) -> TaskSlots:
     workers = len(plan.cluster.using(run.configuration.workers).workers)
     stages = [stage for job in scenario.jobs for stage in job.stages]
     largest = max(stages, key=lambda stage: stage.tasks)
-    few = {stage.kind for stage in stages if stage.tasks < workers}
+    kinds_with_few_tasks = {stage.kind for stage in stages if stage.tasks < workers}
     return TaskSlots(
         workers=workers,
         tasks=largest.tasks,
         parallel=plan.rules.tasks_of_a_wave(parameters, largest.kind, workers),
         containers=plan.rules.containers_per_worker(parameters),
-        more_tasks={name: str(workers) for name, kind in _TASK_OPTIONS.items() if name in options and kind in few},
+        more_tasks={
+            name: str(workers)
+            for name, kind in _TASK_OPTIONS.items()
+            if name in options and kind in kinds_with_few_tasks
+        },
     )
 
 
@@ -68,20 +72,20 @@ def tasks_sentence(answers: Sequence["WhatIf"]) -> str:
 
     Empty if the question changes neither workers nor containers, and if neither is the case.
     """
-    asked = _about_tasks(answers)
-    idle = [row for row in asked if row.slots.has_idle_workers]
-    waiting = [row for row in asked if row.slots.has_waiting_tasks]
-    if idle:
-        tasks, workers = max(row.slots.tasks for row in idle), idle[0].slots.workers
+    task_rows = _about_tasks(answers)
+    idle_rows = [row for row in task_rows if row.slots.has_idle_workers]
+    waiting_rows = [row for row in task_rows if row.slots.has_waiting_tasks]
+    if idle_rows:
+        tasks, workers = max(row.slots.tasks for row in idle_rows), idle_rows[0].slots.workers
         sentence = (
-            f"A stage{_of(idle, answers)} has at most {plural(tasks, 'task')} for {workers} workers: more workers add "
-            "disks, memory and network, but no parallel tasks."
+            f"A stage{_of(idle_rows, answers)} has at most {plural(tasks, 'task')} for {workers} workers: more workers "
+            "add disks, memory and network, but no parallel tasks."
         )
-    elif waiting:
-        slots = max((row.slots for row in waiting), key=lambda slots: slots.tasks)
+    elif waiting_rows:
+        slots = max((row.slots for row in waiting_rows), key=lambda slots: slots.tasks)
         sentence = (
-            f"A stage{_of(waiting, answers)} has up to {plural(slots.tasks, 'task')}, and {slots.workers} workers run "
-            f"{slots.parallel} of them at once."
+            f"A stage{_of(waiting_rows, answers)} has up to {plural(slots.tasks, 'task')}, and {slots.workers} workers "
+            f"run {slots.parallel} of them at once."
         )
     else:
         return ""
@@ -92,8 +96,10 @@ def tasks_sentence(answers: Sequence["WhatIf"]) -> str:
 
 def next_changes(answers: Sequence["WhatIf"]) -> tuple["WhatIf | None", Mapping[str, str]]:
     """Return the answer with the largest speedup whose workers are idle or whose tasks wait, and what to try next."""
-    asked = _about_tasks(answers)
-    rows = [row for row in asked if row.slots.has_idle_workers] or [row for row in asked if row.slots.has_waiting_tasks]
+    task_rows = _about_tasks(answers)
+    rows = [row for row in task_rows if row.slots.has_idle_workers] or [
+        row for row in task_rows if row.slots.has_waiting_tasks
+    ]
     if not rows:
         return None, {}
     row = max(rows, key=lambda row: (row.is_shown, row.ratio))

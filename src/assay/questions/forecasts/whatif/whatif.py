@@ -110,7 +110,7 @@ class Anchors:
         return replace(self, anchors=chosen)
 
 
-Ask = Callable[[Sequence[ScenarioDocument]], list[SimulationResult]]
+RunSimulations = Callable[[Sequence[ScenarioDocument]], list[SimulationResult]]
 """Runs simulations: scenarios in, results out, in the same order."""
 
 
@@ -131,7 +131,11 @@ def what_if(
 
 
 def anchors_of(
-    repository: Repository, table: RunTable, question: WhatIfQuestion, ask: Ask, profile: CostProfile | None = None
+    repository: Repository,
+    table: RunTable,
+    question: WhatIfQuestion,
+    run_simulations: RunSimulations,
+    profile: CostProfile | None = None,
 ) -> Anchors:
     """Simulate each selected measured configuration."""
     runs = measured_runs(repository, table, question.where)
@@ -139,22 +143,22 @@ def anchors_of(
     if not targets:
         raise _no_measured_run(question.target, str(repository.root))
     groups, without_plan = measured_of(repository, runs, question.cluster)
-    chosen = [group for group in groups if group.has_target(question.target)]
-    if not chosen:
-        why = simulation_obstacle(repository, table, targets, question.changes)
-        raise RepositoryError(why.sentence, where=str(repository.root), hint=hint_of(repository, why))
-    for group in chosen if question.cluster else ():
+    groups_of_target = [group for group in groups if group.has_target(question.target)]
+    if not groups_of_target:
+        obstacle = simulation_obstacle(repository, table, targets, question.changes)
+        raise RepositoryError(obstacle.sentence, where=str(repository.root), hint=hint_of(repository, obstacle))
+    for group in groups_of_target if question.cluster else ():
         refuse_another_scale(group.plan.cluster, group.runs[0])
     profiles = {
         in_lab: _with_worker_range(profile or _profile_of_all(repository, table, in_lab), groups)
-        for in_lab in {_in_lab(group.runs[0]) for group in chosen}
+        for in_lab in {_in_lab(group.runs[0]) for group in groups_of_target}
     }
     anchors = tuple(
         replace(
-            anchored(group, profiles[_in_lab(group.runs[0])].of_engine(group.runs[0].engine), ask),
+            anchor_of(group, profiles[_in_lab(group.runs[0])].of_engine(group.runs[0].engine), run_simulations),
             limit=limit_of_runs(repository, group.runs),
         )
-        for group in chosen
+        for group in groups_of_target
     )
     return Anchors(anchors, without_plan)
 
@@ -177,14 +181,16 @@ def _in_lab(run: Run) -> bool:
     return run.lab_scale is not None
 
 
-def answer_of(anchors: Anchors, changes: Sequence[Change], prices: WhatIfPrices | None, ask: Ask) -> WhatIfAnswer:
+def answer_of(
+    anchors: Anchors, changes: Sequence[Change], prices: WhatIfPrices | None, run_simulations: RunSimulations
+) -> WhatIfAnswer:
     """Return the answer for each configuration. Raises SpecificationError if every configuration refuses a change."""
     answers: list[WhatIf] = []
     refused: list[RefusedChange] = []
     possible: list[Anchor] = []
     for anchor in anchors.anchors:
         try:
-            answers.append(answered(anchor, changes, prices, ask))
+            answers.append(answer_for(anchor, changes, prices, run_simulations))
             possible.append(anchor)
         except SpecificationError as error:
             if len(refused) + 1 == len(anchors.anchors):
@@ -193,7 +199,7 @@ def answer_of(anchors: Anchors, changes: Sequence[Change], prices: WhatIfPrices 
             run_id = measured.runs[0].run_id
             refused.append(RefusedChange(run_id, measured.workload, measured.configuration, error.message, remedy))
     _refuse_unknown_prices(answers, prices)
-    effects = _effects_of(possible, answers, prices, ask)
+    effects = _effects_of(possible, answers, prices, run_simulations)
     return WhatIfAnswer(
         sentence=sentence_of(answers, effects),
         tasks=tasks_sentence(answers),
@@ -217,7 +223,7 @@ def _refuse_unknown_prices(answers: Sequence[WhatIf], prices: WhatIfPrices | Non
 
 
 def _effects_of(
-    anchors: Sequence[Anchor], answers: Sequence[WhatIf], prices: WhatIfPrices | None, ask: Ask
+    anchors: Sequence[Anchor], answers: Sequence[WhatIf], prices: WhatIfPrices | None, run_simulations: RunSimulations
 ) -> tuple[ChangeEffect, ...]:
     """Return the effect of each change alone and of all changes together, over the same configurations."""
     changes = answers[0].changes
@@ -226,17 +232,17 @@ def _effects_of(
     effects = []
     for change in changes.items():
         try:
-            effects.append(effect_of([answered(anchor, [change], prices, ask) for anchor in anchors]))
+            effects.append(effect_of([answer_for(anchor, [change], prices, run_simulations) for anchor in anchors]))
         except SpecificationError as error:
             effects.append(refused_effect(change, error.message))
     return (*effects, effect_of(answers))
 
 
-def anchored(measured: Measured, profile: CostProfile, ask: Ask) -> Anchor:
+def anchor_of(measured: Measured, profile: CostProfile, run_simulations: RunSimulations) -> Anchor:
     """Simulate the measured configuration."""
     plan = changed_plan(measured.plan, measured.levels, measured.workload)
-    request = _asked(plan, profile)
-    return Anchor(measured, profile, plan, scenario_of(request), tuple(_drawn(request, ask)))
+    request = _request_for(plan, profile)
+    return Anchor(measured, profile, plan, scenario_of(request), tuple(_simulated_draws(request, run_simulations)))
 
 
 def _no_measured_run(target: str, where: str | None = None) -> RepositoryError:
@@ -263,29 +269,34 @@ def _data_bytes(run: Run, before: Plan, after: Plan) -> int:
     return round(run.data_bytes / (run.lab_scale or 1.0))
 
 
-def answered(anchor: Anchor, changes: Sequence[Change], prices: WhatIfPrices | None, ask: Ask) -> WhatIf:
+def answer_for(
+    anchor: Anchor, changes: Sequence[Change], prices: WhatIfPrices | None, run_simulations: RunSimulations
+) -> WhatIf:
     """Return the predicted times with ``changes``. Raises SpecificationError for an unknown or impossible change."""
     group, profile, before = anchor.measured, anchor.profile, anchor.plan
     after = _changed_plan(group, changes)
     cores = core_speed_uncertainty(group.runs, dict(changes))
-    changed = _asked(after, profile, share_of_lab_cpu(before, after))
+    changed = _request_for(after, profile, share_of_lab_cpu(before, after))
     scenarios = [anchor.scenario, scenario_of(changed)]
-    unchanged = changed == _asked(before, profile)
-    sides = list(anchor.simulated), list(anchor.simulated) if unchanged else _drawn(changed, ask, cores.sigma)
+    unchanged = changed == _request_for(before, profile)
+    sides = (
+        list(anchor.simulated),
+        list(anchor.simulated) if unchanged else _simulated_draws(changed, run_simulations, cores.sigma),
+    )
     times = [[result.duration_s for result in side] for side in sides]
     measured_s = math.exp(fmean(math.log(run.duration_s) for run in group.runs))
-    shares = [shares_of(_asked(before, profile), sides[0]), shares_of(changed, sides[1])]
+    shares = [shares_of(_request_for(before, profile), sides[0]), shares_of(changed, sides[1])]
     scatter, mean_sigma = _scatter(group.runs)
     log_miss = math.log(measured_s / median(times[0]))
-    alike = similarity(shares[0], shares[1], median(times[0]), median(times[1]))
-    corrected = correction(shares[0], shares[1], log_miss, mean_sigma, _draw_covariance(*times), alike)
-    far, far_words = (0.0, []) if unchanged else extrapolation_error(changed)
-    middle_s = median(times[1]) * corrected.factor
+    alike_share = similarity(shares[0], shares[1], median(times[0]), median(times[1]))
+    error = correction(shares[0], shares[1], log_miss, mean_sigma, _draw_covariance(*times), alike_share)
+    far_sigma, far_texts = (0.0, []) if unchanged else extrapolation_error(changed)
+    middle_s = median(times[1]) * error.factor
     miss = math.exp(-log_miss) - 1
-    low_s, high_s = (middle_s * math.exp(end * math.hypot(corrected.sigma, scatter, far)) for end in (-Z90, Z90))
+    low_s, high_s = (middle_s * math.exp(end * math.hypot(error.sigma, scatter, far_sigma)) for end in (-Z90, Z90))
     limits = [_limits(side) for side in sides]
-    assumptions = _assumptions(scenarios, sides[1][0], profile, miss, corrected.factor - 1, far_words)
-    words = (_UNCHANGED,) if unchanged else (*cores.assumptions, *assumptions, *_same_work(changes))
+    assumptions = _assumptions(scenarios, sides[1][0], profile, miss, error.factor - 1, far_texts)
+    texts = (_UNCHANGED,) if unchanged else (*cores.assumptions, *assumptions, *_same_work(changes))
     costs = costs_of(prices, (before, after), measured_s, (middle_s, low_s, high_s))
     return WhatIf(
         run_id=group.runs[0].run_id,
@@ -321,14 +332,14 @@ def answered(anchor: Anchor, changes: Sequence[Change], prices: WhatIfPrices | N
         simulated_before_s=median(times[0]),
         miss=miss,
         origin=str(Origin.MEASURED if unchanged else Origin.SIMULATED),
-        assumptions=(*words, *costs.assumptions),
+        assumptions=(*texts, *costs.assumptions),
         data_bytes=_data_bytes(group.runs[0], before, after),
         lab_scale=group.runs[0].lab_scale,
         lab_cores=lab_cores(before, after, anchor.scenario.document),
         slots=task_slots(after, scenarios[1].document),
         extrapolation=1.0 if unchanged else max(1.0, *times_beyond(changed).values()),
         extrapolated="" if unchanged else _extrapolated(changed),
-        credits=typical_use(sides[1], corrected.factor),
+        credits=typical_use(sides[1], error.factor),
     )
 
 
@@ -356,11 +367,13 @@ def _same_work(changes: Sequence[Change]) -> tuple[str, ...]:
     )
 
 
-def _asked(plan: Plan, profile: CostProfile, lab_cpu: float = 1.0) -> SimulationRequest:
+def _request_for(plan: Plan, profile: CostProfile, lab_cpu: float = 1.0) -> SimulationRequest:
     return request_of(plan, only_run(plan), profile, {"lab_cpu": lab_cpu})
 
 
-def _drawn(request: SimulationRequest, ask: Ask, core_sigma: float = 0.0) -> list[SimulationResult]:
+def _simulated_draws(
+    request: SimulationRequest, run_simulations: RunSimulations, core_sigma: float = 0.0
+) -> list[SimulationResult]:
     """Simulate the request with each draw of costs and hardware."""
     parameter_draws = list(draws(request.profile, DRAWS, SEED, core_sigma))
     scenarios = [scenario_of(draw.of(request)) for draw in parameter_draws]
@@ -368,7 +381,7 @@ def _drawn(request: SimulationRequest, ask: Ask, core_sigma: float = 0.0) -> lis
         scenario.with_seed(draw.seed, f"draw{number}")
         for number, (scenario, draw) in enumerate(zip(scenarios, parameter_draws, strict=True))
     ]
-    return [scenario.limited(result) for scenario, result in zip(scenarios, ask(documents), strict=True)]
+    return [scenario.limited(result) for scenario, result in zip(scenarios, run_simulations(documents), strict=True)]
 
 
 def _limits(side: Sequence[SimulationResult]) -> dict[str, float]:
@@ -392,14 +405,14 @@ def _assumptions(
     profile: CostProfile,
     miss: float,
     correction_share: float,
-    far: Sequence[str],
+    far_texts: Sequence[str],
 ) -> tuple[str, ...]:
-    words = [f"profile {profile.name}: {profile.learned.source}"]
+    texts = [f"profile {profile.name}: {profile.learned.source}"]
     how = "longer" if miss >= 0 else "shorter"
-    words.append(
+    texts.append(
         f"the simulated time of the measured runs is {format_percent(abs(miss))} {how} than measured; this corrects "
         f"the answer by {'0 %' if round(100 * correction_share) == 0 else f'{100 * correction_share:+.0f} %'}"
     )
     if abs(miss) > MISS_WARNED:
-        words.append("the simulator's error on the measured runs is large, so the answer is a rough guide only")
-    return tuple(dict.fromkeys([*words, *far, *scenarios[1].assumptions, *after.assumptions]))
+        texts.append("the simulator's error on the measured runs is large, so the answer is a rough guide only")
+    return tuple(dict.fromkeys([*texts, *far_texts, *scenarios[1].assumptions, *after.assumptions]))

@@ -70,18 +70,18 @@ def controls_of(anchor: Anchor, changes: Sequence[Change]) -> tuple[Control, ...
     """Return the controls, with the present changes."""
     measured = _controls(anchor.measured, ())
     try:
-        now = _controls(anchor.measured, changes)
+        changed = _controls(anchor.measured, changes)
     except AssayError:  # impossible changes: the controls still show them
-        now = measured
+        changed = measured
     values = dict(changes)
     controls = []
     for name, control in measured.items():
-        present = now.get(name, control).now
+        present = changed.get(name, control).now
         text = values.get(name, present)
-        if not control.choices and name in now and name in values and present != control.measured:
+        if not control.choices and name in changed and name in values and present != control.measured:
             text = present  # ``25GbE`` is 25 in a field of Gbit/s
         text = text.removesuffix(control.unit).strip() if control.unit else text
-        choices = now.get(name, control).choices
+        choices = changed.get(name, control).choices
         controls.append(
             Control(
                 name=name,

@@ -65,10 +65,10 @@ def _source(effects: Sequence[ChangeEffect]) -> list[str]:
     """Return which change has the effect of all changes: the only one whose effect is shown; empty if several are."""
     alone = [(effect, effect.ratio) for effect in effects[:-1] if effect.ratio is not None]
     together = effects[-1].ratio if effects else None
-    shown = [(effect, ratio) for effect, ratio in alone if effect.shown]
-    if len(shown) != 1 or len(alone) < len(effects) - 1 or together is None or not effects[-1].shown:
+    shown_effects = [(effect, ratio) for effect, ratio in alone if effect.shown]
+    if len(shown_effects) != 1 or len(alone) < len(effects) - 1 or together is None or not effects[-1].shown:
         return []
-    [(source, ratio)] = shown
+    [(source, ratio)] = shown_effects
     share = math.log(ratio) / math.log(together)
     part = "All of it" if share >= _WHOLE_EFFECT_MIN else "Most of it" if share >= _MOST_EFFECT_MIN else "A part of it"
     others = joined([f"{_words(effect)} alone: {other:.2f}×" for effect, other in alone if effect is not source])
@@ -110,17 +110,17 @@ def money_sentence(answers: Sequence[WhatIf], prices: WhatIfPrices | None) -> st
         return ""
     if prices is None:
         return "No cost is known: there is no price book."
-    known = [answer for answer in changed if answer.per_h_after is not None]
-    if not known:
+    priced = [answer for answer in changed if answer.per_h_after is not None]
+    if not priced:
         return f"The cost of the changed cluster is not known. {_missing_text(changed)}"
     stated = [
-        f"Stated: {money(part.price, known[0].currency)} for each {part.name} ({part.count_text})."
-        for part in known[0].missing_prices
+        f"Stated: {money(part.price, priced[0].currency)} for each {part.name} ({part.count_text})."
+        for part in priced[0].missing_prices
     ]
-    note = [LAB_NOTE] if any(answer.lab_scale is not None for answer in known) else []
-    if note and known[0].cost_lines_after:
+    note = [LAB_NOTE] if any(answer.lab_scale is not None for answer in priced) else []
+    if note and priced[0].cost_lines_after:
         note.append("With extra costs, the cost ratio also depends on the seconds of the lab.")
-    return " ".join([_run_cost_text(known), _cluster_cost_text(known), *stated, *note])
+    return " ".join([_run_cost_text(priced), _cluster_cost_text(priced), *stated, *note])
 
 
 def _run_cost_text(answers: Sequence[WhatIf]) -> str:
@@ -272,26 +272,26 @@ def _change(name: str, value: str, answers: Sequence[WhatIf]) -> str:
 
 def _effect(answers: Sequence[WhatIf]) -> str:
     """Return the speedups, and for which of them a difference is shown: where the interval of the ratio excludes 1."""
-    shown = [answer for answer in answers if answer.is_shown]
+    different = [answer for answer in answers if answer.is_shown]
     others = [answer for answer in answers if not answer.is_shown]
     if len(answers) == 1:
-        verdict = "A difference is shown." if shown else "No difference is shown: the interval includes 1."
+        verdict = "A difference is shown." if different else "No difference is shown: the interval includes 1."
         return f"{_speedup(answers[0])}, simulated. {verdict}"
-    if not shown:
+    if not different:
         return (
             f"no difference is shown for any of {len(answers)} configurations: they are {_range(answers)} as fast, and "
             "all 90 % intervals include 1 (simulated)."
         )
-    if len(shown) <= _NAMED_MAX:
-        text = joined([_speedup(answer) for answer in shown])
+    if len(different) <= _NAMED_MAX:
+        text = joined([_speedup(answer) for answer in different])
     else:
-        directions = {"faster" if answer.ratio > 1 else "slower" for answer in shown}
+        directions = {"faster" if answer.ratio > 1 else "slower" for answer in different}
         direction = " or ".join(sorted(directions))
-        text = f"{len(shown)} of {len(answers)} configurations are {direction} ({_range(shown)} as fast)"
+        text = f"{len(different)} of {len(answers)} configurations are {direction} ({_range(different)} as fast)"
     if not others:
         return f"{text}, simulated."
-    rest = "the other configuration" if len(others) == 1 else f"the other {len(others)} configurations"
-    return f"{text}, simulated. No difference is shown for {rest} ({_range(others)})."
+    others_text = "the other configuration" if len(others) == 1 else f"the other {len(others)} configurations"
+    return f"{text}, simulated. No difference is shown for {others_text} ({_range(others)})."
 
 
 def _exhausted(answers: Sequence[WhatIf]) -> list[str]:
