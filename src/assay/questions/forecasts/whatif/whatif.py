@@ -279,10 +279,8 @@ def answer_for(
     changed = _request_for(after, profile, share_of_lab_cpu(before, after))
     scenarios = [anchor.scenario, scenario_of(changed)]
     unchanged = changed == _request_for(before, profile)
-    sides = (
-        list(anchor.simulated),
-        list(anchor.simulated) if unchanged else _simulated_draws(changed, run_simulations, cores.sigma),
-    )
+    simulated = anchor.simulated if unchanged else _simulated_draws(changed, run_simulations, cores.sigma)
+    sides = list(anchor.simulated), list(simulated)
     times = [[result.duration_s for result in side] for side in sides]
     measured_s = math.exp(fmean(math.log(run.duration_s) for run in group.runs))
     shares = [shares_of(_request_for(before, profile), sides[0]), shares_of(changed, sides[1])]
