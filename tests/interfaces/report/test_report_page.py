@@ -257,7 +257,7 @@ def test_compare_prints_a_table_and_verdicts(root: Path) -> None:
     [
         (("colour",), "factors of these runs: "),
         (("layout", "--baseline", "HD9"), "HD2, SS2"),
-        (("layout", "--where", "workload=sleep"), "dfsio-write, dfsio-read, terasort"),
+        (("layout", "--where", "workload=sleep"), "dfsio-write (TestDFSIO write), dfsio-read"),
     ],
 )
 def test_an_unknown_address_is_answered_with_the_known_ones(root: Path, arguments: tuple[str, ...], words: str) -> None:

@@ -200,7 +200,6 @@ def test_an_older_bundle_is_simulated_with_a_given_cluster_file(measured: Path, 
 
 
 @needs_simulator
-@needs_simulator
 def test_imported_runs_name_the_example_cluster_that_fits(tmp_path: Path) -> None:
     source = EXAMPLES / "bsc-2015" / "measured" / "runs.csv"
     assert command_result("import", str(source), "--repository", str(tmp_path / "bsc")).exit_code == 0

@@ -88,7 +88,7 @@ def test_causes_of_excluded_runs_are_stated_with_their_numbers(tmp_path: Path) -
     for number, cause in enumerate(causes):
         made.publish(make_run(number, status=RunStatus.INVALID, cause=cause))
     sentence = causes_sentence(why_not_valid(made, made.table()))
-    assert sentence.startswith('Recorded causes: "')
+    assert sentence.startswith('Recorded causes of all 7 runs that do not count: "')
     assert '"out of memory" (2 runs)' in sentence
     assert '"timed out after 90 s" (2 runs)' in sentence
     assert sentence.endswith(" and 2 more.")

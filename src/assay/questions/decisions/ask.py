@@ -13,9 +13,9 @@ from assay.analysis.comparison.matched import session_spread
 from assay.analysis.outliers.anomaly_column import time_outliers
 from assay.analysis.statistics import ABSENT, RunTable, counts_by, has_level, usable
 from assay.analysis.statistics.sessions import SessionVariance
-from assay.model import LAYOUT_FACTOR, NETWORK_FACTOR, PriceBook
+from assay.model import LAYOUT_FACTOR, NETWORK_FACTOR, WORKERS_FACTOR, PriceBook
 from assay.questions.clusters.cluster_facts import facts_by_hardware, implausible_runs
-from assay.questions.clusters.common_levels import link_rates
+from assay.questions.clusters.common_levels import common_levels, link_rates
 from assay.questions.decisions.buyer import CHEAPEST, STORAGE, factors_to_decide, question_named, varied
 from assay.questions.decisions.caveats import in_order, options_of_answer
 from assay.questions.decisions.corrections import OF_LAYOUTS, WITH_FILTER, with_corrections
@@ -135,7 +135,21 @@ def counted_runs(
     apart = table.subset(implausible.rows)
     reason = implausible.reason(np.flatnonzero(implausible.rows)) if len(apart) else ""
     counted = table.subset(~implausible.rows) if len(apart) else table
-    return CountedRuns(counted, run_costs(facts, counted, prices, years) if prices else None, apart, reason)
+    costs = _with_stated_workers(repository, counted, run_costs(facts, counted, prices, years)) if prices else None
+    return CountedRuns(counted, costs, apart, reason)
+
+
+def _with_stated_workers(repository: Repository, table: RunTable, costs: RunCosts) -> RunCosts:
+    """Return the costs with the number of workers of runs that record none, if cluster files state one for all runs."""
+    clusters = costs.clusters
+    if clusters is None or not clusters.items or not np.isnan(clusters.workers).all():
+        return costs
+    valid = table.subset(usable(table))
+    levels, runs = common_levels(repository, valid, WORKERS_FACTOR)
+    if len(levels) != 1 or runs < len(valid):
+        return costs
+    workers = np.full(len(table), float(levels[0]))
+    return replace(costs, clusters=replace(clusters, workers=workers))
 
 
 def factors_of_request(table: RunTable, request: DecisionRequest) -> tuple[str, ...]:

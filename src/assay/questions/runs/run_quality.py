@@ -81,7 +81,7 @@ def why_not_valid(repository: Repository, table: RunTable) -> NotValid:
 
 
 def causes_sentence(excluded: NotValid) -> str:
-    """Return the recorded causes with their numbers of runs: ``Recorded causes: "out of memory" (8 runs), ...``.
+    """Return the recorded causes: ``Recorded causes of all 9 runs that do not count: "out of memory" (8 runs), ...``.
 
     Causes after the third are counted.
     """
@@ -89,11 +89,13 @@ def causes_sentence(excluded: NotValid) -> str:
     for cause in excluded.causes[:_CAUSES_NAMED]:
         text = cause.text or ", ".join(cause.checks) or cause.failure_class or "none"
         shortened = text if len(text) <= _CAUSE_MAX else f"{text[: _CAUSE_MAX - 1]}…"
-        texts.append(f'"{shortened}" ({plural(cause.runs, "run")})')
+        runs = f" ({plural(cause.runs, 'run')})" if len(excluded.causes) > 1 else ""
+        texts.append(f'"{shortened}"{runs}')
     more = len(excluded.causes) - _CAUSES_NAMED
     names = joined([*texts, *([f"{more} more"] if more > 0 else [])])
-    newest = f" of the newest {excluded.examined:,}" if excluded.examined < excluded.not_valid else ""
-    return f"Recorded {'cause' if len(excluded.causes) == 1 else 'causes'}{newest}: {names}."
+    newest = f"the newest {excluded.examined:,} of " if excluded.examined < excluded.not_valid else "all "
+    causes = "cause" if len(excluded.causes) == 1 else "causes"
+    return f"Recorded {causes} of {newest}{plural(excluded.not_valid, 'run')} that do not count: {names}."
 
 
 def traced_rows(repository: Repository, table: RunTable) -> Ints:

@@ -100,15 +100,15 @@ def amount_sentences(decision: Decision, option: OptionResult | None = None) -> 
         work = ""
     subject = f"{f'Rent for {years}' if costs.rented else f'Cost of the cluster over {years}'}, used 24 h a day"
     subject += _setting_text(prices)
-    subject += f" ({size})" if (size := other_size_text(costs)) else ""
+    size = f" {capitalised(text)}." if (text := other_size_text(costs)) else ""
     if prices.equal:
-        over_years = f"{subject}: {money(price, currency)} with both.{work}"
+        over_years = f"{subject}: {money(price, currency)} with both.{size}{work}"
         break_even = f"The price of a cluster is the same with {name}, so there is no break-even price."
         return CostAmounts(per_job, over_years, break_even, _prices_text(costs, currency), job.workload)
     of_option = _price_range(prices.option, currency)
     over_years = (
         f"{subject}: {money(price, currency)} with {baseline}{_hardware_text([prices.baseline])}, "
-        f"{of_option} with {name}{_hardware_text(prices.option)}.{_all_prices(prices, currency)}"
+        f"{of_option} with {name}{_hardware_text(prices.option)}.{size}{_all_prices(prices, currency)}"
     )
     if decision.storage_difference is not None or decision.storage_costs is not None:
         what_depends = "effect" if decision.storage_difference is not None else "verdict on cost"
@@ -117,12 +117,15 @@ def amount_sentences(decision: Decision, option: OptionResult | None = None) -> 
     over_years += work
     low, high = (None if end is None else ratio.price_ratio / end for end in (ratio.high, ratio.low))
     limit = amount(ratio.break_even_price_ratio, low, high, price)
-    break_even = _break_even(decision, chosen, limit, of_option, years)
+    break_even = _break_even(decision, chosen, limit, f"{of_option} over {years}{_setting_text(prices)}")
     return CostAmounts(per_job, over_years, break_even, _prices_text(costs, currency), job.workload)
 
 
-def _break_even(decision: Decision, chosen: OptionResult, limit: str, price: str, years: str) -> str:
-    """Return whether an option pays at its price, and up to which price of the cluster over the years it does."""
+def _break_even(decision: Decision, chosen: OptionResult, limit: str, price: str) -> str:
+    """Return whether an option pays at its price, and up to which price of the cluster over the years it does.
+
+    ``price``: with the years, and the setting that it is for.
+    """
     assert chosen.cost is not None
     name = compared_option(decision, chosen.option)
     words = (("pays", "pay"), ("it pays", "they pay"), ("its", "their"), ("does", "do"))
@@ -130,17 +133,14 @@ def _break_even(decision: Decision, chosen: OptionResult, limit: str, price: str
     match chosen.cost.verdict:
         case CostVerdict.NOT_DISTINGUISHABLE:
             why = "Open, because the difference in cost is not confirmed" if excludes_one(chosen.cost) else "Open"
-            return f"{why}: the break-even price of the cluster with {name} is {limit} over {years}; it costs {price}."
+            return f"{why}: the break-even price of the cluster with {name} is {limit}; it costs {price}."
         case CostVerdict.DEARER:
             return (
-                f"{capitalised(name)} {does} not pay at this price: {their} cluster costs {price} over {years}; "
+                f"{capitalised(name)} {does} not pay at this price: {their} cluster costs {price}; "
                 f"{they_pay} up to {limit}."
             )
         case _:
-            return (
-                f"{capitalised(name)} {pay} at this price: {their} cluster costs {price} over {years}; {they_pay} up "
-                f"to {limit}."
-            )
+            return f"{capitalised(name)} {pay} at this price: {their} cluster costs {price}; {they_pay} up to {limit}."
 
 
 def _agreeing(decision: Decision, option: str, singular: str, plural: str) -> str:
@@ -149,8 +149,9 @@ def _agreeing(decision: Decision, option: str, singular: str, plural: str) -> st
 
 
 def _setting_text(prices: ComparedPrices) -> str:
-    """Return the setting of the prices, if prices differ between settings: ``, Ethernet on cluster m1000-01``."""
-    return f", {setting_words(prices.setting)}" if prices.setting else ""
+    """Return the setting of the prices, if prices differ between settings: ``, with Ethernet on cluster m1000-01``."""
+    with_ = "with " if set(prices.setting) - {"cluster"} else ""
+    return f", {with_}{setting_words(prices.setting)}" if prices.setting else ""
 
 
 def other_size_text(costs: BaselineCosts) -> str:
