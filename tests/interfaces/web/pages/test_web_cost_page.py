@@ -18,7 +18,7 @@ from assay.foundation.errors import SpecificationError
 from assay.interfaces.charts.cost_effectiveness import cost_effectiveness_chart
 from assay.interfaces.cli.main import assay
 from assay.interfaces.web.pages.cost import PriceField
-from assay.interfaces.web.pages.cost_state import asked_from
+from assay.interfaces.web.pages.cost_state import page_state_of
 from assay.interfaces.web.server.app import create_app
 from assay.questions.costs.years_of_use import compared_jobs_first
 from assay.specs.prices import prices_of
@@ -72,7 +72,7 @@ def test_a_price_in_the_address_is_priced_and_nothing_else_of_the_book_is_in_it(
     assert page.status_code == 200
     assert "was $" in page.text
     assert page.text.count("<h2>TeraSort") == 1
-    same = asked_from([("workload", "terasort"), (f"price.{name}", "1")])
+    same = page_state_of([("workload", "terasort"), (f"price.{name}", "1")])
     assert len(same.address()) < 120
     assert same.without_changes() == "/cost?workload=terasort"
     unchanged = client.get("/cost", params={"workload": "terasort"})
@@ -151,13 +151,13 @@ def test_a_price_that_was_changed_is_never_folded_away() -> None:
 
 
 def test_a_changed_price_may_be_in_thousands() -> None:
-    assert asked_from([("price.rack", "100k"), ("price.node", "1,200"), ("price.port", "1e-3")]).changes == {
+    assert page_state_of([("price.rack", "100k"), ("price.node", "1,200"), ("price.port", "1e-3")]).changes == {
         "rack": 100_000,
         "node": 1_200,
         "port": 0.001,
     }
     with pytest.raises(SpecificationError, match="price book's currency"):
-        asked_from([("price.rack", "100kEUR")])
+        page_state_of([("price.rack", "100kEUR")])
 
 
 @pytest.mark.parametrize(

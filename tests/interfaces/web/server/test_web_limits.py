@@ -22,7 +22,7 @@ from fastapi.responses import StreamingResponse
 from assay.interfaces.web.server import log
 from assay.interfaces.web.server.connections import ConnectionLimits, _client_network
 from assay.interfaces.web.server.log import RateLimitedHandler
-from assay.interfaces.web.server.security import BURST, BURST_OF_ALL, LoginLimiter
+from assay.interfaces.web.server.security import ATTEMPTS_MAX, ATTEMPTS_MAX_OF_ALL, LoginLimiter
 from assay.store import Repository
 from builders import make_run
 from web_support import READ, guarded, served
@@ -282,7 +282,7 @@ def test_wrong_tokens_slow_down_requests_of_their_address() -> None:
     now = [0.0]
     limiter = LoginLimiter(lambda: now[0])
     limiter.accept("192.0.2.9", "good")
-    for _ in range(BURST):
+    for _ in range(ATTEMPTS_MAX):
         assert limiter.wait_s("192.0.2.9", "bad") == 0
         limiter.reject("192.0.2.9")
     assert limiter.wait_s("192.0.2.9", "bad") > 0
@@ -290,7 +290,7 @@ def test_wrong_tokens_slow_down_requests_of_their_address() -> None:
     assert limiter.wait_s("192.0.2.10", "other") == 0
     now[0] += limiter.wait_s("192.0.2.9", "bad")
     assert limiter.wait_s("192.0.2.9", "bad") == 0
-    for number in range(BURST_OF_ALL):
+    for number in range(ATTEMPTS_MAX_OF_ALL):
         limiter.reject(f"2001:db8::{number}")
     assert limiter.wait_s("192.0.2.11", "other") > 0, "guesses from many addresses are slow too"
 
@@ -302,9 +302,9 @@ def test_wrong_tokens_are_refused_after_a_few(tmp_path: Path) -> None:
     guard.login_limiter, guard.wrong_token_delay_s = LoginLimiter(lambda: 0.0), 0.1
     began_s = time.monotonic()
     wrong = {"Authorization": "Bearer nonsense"}
-    statuses = [client.get("/api/v1/runs", headers=wrong).status_code for _ in range(BURST + 1)]
-    assert statuses == [401] * BURST + [429]
-    assert time.monotonic() - began_s >= BURST * 0.1
+    statuses = [client.get("/api/v1/runs", headers=wrong).status_code for _ in range(ATTEMPTS_MAX + 1)]
+    assert statuses == [401] * ATTEMPTS_MAX + [429]
+    assert time.monotonic() - began_s >= ATTEMPTS_MAX * 0.1
     page = client.post("/login", data={"token": READ}, headers={"Origin": "http://assay.example"})
     assert (page.status_code, "try again" in page.text) == (429, True)
     assert client.get("/api/v1/runs", headers={"Authorization": f"Bearer {READ}"}).status_code == 429

@@ -107,7 +107,7 @@ def test_runs_travel_both_ways_with_a_private_authority(server: str, folder: Pat
     [
         ("server", "https", False, ("not signed by an authority that this host trusts", "SSL_CERT_FILE")),
         ("other", "https", True, ("for another name", "a name that the certificate has")),
-        ("old", "https", True, ("has expired", "a new one")),
+        ("old", "https", True, ("has expired", "needs a new certificate")),
         ("server", "http", True, ("may accept only https: try https://127.0.0.1",)),
     ],
     ids=["not trusted", "another name", "expired", "no TLS"],

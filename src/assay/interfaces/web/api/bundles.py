@@ -21,7 +21,7 @@ from assay.store.exchange.transfer import BUNDLE_ID, RefusedBundleError, bundle_
 
 router = APIRouter(prefix="/api/v1/bundles", responses=PROBLEMS, tags=["bundles"])
 
-PAGE = 1000
+PAGE_IDS_MAX = 1000
 """Maximum number of ids in one answer."""
 BundleId = Annotated[str, Path(max_length=100, pattern=f"^{BUNDLE_ID.pattern}$")]
 _TAR = "application/x-tar"
@@ -36,8 +36,8 @@ def bundles(
     context: ContextOf, after: Annotated[str, Query(max_length=100, description="The last id known.")] = ""
 ) -> BundlePage:
     """List the ids of bundles, sorted, by page."""
-    ids = bundle_ids(context.store.repository, after, PAGE + 1)
-    return BundlePage(bundles=ids[:PAGE], more=len(ids) > PAGE)
+    ids = bundle_ids(context.store.repository, after, PAGE_IDS_MAX + 1)
+    return BundlePage(bundles=ids[:PAGE_IDS_MAX], more=len(ids) > PAGE_IDS_MAX)
 
 
 @router.get(

@@ -27,7 +27,7 @@ EXPORT_RUNS_MAX = 100_000
 Limit = Annotated[int | None, Query(ge=1, le=EXPORT_RUNS_MAX, description="Only this many of the newest runs.")]
 RunIds = Annotated[list[str], Query(max_length=SIDES_MAX, description=f"{SIDES_MIN} to {SIDES_MAX} ids of runs.")]
 Form = Literal["csv", "parquet", "jsonl", "json"]
-_FORMS: dict[str, str] = {
+_MEDIA_TYPES: dict[str, str] = {
     "csv": "text/csv",
     "parquet": "application/vnd.apache.parquet",
     "jsonl": "application/x-ndjson",
@@ -46,12 +46,12 @@ def sides(context: ContextOf, run: RunIds, of: Of = "configurations") -> Sides:
     return context.store.answer(("sides", tuple(run), of), make)
 
 
-_FILE: dict[int | str, dict[str, Any]] = {
-    200: {"content": {kind: {} for kind in _FORMS.values()}, "description": "The file."}
+_FILE_RESPONSES: dict[int | str, dict[str, Any]] = {
+    200: {"content": {kind: {} for kind in _MEDIA_TYPES.values()}, "description": "The file."}
 }
 
 
-@router.get("/export", response_class=Response, responses={**PROBLEMS, **_FILE})
+@router.get("/export", response_class=Response, responses={**PROBLEMS, **_FILE_RESPONSES})
 def export(context: ContextOf, form: Form = "csv", where: Where = [], limit: Limit = None) -> Response:  # noqa: B006
     """Export the matching runs, newest last: a table (``csv``, ``parquet``), a run per line, or `assay runs --json`."""
     flagged = context.store.flagged()
@@ -64,15 +64,15 @@ def export(context: ContextOf, form: Form = "csv", where: Where = [], limit: Lim
             hint="choose fewer; `assay export` on the server has no limit",
         )
     runs = context.store.repository.runs_at(matching_runs, rows)
-    name = {"Content-Disposition": f'attachment; filename="runs.{form}"'}
+    headers = {"Content-Disposition": f'attachment; filename="runs.{form}"'}
     if form == "parquet":
         with tempfile.TemporaryDirectory() as folder:
             path = Path(folder) / "runs.parquet"
             write_parquet(runs, path)
-            return Response(path.read_bytes(), media_type=_FORMS[form], headers=name)
+            return Response(path.read_bytes(), media_type=_MEDIA_TYPES[form], headers=headers)
     if form == "json":
         kinds = outlier_kinds(context.store.repository, flagged)
-        return JSONResponse([run_json(run, kinds.get(run.run_id)) for run in runs], headers=name)
+        return JSONResponse([run_json(run, kinds.get(run.run_id)) for run in runs], headers=headers)
     text = io.StringIO(newline="")
     _WRITERS[form](runs, text)
-    return Response(text.getvalue().encode("utf-8", "replace"), media_type=_FORMS[form], headers=name)
+    return Response(text.getvalue().encode("utf-8", "replace"), media_type=_MEDIA_TYPES[form], headers=headers)

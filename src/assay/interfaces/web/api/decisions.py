@@ -63,8 +63,12 @@ def question_answers_on(context: Context, where: Sequence[str] = ()) -> tuple[Qu
 
 def _without_path(answer: QuestionAnswer) -> QuestionAnswer:
     """Return the answer without the path of the repository, which a server with tokens does not publish."""
-    why = answer.unanswered
-    return replace(answer, unanswered=replace(why, price_list="DIR")) if why and why.price_list else answer
+    unanswered = answer.unanswered
+    return (
+        replace(answer, unanswered=replace(unanswered, price_list="DIR"))
+        if unanswered and unanswered.price_list
+        else answer
+    )
 
 
 @router.get("/questions")

@@ -37,68 +37,72 @@ class MonitoringCollector(Collector):
     def collect(self) -> Iterator[Metric]:
         """Yield the metric families."""
         runs = GaugeMetricFamily("assay_runs", "Number of runs by status.", labels=["status"])
-        for status, number in self.view.runs:
-            runs.add_metric([status], number)
+        for status, count in self.view.runs:
+            runs.add_metric([status], count)
         yield runs
-        duration = GaugeMetricFamily("assay_last_run_duration_seconds", "Time of the newest valid run.", labels=KIND)
-        started = GaugeMetricFamily(
+        durations = GaugeMetricFamily("assay_last_run_duration_seconds", "Time of the newest valid run.", labels=KIND)
+        start_times = GaugeMetricFamily(
             "assay_last_run_start_timestamp_seconds", "Start of the newest valid run.", labels=KIND
         )
-        valid = GaugeMetricFamily("assay_valid_runs", "Number of valid runs with a known start.", labels=KIND)
-        for last in self.view.last_runs:
-            levels = [level for _, level in last.levels]
-            duration.add_metric(levels, last.duration_s)
-            started.add_metric(levels, last.started_unix_s)
-            valid.add_metric(levels, last.runs)
-        yield from (duration, started, valid)
+        valid_runs = GaugeMetricFamily("assay_valid_runs", "Number of valid runs with a known start.", labels=KIND)
+        for last_runs in self.view.last_runs:
+            levels = [level for _, level in last_runs.levels]
+            durations.add_metric(levels, last_runs.duration_s)
+            start_times.add_metric(levels, last_runs.started_unix_s)
+            valid_runs.add_metric(levels, last_runs.runs)
+        yield from (durations, start_times, valid_runs)
         yield from self._campaigns()
         yield from self._hosts()
         yield from self._decisions()
 
     def _campaigns(self) -> Iterator[GaugeMetricFamily]:
         labels = ["campaign", "plan"]
-        planned = GaugeMetricFamily("assay_campaign_planned_runs", "Runs that the campaign plans.", labels=labels)
+        planned_runs = GaugeMetricFamily("assay_campaign_planned_runs", "Runs that the campaign plans.", labels=labels)
         done_runs = GaugeMetricFamily("assay_campaign_done_runs", "Planned runs with a valid result.", labels=labels)
-        failed = GaugeMetricFamily("assay_campaign_failed_runs", "Planned runs whose last try failed.", labels=labels)
+        failed_runs = GaugeMetricFamily(
+            "assay_campaign_failed_runs", "Planned runs whose last try failed.", labels=labels
+        )
         remaining_s = GaugeMetricFamily(
             "assay_campaign_remaining_seconds", "Expected time until the end.", labels=labels
         )
         for campaign in self.view.running:
-            names = [campaign.campaign_id, campaign.plan]
-            planned.add_metric(names, campaign.planned)
-            done_runs.add_metric(names, campaign.done)
-            failed.add_metric(names, campaign.failed)
+            label_values = [campaign.campaign_id, campaign.plan]
+            planned_runs.add_metric(label_values, campaign.planned)
+            done_runs.add_metric(label_values, campaign.done)
+            failed_runs.add_metric(label_values, campaign.failed)
             if campaign.left_s is not None:
-                remaining_s.add_metric(names, campaign.left_s)
-        yield from (planned, done_runs, failed, remaining_s)
+                remaining_s.add_metric(label_values, campaign.left_s)
+        yield from (planned_runs, done_runs, failed_runs, remaining_s)
 
     def _hosts(self) -> Iterator[Metric]:
-        node = ["campaign", "node"]
-        sampled = GaugeMetricFamily("assay_host_sample_timestamp_seconds", "Time of the latest sample.", labels=node)
-        cores = GaugeMetricFamily("assay_host_cores", "Cores of the node.", labels=node)
+        labels = ["campaign", "node"]
+        sample_times = GaugeMetricFamily(
+            "assay_host_sample_timestamp_seconds", "Time of the latest sample.", labels=labels
+        )
+        cores = GaugeMetricFamily("assay_host_cores", "Cores of the node.", labels=labels)
         cpu = _counter("cpu_seconds", "CPU time of all cores of the node.", "mode")
-        group = _counter("cgroup_cpu_seconds", "CPU time of the control group of a lab's node.")
-        read = _counter("disk_read_bytes", "Bytes read from the disk.", "disk")
-        written = _counter("disk_written_bytes", "Bytes written to the disk.", "disk")
-        busy = _counter("disk_busy_seconds", "Time in which the disk was busy.", "disk")
-        received = _counter("network_receive_bytes", "Bytes received by the NIC.", "nic")
-        sent = _counter("network_transmit_bytes", "Bytes sent by the NIC.", "nic")
+        cgroup_cpu = _counter("cgroup_cpu_seconds", "CPU time of the control group of a lab's node.")
+        read_bytes = _counter("disk_read_bytes", "Bytes read from the disk.", "disk")
+        written_bytes = _counter("disk_written_bytes", "Bytes written to the disk.", "disk")
+        busy_s = _counter("disk_busy_seconds", "Time in which the disk was busy.", "disk")
+        received_bytes = _counter("network_receive_bytes", "Bytes received by the NIC.", "nic")
+        sent_bytes = _counter("network_transmit_bytes", "Bytes sent by the NIC.", "nic")
         for campaign_id, sample in self.view.hosts:
-            names = [campaign_id, sample.node]
-            sampled.add_metric(names, sample.at_unix_s)
+            label_values = [campaign_id, sample.node]
+            sample_times.add_metric(label_values, sample.at_unix_s)
             if sample.cores is not None:
-                cores.add_metric(names, sample.cores)
+                cores.add_metric(label_values, sample.cores)
             if sample.cgroup_cpu_s is not None:
-                group.add_metric(names, sample.cgroup_cpu_s)
+                cgroup_cpu.add_metric(label_values, sample.cgroup_cpu_s)
             for mode, spent_s in sample.cpu_s.items():
-                cpu.add_metric([*names, mode], spent_s)
-            for disk, values in sample.disks.items():
-                for family, value in zip((read, written, busy), values, strict=True):
-                    family.add_metric([*names, disk], value)
-            for nic, counted in sample.nics.items():
-                for family, value in zip((received, sent), counted, strict=True):
-                    family.add_metric([*names, nic], value)
-        yield from (sampled, cores, cpu, group, read, written, busy, received, sent)
+                cpu.add_metric([*label_values, mode], spent_s)
+            for disk, disk_values in sample.disks.items():
+                for family, value in zip((read_bytes, written_bytes, busy_s), disk_values, strict=True):
+                    family.add_metric([*label_values, disk], value)
+            for nic, nic_values in sample.nics.items():
+                for family, value in zip((received_bytes, sent_bytes), nic_values, strict=True):
+                    family.add_metric([*label_values, nic], value)
+        yield from (sample_times, cores, cpu, cgroup_cpu, read_bytes, written_bytes, busy_s, received_bytes, sent_bytes)
 
     def _decisions(self) -> Iterator[GaugeMetricFamily]:
         as_of = GaugeMetricFamily("assay_decisions_timestamp_seconds", "Time at which the decisions' runs were read.")
@@ -145,13 +149,13 @@ def _decision_figures(context: Context) -> DecisionFigures:
 def metrics(context: ContextOf) -> Response:
     """Return the metrics of the repository, of its running campaigns and of its decisions."""
     store = context.store
-    newest = campaigns(store.repository, time.time(), CAMPAIGNS_MAX)
-    decided = context.monitored.newest(store.snapshot().version, lambda: _decision_figures(context))
+    newest_campaigns = campaigns(store.repository, time.time(), CAMPAIGNS_MAX)
+    decision_figures = context.monitored.newest(store.snapshot().version, lambda: _decision_figures(context))
     view = replace(
         store.answer(("monitoring",), monitoring),
-        running=tuple(campaign for campaign in newest if campaign.running),
-        hosts=host_samples(store.repository, newest),
-        decisions=decided,
+        running=tuple(campaign for campaign in newest_campaigns if campaign.running),
+        hosts=host_samples(store.repository, newest_campaigns),
+        decisions=decision_figures,
     )
     registry = CollectorRegistry(auto_describe=False)
     registry.register(MonitoringCollector(view))

@@ -48,8 +48,9 @@ router = APIRouter(prefix="/api/v1", responses=PROBLEMS, tags=["plans"])
 RUNS_MAX = 5_000
 """Maximum number of runs in a plan: expanding more takes long."""
 LOG_END_BYTES = 4_000
+"""Size of the end of a log that is read, in bytes."""
 LOG_LINES = 12
-"""Size of the end of a log that is read, in bytes, and maximum number of its lines in an answer."""
+"""Maximum number of lines of a log in an answer."""
 Texts = Annotated[list[ShortText], Field(max_length=50)]
 
 
@@ -110,7 +111,7 @@ def cluster_files(context: Context) -> dict[str, str]:
 
 def content_of(question: PlanQuestion) -> dict[str, Value]:
     """Return the content of the plan file for a request."""
-    several = {"layout": question.layouts, **question.levels} if len(question.layouts) > 1 else question.levels
+    factors = {"layout": question.layouts, **question.levels} if len(question.layouts) > 1 else question.levels
     content: dict[str, Value] = {
         "plan": question.name,
         "cluster": CLUSTER_FILE,
@@ -120,7 +121,7 @@ def content_of(question: PlanQuestion) -> dict[str, Value]:
             {workload.name: {"data_per_node" if workload.per_node else "data": workload.data, **workload.options}}
             for workload in question.workloads
         ],
-        "factors": {name: [*levels] for name, levels in several.items()},
+        "factors": {name: [*levels] for name, levels in factors.items()},
         "layout": question.layouts[0] if len(question.layouts) == 1 else "",
         "repetitions": str(question.repetitions),
         "seed": str(question.seed),
@@ -194,21 +195,21 @@ def start(context: ContextOf, question: PlanQuestion) -> Started:
             "put the file into the folder of `assay serve --clusters`",
         )
     text = cluster_text_of(context, question)
-    checked = plan_of(question, text)
+    checked_plan = plan_of(question, text)
     folders = context.store.repository.folders
-    running = [
+    running_campaigns = [
         campaign for campaign in campaigns(context.store.repository, time.time(), LISTED_MAX) if campaign.running
     ]
     with context.starting:
-        last = context.started[-1] if context.started else None
-        if running or (last is not None and last.process.poll() is None):
-            name = running[0].plan if running else checked.name
+        last_campaign = context.started[-1] if context.started else None
+        if running_campaigns or (last_campaign is not None and last_campaign.process.poll() is None):
+            name = running_campaigns[0].plan if running_campaigns else checked_plan.name
             raise RepositoryError(f"a campaign is running: {name}", hint="wait for its end, or run it elsewhere")
-        stamp = hashlib.sha256(f"{checked.source}{text}".encode()).hexdigest()[:12]
+        stamp = hashlib.sha256(f"{checked_plan.source}{text}".encode()).hexdigest()[:12]
         folder = folders.plans.resolve() / stamp
-        process = _run(write_plan(folder, checked), folders.root.resolve(), folder / "log")
-        context.started.append(StartedCampaign(checked.name, process, folder / "log"))
-    return Started(plan=checked.name, pid=process.pid, runs=len(schedule(checked, expand(checked))))
+        process = _run(write_plan(folder, checked_plan), folders.root.resolve(), folder / "log")
+        context.started.append(StartedCampaign(checked_plan.name, process, folder / "log"))
+    return Started(plan=checked_plan.name, pid=process.pid, runs=len(schedule(checked_plan, expand(checked_plan))))
 
 
 def write_plan(folder: Path, plan: Plan) -> Path:
@@ -220,11 +221,11 @@ def write_plan(folder: Path, plan: Plan) -> Path:
 
 
 def _run(path: Path, root: Path, log: Path) -> subprocess.Popen[bytes]:
-    with log.open("wb") as out:
+    with log.open("wb") as log_file:
         return subprocess.Popen(
             [sys.executable, "-m", "assay", "run", str(path), "--repository", str(root)],
             stdin=subprocess.DEVNULL,
-            stdout=out,
+            stdout=log_file,
             stderr=subprocess.STDOUT,
             start_new_session=True,
             cwd=path.parent,
@@ -232,7 +233,7 @@ def _run(path: Path, root: Path, log: Path) -> subprocess.Popen[bytes]:
 
 
 def fields_of_plan(text: str) -> list[tuple[str, str]]:
-    """Return the fields of a form for a plan file without its secrets: what :func:`asked_in` reads."""
+    """Return the fields of a form for a plan file without its secrets: what :func:`question_of_form` reads."""
     content = document_of(redacted_plan(text).encode(), PLAN_FILE).content
     factors = {name: _levels(levels) for name, levels in entries_of(content.get("factors")).items()}
     layouts = factors.pop(LAYOUT_FACTOR, None) or str(content.get(LAYOUT_FACTOR, ""))
@@ -262,19 +263,19 @@ def _levels(levels: object) -> str:
     return ", ".join(map(str, levels if isinstance(levels, list) else entries_of(levels)))
 
 
-def asked_in(form: dict[str, list[str]]) -> PlanQuestion:
+def question_of_form(form: dict[str, list[str]]) -> PlanQuestion:
     """Return the request for a form. Its fields contain rows of workloads, and lines of levels and parameters."""
 
-    def field_text(name: str, otherwise: str = "") -> str:
-        return form.get(name, [otherwise])[0].strip() or otherwise
+    def field_text(name: str, default: str = "") -> str:
+        return form.get(name, [default])[0].strip() or default
 
     def lines(name: str) -> dict[str, str]:
         pairs = {}
         for line in filter(str.strip, field_text(name).splitlines()):
-            left, colon, right = line.partition(":")
-            if not colon or not right.strip():
+            key, colon, value = line.partition(":")
+            if not colon or not value.strip():
                 raise SpecificationError(f"{line.strip()[:80]!r} is not of the form NAME: VALUE", where=name)
-            pairs[left.strip()] = right.strip()
+            pairs[key.strip()] = value.strip()
         return pairs
 
     rows = zip(*(form.get(name, []) for name in ("workload", "data", "options")), strict=False)
@@ -283,7 +284,7 @@ def asked_in(form: dict[str, list[str]]) -> PlanQuestion:
             "name": name,
             "data": data.strip().removesuffix("/node").strip(),
             "per_node": data.strip().endswith("/node"),
-            "options": dict(_pair(pair) for pair in options.replace(",", " ").split()),
+            "options": dict(_option_in(pair) for pair in options.replace(",", " ").split()),
         }
         for name, data, options in rows
         if name and data.strip()
@@ -294,24 +295,24 @@ def asked_in(form: dict[str, list[str]]) -> PlanQuestion:
         "name": field_text("name", "plan"),
         "engine": field_text("engine"),
         "workloads": workloads,
-        "layouts": _listed(field_text("layouts")),
-        "levels": {name: _listed(text) for name, text in lines("levels").items()},
+        "layouts": _items_in(field_text("layouts")),
+        "levels": {name: _items_in(text) for name, text in lines("levels").items()},
         "parameters": lines("parameters"),
         "repetitions": field_text("repetitions", "3"),
         "seed": field_text("seed", "1"),
     }
-    pasted = form.get("cluster_text", [""])[0].replace("\r\n", "\n")
+    cluster_text = form.get("cluster_text", [""])[0].replace("\r\n", "\n")
     if not values["layouts"]:
         raise SpecificationError("name a layout, such as HD2", where="layouts", hint="several with commas")
-    cluster = {"cluster_text": pasted} if pasted.strip() else {"cluster": field_text("cluster")}
+    cluster = {"cluster_text": cluster_text} if cluster_text.strip() else {"cluster": field_text("cluster")}
     return PlanQuestion.model_validate({**values, **cluster})
 
 
-def _listed(text: str) -> list[str]:
+def _items_in(text: str) -> list[str]:
     return [part.strip() for part in text.strip("[] ").split(",") if part.strip()]
 
 
-def _pair(text: str) -> tuple[str, str]:
+def _option_in(text: str) -> tuple[str, str]:
     name, equals, value = text.partition("=")
     if not equals or not name or not value:
         raise SpecificationError(f"{text[:80]!r} is not of the form NAME=VALUE", where="options of a workload")

@@ -63,10 +63,8 @@ def prepare(context: Context) -> None:
     """Prepare slow answers: limits, the model, the map, and the importance of factors of the most common workloads."""
     if len(context.store.table()):
         api_runs.get_workload_limits(context)
-    learned_model, table = (
-        cached_model(context, threads=1),
-        context.store.table(),
-    )  # one thread, to leave CPUs to requests
+    learned_model = cached_model(context, threads=1)  # one thread, to leave CPUs to requests
+    table = context.store.table()
     counts = {name: number for name, number in counts_by(table, "workload").items() if name}
     for workload in sorted(counts, key=lambda name: -counts[name])[:PREPARED_MAX]:
         began_s = time.monotonic()

@@ -194,10 +194,10 @@ def log(
     part = b""
     while len(part) <= LOG_BYTES_MAX and (chunk := next(chunks, b"")):
         part += chunk
-    part, more = part[:LOG_BYTES_MAX], len(part) > LOG_BYTES_MAX
+    part, has_more = part[:LOG_BYTES_MAX], len(part) > LOG_BYTES_MAX
     return LogPart(
         name=name,
         offset_bytes=offset_bytes,
         text=part.decode("utf-8", "replace"),
-        next_offset_bytes=offset_bytes + len(part) if more else None,
+        next_offset_bytes=offset_bytes + len(part) if has_more else None,
     )

@@ -11,7 +11,7 @@ from assay.interfaces.web.api.models import Model
 from assay.interfaces.web.rendering.rendering import NotFoundError
 from assay.interfaces.web.state.context import PROBLEMS, READERS, Context, ContextOf, DeniedError
 from assay.interfaces.web.state.search_state import SearchState, search_state, start_once
-from assay.interfaces.web.state.searches import Answering
+from assay.interfaces.web.state.searches import Computation
 from assay.questions.recommendation.catalogues import UploadedLogRequest, prepare_size, stored_catalogues
 from assay.questions.recommendation.size import SizeAnswer
 
@@ -34,7 +34,7 @@ def start_size(context: Context, request: UploadedLogRequest) -> str:
     Raises SpecificationError for an invalid request, and NotFoundError if the server no longer has the log.
     """
 
-    def prepare() -> Answering[SizeAnswer]:
+    def prepare() -> Computation[SizeAnswer]:
         folder = context.logs.folder(request.upload)
         if folder is None:
             raise NotFoundError("this server does not have the log, or newer logs displaced it", hint="send it again")

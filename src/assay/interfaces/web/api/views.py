@@ -118,15 +118,15 @@ def speedup_published(
         figures = published_speedups(selected(table, where), by, baseline, method).figures
         return [
             FigureRow(
-                workload=f.workload,
-                origin=f.origin,
-                level=f.level,
-                value=f.value,
-                runs=f.runs,
-                spread=f.spread if math.isfinite(f.spread) else None,
-                configurations=f.configurations,
+                workload=figure.workload,
+                origin=figure.origin,
+                level=figure.level,
+                value=figure.value,
+                runs=figure.runs,
+                spread=figure.spread if math.isfinite(figure.spread) else None,
+                configurations=figure.configurations,
             )
-            for f in figures
+            for figure in figures
         ]
 
     return context.store.answer(("figures", method, by, baseline, tuple(where)), make)

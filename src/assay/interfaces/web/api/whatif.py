@@ -42,10 +42,10 @@ def cached_anchors(context: Context, cluster: str = "", where: Sequence[str] = (
 
     ``cluster``: name of a cluster file on the server to use instead of the stored files.
     """
-    ask, repository = context.simulators.simulate, context.store.repository
+    simulate, repository = context.simulators.simulate, context.store.repository
     question = WhatIfQuestion((), tuple(where), cluster=_cluster_text(context, cluster))
     return context.store.answer(
-        ("anchors", cluster, tuple(where)), lambda table: anchors_of(repository, table, question, ask)
+        ("anchors", cluster, tuple(where)), lambda table: anchors_of(repository, table, question, simulate)
     )
 
 
@@ -59,10 +59,10 @@ def cached_clusters(context: Context) -> tuple[str, ...]:
     """Return the names of the cluster files on the server that fit the measured runs. Cached."""
     repository, texts = context.store.repository, cluster_files(context)
 
-    def fitting(table: RunTable) -> tuple[str, ...]:
+    def fitting_names(table: RunTable) -> tuple[str, ...]:
         return fitting_clusters(repository, measured_runs(repository, table), texts) if len(table) else ()
 
-    return context.store.answer(("fitting clusters",), fitting)
+    return context.store.answer(("fitting clusters",), fitting_names)
 
 
 def cached_obstacle(context: Context, changes: Sequence[Change] = ()) -> SimulationObstacle | None:
@@ -110,5 +110,5 @@ def get_whatif(
 ) -> WhatIfAnswer:
     """Predict the times of measured configurations after changes: simulated, and anchored on their measured runs."""
     anchors = cached_anchors(context, where=where)
-    asked_of = anchors.of_target(run) if run else anchors
-    return answer_on(context, asked_of, parse_question(changes), parse_prices(prices), extra_costs)
+    target_anchors = anchors.of_target(run) if run else anchors
+    return answer_on(context, target_anchors, parse_question(changes), parse_prices(prices), extra_costs)

@@ -40,7 +40,7 @@ def _why_question(
     return WhyQuestion(by, baseline, candidate, tuple(where), origin, lab_scale)
 
 
-AskedWhy = Annotated[WhyQuestion, Depends(_why_question)]
+WhyQuestionOf = Annotated[WhyQuestion, Depends(_why_question)]
 """The question in the query of an address."""
 
 
@@ -54,8 +54,8 @@ def cached_pair(context: Context, question: WhyQuestion) -> ExamplePair | None:
 
 def has_explanation(context: Context, question: WhyQuestion) -> bool:
     """Return whether two matching runs have a trace or task attempts. Cached until the runs change."""
-    observed = _observed_runs(context)
-    if not len(observed):
+    observed_runs = _observed_runs(context)
+    if not len(observed_runs):
         return False
     repository = context.store.repository
     return context.store.answer(
@@ -80,7 +80,7 @@ def required_pair(context: Context, question: WhyQuestion) -> ExamplePair:
 
 
 @router.get("/why")
-def why(context: ContextOf, question: AskedWhy) -> ExamplePair:
+def why(context: ContextOf, question: WhyQuestionOf) -> ExamplePair:
     """Choose two runs that illustrate a speedup: equal in everything else, with traces if possible, and typical."""
     return required_pair(context, question)
 

@@ -64,9 +64,9 @@ def cluster(request: Request, context: ContextOf, name: Name) -> Response:
     """Show a cluster."""
     view = _cluster(context, name)
     values = [point.value for point in view.history]
-    wide = bool(values) and max(values) > 3 * min(values)
+    is_wide_range = bool(values) and max(values) > 3 * min(values)
     title = "Time / median of its repetitions"
-    chart = run_history(view.history, title, logarithmic=wide) if values else None
+    chart = run_history(view.history, title, logarithmic=is_wide_range) if values else None
     return page_of(
         request,
         "cluster",
@@ -83,12 +83,12 @@ def _recorded_facts(context: Context, view: ClusterView) -> TextTable | None:
     facts = api_runs.find_run(context, view.setups[0].example).environment.get("cluster")
     if not isinstance(facts, Mapping):
         return None
-    recorded = {
+    titled_facts = {
         _FACTS.get(name, name.replace("_", " ")): f"{value:g}" if isinstance(value, float) else value
         for name, value in facts.items()
         if name != "name" and not name.startswith("layout")
     }
-    return next(iter(environment_tables({"cluster": recorded})), None) if recorded else None
+    return next(iter(environment_tables({"cluster": titled_facts})), None) if titled_facts else None
 
 
 @router.get("/configurations/{run_id}", include_in_schema=False, response_class=HTMLResponse)

@@ -1,6 +1,6 @@
 """Show the page Compare: two to six runs or configurations side by side, below the decision on their differences."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Annotated
 from urllib.parse import urlencode
 
@@ -71,49 +71,53 @@ def compare(
         )
     sides = api_compare.sides(context, ids, of)
     colours = _colours(sides.sides, palette(context.store.table(), "layout"))
-    close = [api_runs.complete_run_of(context, side.typical_run_id) for side in sides.sides]
-    drawn, views, shown = _drawn(sides.sides, close, colours, trace)
-    why = reasons_of(context, sides)
-    decided = [("by", by), ("baseline", baseline or ""), *(("where", text) for text in where)] if by else []
-    typical = [side.typical_run_id for side in sides.sides]
-    elsewhere = [] if why.sentences else observed_pairs(context, sides.sides[0].workload, without=[*ids, *typical])
+    run_by_label = {side.label: api_runs.complete_run_of(context, side.typical_run_id) for side in sides.sides}
+    charts, views, shown_trace = _charts_of(sides.sides, run_by_label, colours, trace)
+    reasons = reasons_of(context, sides)
+    decision_pairs = [("by", by), ("baseline", baseline or ""), *(("where", text) for text in where)] if by else []
+    typical_run_ids = [side.typical_run_id for side in sides.sides]
+    other_pairs = (
+        [] if reasons.sentences else observed_pairs(context, sides.sides[0].workload, without=[*ids, *typical_run_ids])
+    )
 
-    def address(first: Sequence[str], kind: str) -> str:
-        pairs = [("run", run_id) for run_id in first] + ([("of", kind)] if kind != "configurations" else [])
-        return "/compare?" + urlencode(pairs + ([("trace", trace)] if trace else []) + decided)
+    def address(run_ids: Sequence[str], side_kind: str) -> str:
+        pairs = [("run", run_id) for run_id in run_ids] + ([("of", side_kind)] if side_kind != "configurations" else [])
+        return "/compare?" + urlencode(pairs + ([("trace", trace)] if trace else []) + decision_pairs)
 
     return page_of(
         request,
         "compare",
         sides=sides,
         decisions=_decisions(context, sides, by, baseline, where),
-        decided=decided,
+        decided=decision_pairs,
         question=question_of_factor(by) if by else None,
         conditions=[text.split("=", 1) for text in where if "=" in text] if by else [],
         colours=colours,
-        drawn=drawn,
+        drawn=charts,
         views=views,
-        shown=shown,
+        shown=shown_trace,
         of=of,
         ids=ids,
-        why=why,
+        why=reasons,
         odd=_flagged_runs(context, sides.sides),
         rows_shown=ROWS_SHOWN,
-        code=_code(context, ids, of, close),
+        code=_code(context, ids, of, run_by_label.values()),
         code_query=urlencode([*(("run", run_id) for run_id in ids), ("of", of)]),
-        observed=[side.label for side, view in zip(sides.sides, close, strict=True) if _is_observed(view)],
-        unseen=[side.label for side, view in zip(sides.sides, close, strict=True) if not _is_observed(view)],
-        elsewhere=elsewhere,
+        observed=[label for label, complete_run in run_by_label.items() if _is_observed(complete_run)],
+        unseen=[label for label, complete_run in run_by_label.items() if not _is_observed(complete_run)],
+        elsewhere=other_pairs,
         kinds=[(kind, [item for item in sides.differences if item.kind is kind]) for kind in DifferenceKind],
-        first={run_id: address([run_id, *(other for other in ids if other != run_id)], of) for run_id in ids},
-        without={run_id: address([other for other in ids if other != run_id], of) for run_id in ids},
+        first={run_id: address([run_id, *(other_id for other_id in ids if other_id != run_id)], of) for run_id in ids},
+        without={run_id: address([other_id for other_id in ids if other_id != run_id], of) for run_id in ids},
         other=address(ids, "runs" if of == "configurations" else "configurations"),
     )
 
 
-def _code(context: Context, ids: list[str], of: Of, close: Sequence[CompleteRun]) -> ComparedProfiles | str | None:
+def _code(
+    context: Context, ids: list[str], of: Of, complete_runs: Iterable[CompleteRun]
+) -> ComparedProfiles | str | None:
     """Return the difference of two profiled sides, or why it can't be computed; None if not both have a profile."""
-    if len(ids) != CODE_SIDES or not all(has_recordings(complete_run.logs) for complete_run in close):
+    if len(ids) != CODE_SIDES or not all(has_recordings(complete_run.logs) for complete_run in complete_runs):
         return None
     try:
         return api_profiles.get_code_difference(context, ids, of)
@@ -134,8 +138,8 @@ def _decisions(
         return []
     try:
         if by:
-            shown = shown_decisions(context, by, baseline, (), where)
-            return [item for item in shown if _is_of(item.answer.decision, first)]
+            page_decisions = shown_decisions(context, by, baseline, (), where)
+            return [item for item in page_decisions if _is_of(item.answer.decision, first)]
         return shown_decisions(context, ",".join(sides.factors), sides.baseline, (), [f"workload={first.workload}"])
     except SpecificationError:  # the factor is not a column of the table, or only invalid runs have the level
         return []
@@ -153,22 +157,28 @@ def _is_observed(complete_run: CompleteRun) -> bool:
 
 def _flagged_runs(context: Context, sides: Sequence[ComparedSide]) -> dict[str, FlagCount]:
     """Return the number of flagged runs by side; sides without flagged runs are omitted."""
-    store, ids = context.store, {side.label: side.summary.run_ids for side in sides}
+    store, run_ids_by_side = context.store, {side.label: side.summary.run_ids for side in sides}
 
     def make(_: RunTable) -> dict[str, FlagCount]:
-        return {label: flag_count_of(store.repository, store.flagged(), of_side) for label, of_side in ids.items()}
+        return {
+            label: flag_count_of(store.repository, store.flagged(), run_ids)
+            for label, run_ids in run_ids_by_side.items()
+        }
 
-    counts = store.answer(("flagged of", *ids.items()), make)
+    counts = store.answer(("flagged of", *run_ids_by_side.items()), make)
     return {label: count for label, count in counts.items() if count.flagged}
 
 
-def _colours(sides: Sequence[ComparedSide], of_layouts: Mapping[str, str]) -> dict[str, str]:
+def _colours(sides: Sequence[ComparedSide], layout_colours: Mapping[str, str]) -> dict[str, str]:
     """Return a colour for each side: its layout's colour, as on all pages."""
-    return {side.label: of_layouts.get(side.layout, PALETTE[-1]) for side in sides}
+    return {side.label: layout_colours.get(side.layout, PALETTE[-1]) for side in sides}
 
 
-def _drawn(
-    sides: Sequence[ComparedSide], close: Sequence[CompleteRun], colours: Mapping[str, str], trace: str | None
+def _charts_of(
+    sides: Sequence[ComparedSide],
+    run_by_label: Mapping[str, CompleteRun],
+    colours: Mapping[str, str],
+    trace: str | None,
 ) -> tuple[dict[str, Spec], dict[str, str], str | None]:
     """Return the charts by name, the titles of available trace views, and the name of the drawn view (or None)."""
     charts: dict[str, Spec] = {}
@@ -177,38 +187,43 @@ def _drawn(
         charts["times"] = runtime_bars(summaries, colours, FULL_PX)
     if any(rate is not None for summary in summaries for rate in summary.throughputs_mb_per_s.values()):
         charts["throughput"] = throughput_bars(summaries, colours, FULL_PX)
-    run_by_label = {side.label: run_view for side, run_view in zip(sides, close, strict=True)}
-    tasks = {label: run_view for label, run_view in run_by_label.items() if run_view.tasks}
-    if len(tasks) > 1:
-        charts["shares"] = time_shares({label: run_view.detail.breakdown for label, run_view in tasks.items()}, FULL_PX)
-        charts["tasks"] = task_occupancy(occupancy_of_runs(tasks))
+    runs_with_tasks = {label: complete_run for label, complete_run in run_by_label.items() if complete_run.tasks}
+    if len(runs_with_tasks) > 1:
+        charts["shares"] = time_shares(
+            {label: complete_run.detail.breakdown for label, complete_run in runs_with_tasks.items()}, FULL_PX
+        )
+        charts["tasks"] = task_occupancy(occupancy_of_runs(runs_with_tasks))
     elif sum(bool(summary.phases) for summary in summaries) > 1:
         charts["phases"] = phase_timeline(summaries, colours, FULL_PX)
-    uses = {
-        label: run_view.detail.by_purpose
-        for label, run_view in run_by_label.items()
-        if any(u.transfers.read_request_bytes or u.transfers.write_request_bytes for u in run_view.detail.by_purpose)
+    purposes = {
+        label: complete_run.detail.by_purpose
+        for label, complete_run in run_by_label.items()
+        if any(
+            use.transfers.read_request_bytes or use.transfers.write_request_bytes
+            for use in complete_run.detail.by_purpose
+        )
     }
-    if len(uses) > 1:
-        charts["requests"] = request_sizes(uses, colours, FULL_PX)
-    traces, views, shown = _traces(run_by_label, colours, trace)
-    return charts | traces, views, shown
+    if len(purposes) > 1:
+        charts["requests"] = request_sizes(purposes, colours, FULL_PX)
+    traces, views, shown_trace = _traces(run_by_label, colours, trace)
+    return charts | traces, views, shown_trace
 
 
 def _traces(
     run_by_label: Mapping[str, CompleteRun], colours: Mapping[str, str], trace: str | None
 ) -> tuple[dict[str, Spec], dict[str, str], str | None]:
-    views = views_of(run_view.trace for run_view in run_by_label.values())
+    views = views_of(complete_run.trace for complete_run in run_by_label.values())
     views = ({DISK_TRAFFIC: "Disk traffic, all nodes"} if "disk-read" in views else {}) | views
-    trace_label = trace if trace in views else next(iter(views), None)
-    if trace_label is None:
+    shown_trace = trace if trace in views else next(iter(views), None)
+    if shown_trace is None:
         return {}, views, None
-    longest_s = max(run_view.run.duration_s for run_view in run_by_label.values())
-    if trace_label == DISK_TRAFFIC:
-        return {"trace": disk_traffic_areas(disk_traffic_of_runs(run_by_label), colours, FULL_PX)}, views, trace_label
-    view = TRACE_VIEWS[trace_label]
+    longest_s = max(complete_run.run.duration_s for complete_run in run_by_label.values())
+    if shown_trace == DISK_TRAFFIC:
+        return {"trace": disk_traffic_areas(disk_traffic_of_runs(run_by_label), colours, FULL_PX)}, views, shown_trace
+    view = TRACE_VIEWS[shown_trace]
     lines = {
-        label: [x for x in lines_of(run_view.trace, view) if any(x.values)] for label, run_view in run_by_label.items()
+        label: [line for line in lines_of(complete_run.trace, view) if any(line.values)]
+        for label, complete_run in run_by_label.items()
     }
     highest = max((max(line.values) for series_lines in lines.values() for line in series_lines), default=None)
     return (
@@ -222,5 +237,5 @@ def _traces(
             if series_lines
         },
         views,
-        trace_label,
+        shown_trace,
     )

@@ -24,7 +24,7 @@ from assay.interfaces.charts.costs import cost_bars, over_years_bars, storage_co
 from assay.interfaces.charts.drawing.identity import colours_of
 from assay.interfaces.web.api import views as api_views
 from assay.interfaces.web.api.models import CostQuestion, JobCostQuestion
-from assay.interfaces.web.pages.cost_state import CostPageState, asked_from
+from assay.interfaces.web.pages.cost_state import CostPageState, page_state_of
 from assay.interfaces.web.state.answering import page_of, palette
 from assay.interfaces.web.state.context import READERS, Context, ContextOf, get_context
 from assay.interfaces.web.state.page_cache import cached_page
@@ -56,7 +56,7 @@ _FREE_PRICE_DISTANCE = 100.0
 switching price."""
 ROWS_OF_YEARS_MAX = 12
 """Maximum number of jobs listed in the view of years."""
-_NOTHING: dict[str, Any] = {
+_EMPTY_VALUES: dict[str, Any] = {
     "outlier_kinds": tuple(TIME_KINDS),
     "row_where": row_where,
     "card": None,
@@ -102,12 +102,12 @@ class PriceField:
     @property
     def now_text(self) -> str:
         """Current price, as text for the form field."""
-        return _plain(self.now)
+        return _number_text(self.now)
 
     @property
     def book_price_text(self) -> str:
         """Price in the book, as text for the form field."""
-        return _plain(self.book_price)
+        return _number_text(self.book_price)
 
     @property
     def matters(self) -> bool:
@@ -150,7 +150,7 @@ def _page(request: Request, context: Context, pairs: Sequence[tuple[str, str]]) 
         classes=levels_of_factor(table, DEVICE_CLASS)[0],
         factors=comparable(table),
         has_book=context.book is not None,
-        **(_results(context, pairs) if len(table) else {**_NOTHING, "asked": CostPageState()}),
+        **(_results(context, pairs) if len(table) else {**_EMPTY_VALUES, "asked": CostPageState()}),
     )
 
 
@@ -158,23 +158,23 @@ def _results(context: Context, pairs: Sequence[tuple[str, str]]) -> dict[str, An
     """Return the template values of the selected view: costs, charts and prices, or the problem."""
     page_state = CostPageState()
     try:
-        page_state = asked_from(pairs)
-        page_state = replace(page_state, state=_completed(context, page_state.state))
+        page_state = page_state_of(pairs)
+        page_state = replace(page_state, state=_with_existing_levels(context, page_state.state))
         if context.book is None and page_state.book_text is None:
-            return {**_NOTHING, "asked": page_state}
+            return {**_EMPTY_VALUES, "asked": page_state}
         results = _job_costs(context, page_state) if page_state.state["view"] == "run" else _years(context, page_state)
         card = _card(context, page_state)
         if page_state.state["view"] == "years":
             results |= _years_of_card(card)
-        return {**_NOTHING, **results, "card": card, "asked": page_state}
+        return {**_EMPTY_VALUES, **results, "card": card, "asked": page_state}
     except ValidationError as error:
         problem: AssayError = SpecificationError(str(error.errors()[0]["msg"]), where="the form")
     except AssayError as error:
         problem = error
-    return {**_NOTHING, "asked": page_state, "problem": problem}
+    return {**_EMPTY_VALUES, "asked": page_state, "problem": problem}
 
 
-def _completed(context: Context, state: Mapping[str, str]) -> dict[str, str]:
+def _with_existing_levels(context: Context, state: Mapping[str, str]) -> dict[str, str]:
     """Return the fields with an existing workload and cluster.
 
     An unknown workload is replaced: in the view of years by all workloads, else by the workload with the most runs.
@@ -182,12 +182,12 @@ def _completed(context: Context, state: Mapping[str, str]) -> dict[str, str]:
     """
     table = context.store.table()
     workloads, clusters = levels_in(table, "workload"), levels_in(table, "cluster")
-    completed = {name: text for name, text in state.items() if name not in ("workload", "cluster")}
+    fields = {name: text for name, text in state.items() if name not in ("workload", "cluster")}
     workload = state.get("workload", "")
-    years = state["view"] == "years"
-    completed["workload"] = workload if workload in workloads else "" if years else most_common(table, "workload")
-    completed["cluster"] = cluster if (cluster := state.get("cluster", "")) in clusters else ""
-    return completed
+    is_years_view = state["view"] == "years"
+    fields["workload"] = workload if workload in workloads else "" if is_years_view else most_common(table, "workload")
+    fields["cluster"] = cluster if (cluster := state.get("cluster", "")) in clusters else ""
+    return fields
 
 
 def _where(page_state: CostPageState) -> list[str]:
@@ -237,17 +237,22 @@ def _job_costs(context: Context, page_state: CostPageState) -> dict[str, Any]:
         take=state["take"],
         exclude_flagged=bool(state.get("unflagged")),
     )
-    in_book = {job_text(job_cost): job_cost for job_cost in api_views.run_costs(context, question)}
-    now = (
-        {job_text(p): p for p in api_views.run_costs(context, question.model_copy(update={"changes": changes}))}
+    book_costs = {job_text(job_cost): job_cost for job_cost in api_views.run_costs(context, question)}
+    current_costs = (
+        {
+            job_text(cost): cost
+            for cost in api_views.run_costs(context, question.model_copy(update={"changes": changes}))
+        }
         if changes
-        else in_book
+        else book_costs
     )
-    jobs = sorted(in_book, key=lambda job: (not in_book[job].rows, -sum(row.n_all for row in in_book[job].rows)))
-    job = state["job"] if state.get("job") in in_book else jobs[0]
-    job_cost, before = now[job], in_book[job]
+    jobs = sorted(
+        book_costs, key=lambda job: (not book_costs[job].rows, -sum(row.n_all for row in book_costs[job].rows))
+    )
+    job = state["job"] if state.get("job") in book_costs else jobs[0]
+    job_cost, book_cost = current_costs[job], book_costs[job]
     colours = palette(context.store.table(), LAYOUT_FACTOR)
-    before_rows = {row.label: row for row in before.rows} if changes else {}
+    before_rows = {row.label: row for row in book_cost.rows} if changes else {}
     charts = [
         (
             group.name,
@@ -264,41 +269,43 @@ def _job_costs(context: Context, page_state: CostPageState) -> dict[str, Any]:
     return {
         "job_cost": job_cost,
         "before": before_rows,
-        "title_of": {row.label: levels_text(row.levels) for row in [*before.rows, *job_cost.rows]},
+        "title_of": {row.label: levels_text(row.levels) for row in [*book_cost.rows, *job_cost.rows]},
         "charts": charts,
-        "jobs": [(name, _job_title(in_book[name]), name == job) for name in jobs],
-        "prices": _prices(before, job_cost, prices_in(book)),
+        "jobs": [(name, _job_title(book_costs[name]), name == job) for name in jobs],
+        "prices": _price_fields(book_cost, job_cost, prices_in(book)),
         "currency": job_cost.currency,
         "changed": bool(changes),
         "colours": colours,
     }
 
 
-def _prices(
-    before: JobCostEffectiveness, job_cost: JobCostEffectiveness, book_prices: Mapping[str, float]
+def _price_fields(
+    book_cost: JobCostEffectiveness, job_cost: JobCostEffectiveness, book_prices: Mapping[str, float]
 ) -> tuple[PriceField, ...]:
     """Return the editable prices of the rows, closest to their switching price first.
 
     The prices of the book define the order, so a price stays in its place while you change it.
     """
-    now = {item.price.name: item for item in job_cost.switching_prices}
+    prices_now = {item.price.name: item for item in job_cost.switching_prices}
     fields = []
-    for was in sorted(before.switching_prices, key=_distance):
-        name, amount = was.price.name, float(was.price.amount)
-        price_now = now.get(name, was)
+    for book_price in sorted(book_cost.switching_prices, key=_switching_distance):
+        name, amount = book_price.price.name, float(book_price.price.amount)
+        price_now = prices_now.get(name, book_price)
         amount_now = float(price_now.price.amount)
-        ends = [end for end in (was.below, was.above, price_now.below, price_now.above) if end is not None]
-        in_book = book_prices.get(name, amount)
-        most = max([2 * in_book, amount_now, *(1.25 * end for end in ends)])
-        fields.append(PriceField(name, was.price.per, in_book, amount_now, most or 1.0, price_now))
+        ends = [
+            end for end in (book_price.below, book_price.above, price_now.below, price_now.above) if end is not None
+        ]
+        amount_in_book = book_prices.get(name, amount)
+        slider_max = max([2 * amount_in_book, amount_now, *(1.25 * end for end in ends)])
+        fields.append(PriceField(name, book_price.price.per, amount_in_book, amount_now, slider_max or 1.0, price_now))
     return tuple(fields)
 
 
-def _plain(amount: float) -> str:
+def _number_text(amount: float) -> str:
     return f"{int(amount)}" if amount == int(amount) else repr(amount)
 
 
-def _distance(price: SwitchingPriceRow) -> float:
+def _switching_distance(price: SwitchingPriceRow) -> float:
     """Return the logarithm of the factor by which a price must change until another row is the cheapest."""
     ends = [end for end in (price.below, price.above) if end is not None]
     if not ends:
@@ -322,21 +329,21 @@ def _years(context: Context, page_state: CostPageState) -> dict[str, Any]:
     costs = api_views.job_costs_answer(context, question)
     view = costs.view
     rows = compared_jobs_first(view.rows)
-    shown_view = replace(view, rows=rows[:ROWS_OF_YEARS_MAX], ratios=view.ratios[:ROWS_OF_YEARS_MAX])
-    titles = view.titles_of(shown_view.rows)
+    listed_view = replace(view, rows=rows[:ROWS_OF_YEARS_MAX], ratios=view.ratios[:ROWS_OF_YEARS_MAX])
+    titles = view.titles_of(listed_view.rows)
     colours = colours_of(view.bills) | palette(context.store.table(), LAYOUT_FACTOR)
-    changed = changed_book(book, question.changes)
+    current_book = changed_book(book, question.changes)
     return {
-        "tco": shown_view,
+        "tco": listed_view,
         "over_years": costs.over_years,
         "answer": cost_headline(costs.decisions[0]) if costs.decisions else None,
         "tables_scope": costs.tables_scope,
         "titles": titles,
         "colours": colours,
-        "drawn": _drawn(shown_view, titles.by_workload, colours),
+        "drawn": _charts_of_years(listed_view, titles.by_workload, colours),
         "options_chart": over_years_bars(costs.over_years) if costs.over_years else None,
-        "more": len(view.rows) - len(shown_view.rows),
-        "prices": _paid(book, changed, costs.prices),
+        "more": len(view.rows) - len(listed_view.rows),
+        "prices": _price_fields_of_years(book, current_book, costs.prices),
         "currency": view.currency,
         "changed": bool(question.changes),
     }
@@ -347,26 +354,28 @@ def _years_of_card(card: QuestionView | None) -> dict[str, Any]:
 
     Empty where the effect depends on the storage: no single option has a cost then, and the table has combinations.
     """
-    first = card.decisions[0].decision if card and card.decisions else None
-    over_years = costs_over_years(first) if first and first.storage_difference is None else None
+    decision = card.decisions[0].decision if card and card.decisions else None
+    over_years = costs_over_years(decision) if decision and decision.storage_difference is None else None
     if over_years is None:
         return {}
     return {"over_years": over_years, "years_of_card": True, "options_chart": over_years_bars(over_years)}
 
 
-def _paid(book: PriceBook, changed: PriceBook, used: Collection[str]) -> tuple[PriceField, ...]:
-    """Return the editable prices that the costs over years are made of. ``used``: their names."""
-    items, now = items_by_name(book), prices_in(changed)
+def _price_fields_of_years(
+    book: PriceBook, current_book: PriceBook, price_names: Collection[str]
+) -> tuple[PriceField, ...]:
+    """Return the editable prices of the costs over years. ``price_names``: their names."""
+    items, current_prices = items_by_name(book), prices_in(current_book)
     fields = []
     for name, book_price in prices_in(book).items():
-        if name in used:
+        if name in price_names:
             item = items.get(name)  # electricity is a price without an item
-            most = max(2 * book_price, now[name]) or 1.0
-            fields.append(PriceField(name, item.per if item else "kWh", book_price, now[name], most))
+            slider_max = max(2 * book_price, current_prices[name]) or 1.0
+            fields.append(PriceField(name, item.per if item else "kWh", book_price, current_prices[name], slider_max))
     return tuple(fields)
 
 
-def _drawn(view: CostView, titles: Mapping[str, str], colours: dict[str, str]) -> dict[str, Any]:
+def _charts_of_years(view: CostView, titles: Mapping[str, str], colours: dict[str, str]) -> dict[str, Any]:
     charts = {"jobs": cost_bars(view.rows, colours, titles)} if view.rows else {}
     if any(row.cost_per_capacity is not None for row in view.performance):
         charts["storage"] = storage_costs(view.performance, view.baseline, colours)

@@ -15,9 +15,9 @@ from assay.foundation.units import parse_money
 from assay.model import PriceBook
 from assay.questions.costs.changed_prices import prices_in
 
-PRICE = "price."
+PRICE_PREFIX = "price."
 YEARS = "3"
-_NAMES = (
+_FIELD_NAMES = (
     "view",
     "question",
     "workload",
@@ -30,7 +30,7 @@ _NAMES = (
     "rounding",
     "unflagged",
 )
-_DEFAULTS = dict.fromkeys(_NAMES, "") | {"view": "run", "take": "all", "years": YEARS, "rounding": "none"}
+_DEFAULTS = dict.fromkeys(_FIELD_NAMES, "") | {"view": "run", "take": "all", "years": YEARS, "rounding": "none"}
 _FIELD_CHARACTERS_MAX = 300
 """Maximum length of a field or a price name, in characters."""
 _PRICES_MAX = 200
@@ -53,10 +53,14 @@ class CostPageState:
         book_prices = prices_in(book)
         return {name: amount for name, amount in self.changes.items() if book_prices.get(name) != amount}
 
-    def address(self, **other: str) -> str:
-        """Return the page's address, with the fields in ``other`` changed."""
-        pairs = [(name, text) for name, text in {**self.state, **other}.items() if text and _DEFAULTS.get(name) != text]
-        pairs += [(f"{PRICE}{name}", _plain(amount)) for name, amount in self.changes.items()]
+    def address(self, **changed_fields: str) -> str:
+        """Return the page's address, with the fields in ``changed_fields`` changed."""
+        pairs = [
+            (name, text)
+            for name, text in {**self.state, **changed_fields}.items()
+            if text and _DEFAULTS.get(name) != text
+        ]
+        pairs += [(f"{PRICE_PREFIX}{name}", _number_text(amount)) for name, amount in self.changes.items()]
         return f"/cost?{urlencode(pairs)}" if pairs else "/cost"
 
     def without_changes(self) -> str:
@@ -68,25 +72,25 @@ class CostPageState:
         return CostPageState(self.state, {**self.changes, name: amount}).address()
 
 
-def _plain(amount: float) -> str:
+def _number_text(amount: float) -> str:
     return f"{amount:.6g}" if amount < 1e6 else f"{amount:.2f}"
 
 
-def asked_from(pairs: Iterable[tuple[str, str]]) -> CostPageState:
+def page_state_of(pairs: Iterable[tuple[str, str]]) -> CostPageState:
     """Return the state in an address or a form. Raises SpecificationError for a price that is not a number."""
-    state, text = dict(_DEFAULTS), None
+    state, book_text = dict(_DEFAULTS), None
     changes: dict[str, float] = {}
     for name, value in pairs:
-        if name in _NAMES:
+        if name in _FIELD_NAMES:
             state[name] = value[:_FIELD_CHARACTERS_MAX]
         elif name == "where" and value.partition("=")[0] in ("workload", "cluster", DEVICE_CLASS):  # filter bar
             column, _, level = value.partition("=")
             state[column] = level[:_FIELD_CHARACTERS_MAX]
         elif name == "prices":
-            text = value.replace("\r\n", "\n") if value.strip() else None
-        elif name.startswith(PRICE) and value and len(changes) < _PRICES_MAX:
-            changes[name[len(PRICE) :][:_FIELD_CHARACTERS_MAX]] = amount_of(name[len(PRICE) :], value)
-    return CostPageState(state, changes, text)
+            book_text = value.replace("\r\n", "\n") if value.strip() else None
+        elif name.startswith(PRICE_PREFIX) and value and len(changes) < _PRICES_MAX:
+            changes[name[len(PRICE_PREFIX) :][:_FIELD_CHARACTERS_MAX]] = amount_of(name[len(PRICE_PREFIX) :], value)
+    return CostPageState(state, changes, book_text)
 
 
 def amount_of(name: str, text: str) -> float:

@@ -64,14 +64,14 @@ NETWORK_PX = 520
 """Width of the comparison network, in pixels."""
 _LIMIT = "limit"
 """Name of the column with the limits of runs, among the chosen columns."""
-_KEPT = "public, max-age=31536000, immutable"
+_CACHE_CONTROL = "public, max-age=31536000, immutable"
 
 
 @router.get("/static/{stamp}/{name}")
 def static(context: ContextOf, stamp: str, name: str) -> Response:
     """Send a style or a script."""
-    content, kind = context.rendering.asset(stamp, name)
-    return Response(content, media_type=kind, headers={"Cache-Control": _KEPT})
+    content, media_type = context.rendering.asset(stamp, name)
+    return Response(content, media_type=media_type, headers={"Cache-Control": _CACHE_CONTROL})
 
 
 @router.get("/", dependencies=READERS)
@@ -79,13 +79,19 @@ def overview(request: Request, context: ContextOf, where: Texts = []) -> Respons
     """Show the answers to a buyer's questions, the costs of runs, and the evidence on common claims."""
     table = context.store.table()
     where = [condition for condition in where if condition]
-    counts = context.ask(lambda _, chosen: counts_of(chosen), where, "counts of") if len(table) else counts_of(table)
+    counts = (
+        context.ask(lambda _, matching_runs: counts_of(matching_runs), where, "counts of")
+        if len(table)
+        else counts_of(table)
+    )
     claims = api_views.findings(context, where) if len(table) else None
     newest_campaigns = campaigns(context.store.repository, time.time(), LISTED_MAX)
     running_pids = {campaign.pid for campaign in newest_campaigns if campaign.running}
-    started = api_plan.list_started(context)
-    starting_campaigns = [campaign for campaign in started if campaign.running and campaign.pid not in running_pids]
-    failed_campaigns = [campaign for campaign in started[-1:] if campaign.exit_status]
+    started_campaigns = api_plan.list_started(context)
+    starting_campaigns = [
+        campaign for campaign in started_campaigns if campaign.running and campaign.pid not in running_pids
+    ]
+    failed_campaigns = [campaign for campaign in started_campaigns[-1:] if campaign.exit_status]
     simulable = bool(len(table) and api_whatif.get_configurations(context))
     return page_of(
         request,
@@ -95,7 +101,9 @@ def overview(request: Request, context: ContextOf, where: Texts = []) -> Respons
         findings=claims,
         campaigns=newest_campaigns,
         tunings={
-            item.campaign_id for item in newest_campaigns if is_tuning(context.store.repository, item.campaign_id)
+            campaign.campaign_id
+            for campaign in newest_campaigns
+            if is_tuning(context.store.repository, campaign.campaign_id)
         },
         questions=shown_questions(context, where) if len(table) else [],
         colours=palette(table, "layout"),
@@ -128,17 +136,17 @@ def runs(
     """Show the matching runs, with the number of runs for each further choice."""
     default_columns = [name for name in COLUMNS_SHOWN if name in context.store.table().columns]
     shown_columns = [name for name in columns if name != _LIMIT] or default_columns
-    in_order = usual_order(context.store.table())
+    default_sort = usual_order(context.store.table())
     page = api_runs.page_of_runs(
-        context, RunPageRequest(tuple(where), sort or in_order, offset, PAGE_RUNS, tuple(shown_columns))
+        context, RunPageRequest(tuple(where), sort or default_sort, offset, PAGE_RUNS, tuple(shown_columns))
     )
     state = RunsAddress(
         tuple(filter(None, where)),
-        sort or in_order,
+        sort or default_sort,
         offset,
         tuple(columns),
         PAGE_RUNS,
-        in_order,
+        default_sort,
         tuple(dict.fromkeys(filter(None, pick)))[:SIDES_MAX],
     )
     return page_of(
@@ -152,7 +160,7 @@ def runs(
         chosen=shown_columns,
         usual=default_columns,
         most=SIDES_MAX,
-        dated=in_order == NEWEST_FIRST,
+        dated=default_sort == NEWEST_FIRST,
         colours=palette(context.store.table(), "layout"),
     )
 
@@ -197,18 +205,18 @@ def speedup(
             f"no run has a factor {names[0]!r}", where="by", hint=f"{suggestion}factors: {', '.join(factors)}"
         )
     levels, default_baseline = _choices(context, names[0], where) if len(names) == 1 else ([], None)
-    first = default_baseline if not baseline or (levels and baseline not in levels) else baseline
+    baseline_level = default_baseline if not baseline or (levels and baseline not in levels) else baseline
     view, figures, network = None, [], None
     shown_results: list[SpeedupResult] = []
     decisions: list[ShownDecision] = []
     if method == "matched":
-        view = api_views.speedup(context, names, first, group or "workload", where=where)
+        view = api_views.speedup(context, names, baseline_level, group or "workload", where=where)
         network = view.network if view.network and is_readable(view.network) else None
         shown_results = most_supported(view.results, len(view.results) if every else SPEEDUPS_SHOWN)
         decisions = shown_decisions(context, factor, baseline, (), where)
     else:
         figures = api_views.speedup_published(
-            context, method, names[0], first if method == "lisa14" else baseline, where
+            context, method, names[0], baseline_level if method == "lisa14" else baseline, where
         )
     return page_of(
         request,
@@ -221,12 +229,12 @@ def speedup(
         network=comparison_network(network, palette(table, names[0]), NETWORK_PX) if network else None,
         factor=factor,
         tables=tables_of(view, workload_title) if view else [],
-        whys=pages_why.of_speedups(context, shown_results, where if len(names) == 1 else None),
+        whys=pages_why.questions_of_speedups(context, shown_results, where if len(names) == 1 else None),
         more=len([s for s in view.results if s.ratio is not None]) - len(shown_results) if view and not every else 0,
         all_of_them=f"/speedup?{urlencode([*request.query_params.multi_items(), ('every', '1')])}",
         factors=factors,
         levels=levels,
-        baseline=first,
+        baseline=baseline_level,
         group=group or "workload",
         method=method,
         where=where,

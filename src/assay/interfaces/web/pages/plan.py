@@ -40,7 +40,7 @@ ROWS_MIN = 3
 """Minimum number of workload rows in the form."""
 _BYTES_MAX = 4_000_000
 """Maximum size of a form, in bytes."""
-What = Annotated[Literal["plan", "cluster"], "which file"]
+FileKind = Annotated[Literal["plan", "cluster"], "which file"]
 
 
 def _fields(text: str) -> dict[str, list[str]]:
@@ -58,19 +58,19 @@ def plan(request: Request, context: ContextOf) -> Response:
     fitting_clusters = [
         name for name, text in clusters.items() if not cannot_run and (not runs_on or describes(text, runs_on))
     ]
-    stored = "" if fitting_clusters or cannot_run else _stored_cluster(context, runs_on)
+    stored_cluster = "" if fitting_clusters or cannot_run else _stored_cluster(context, runs_on)
     form = {
         "workload": ["terasort"],
         "data": ["10GB"],
         "options": [""],
         "layouts": [""],
         "cluster": [next(iter(fitting_clusters), "")],
-        "cluster_text": [stored],
+        "cluster_text": [stored_cluster],
         **form,
     }
-    count = max(ROWS_MIN, len(form["workload"]) + 1)
-    columns = [[*form.get(name, []), *[""] * count][:count] for name in ("workload", "data", "options")]
-    values = {name: form.get(name, [""])[0] for name in FIELDS}
+    row_count = max(ROWS_MIN, len(form["workload"]) + 1)
+    columns = [[*form.get(name, []), *[""] * row_count][:row_count] for name in ("workload", "data", "options")]
+    field_values = {name: form.get(name, [""])[0] for name in FIELDS}
     roles = get_roles(request)
     return page_of(
         request,
@@ -78,7 +78,7 @@ def plan(request: Request, context: ContextOf) -> Response:
         clusters=clusters,
         runs_on=runs_on[:NAME_LETTERS_MAX],
         cannot_run=cannot_run,
-        fields=values,
+        fields=field_values,
         rows=list(zip(*columns, strict=True)),
         workloads=tuple(workloads()),
         may_start=context.campaigns and AccessRole.RUN in roles,
@@ -102,7 +102,7 @@ def _stored_cluster(context: Context, cluster: str) -> str:
     return plan.cluster_source
 
 
-_NOTHING: dict[str, Any] = {"preview": None, "problem": None, "draft": None}
+_EMPTY_VALUES: dict[str, Any] = {"preview": None, "problem": None, "draft": None}
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,18 +121,18 @@ def _draft(context: Context, question: api_plan.PlanQuestion) -> PlanEstimate:
 
 def _result(context: Context, form: dict[str, list[str]]) -> dict[str, Any]:
     if not form.get("layouts", [""])[0].strip():
-        return _NOTHING
+        return _EMPTY_VALUES
     try:
-        request = api_plan.asked_in(form)
+        request = api_plan.question_of_form(form)
         if not request.cluster and not request.cluster_text:
-            return {**_NOTHING, "draft": _draft(context, request)}
-        return {**_NOTHING, "preview": api_plan.plan(context, request)}
+            return {**_EMPTY_VALUES, "draft": _draft(context, request)}
+        return {**_EMPTY_VALUES, "preview": api_plan.plan(context, request)}
     except ValidationError as error:
-        first = error.errors()[0]
-        where = " ".join(str(part) for part in first["loc"])
-        return {**_NOTHING, "problem": SpecificationError(str(first["msg"]), where=where)}
+        first_error = error.errors()[0]
+        where = " ".join(str(part) for part in first_error["loc"])
+        return {**_EMPTY_VALUES, "problem": SpecificationError(str(first_error["msg"]), where=where)}
     except AssayError as error:
-        return {**_NOTHING, "problem": error}
+        return {**_EMPTY_VALUES, "problem": error}
 
 
 async def _form(request: Request) -> dict[str, list[str]]:
@@ -147,7 +147,7 @@ async def preview(request: Request) -> Response:
 
 
 def _file(context: Context, form: dict[str, list[str]], what: str) -> Response:
-    request = _asked(form)
+    request = _question_of(form)
     if what == "plan":
         name, text = PLAN_FILE, document_of_content(api_plan.content_of(request)).text
     else:
@@ -157,15 +157,15 @@ def _file(context: Context, form: dict[str, list[str]], what: str) -> Response:
     )
 
 
-def _asked(form: dict[str, list[str]]) -> api_plan.PlanQuestion:
+def _question_of(form: dict[str, list[str]]) -> api_plan.PlanQuestion:
     try:
-        return api_plan.asked_in(form)
+        return api_plan.question_of_form(form)
     except ValidationError as error:
         raise SpecificationError(str(error.errors()[0]["msg"]), where="the form") from error
 
 
 @router.post("/plan/file/{what}")
-async def file(request: Request, what: What) -> Response:
+async def file(request: Request, what: FileKind) -> Response:
     """Send the plan, or its cluster, as a file."""
     form, context = await _form(request), get_context(request)
     return await run_in_threadpool(_file, context, form, what)
@@ -175,5 +175,5 @@ async def file(request: Request, what: What) -> Response:
 async def start(request: Request) -> Response:
     """Start the plan, and show the overview, where its progress is."""
     form, context = await _form(request), get_context(request)
-    await run_in_threadpool(lambda: api_plan.start(context, _asked(form)))
+    await run_in_threadpool(lambda: api_plan.start(context, _question_of(form)))
     return RedirectResponse("/", status_code=303)

@@ -50,10 +50,10 @@ from assay.workloads.catalogue import workloads
 
 router = APIRouter(include_in_schema=False, default_response_class=HTMLResponse, dependencies=READERS)
 _PREFERRED_CATALOGUE = "hardware"
-_NUMBERS = {"years": float, "confidence": float, "simulations": int, "seed": int}
+_NUMBER_TYPES = {"years": float, "confidence": float, "simulations": int, "seed": int}
 _OLD_NAMES = {"minimize": "--least", "confidence": "--surely"}
 """Former options of ``assay recommend``, which addresses of earlier versions use."""
-_CHECKED = ("on", "True", "true", "1")
+_TICKED_TEXTS = ("on", "True", "true", "1")
 """Texts that a form or an address has for a ticked box."""
 _WORKS_MAX = 20
 """Maximum number of workloads in a mix."""
@@ -92,12 +92,12 @@ def _query(search_request: RecommendRequest) -> str:
     """Return a request as a query string, without default values."""
     defaults = RecommendRequest()
     pairs = [("w", text) for text in search_request.workloads]
-    for option in fields(RecommendRequest):
-        value = getattr(search_request, option.name)
-        if option.name == "where":
+    for request_field in fields(RecommendRequest):
+        value = getattr(search_request, request_field.name)
+        if request_field.name == "where":
             pairs += [("where", text) for text in value]
-        elif option.name != "workloads" and value != getattr(defaults, option.name):
-            pairs.append((option.name, f"{value:g}" if isinstance(value, float) else str(value)))
+        elif request_field.name != "workloads" and value != getattr(defaults, request_field.name):
+            pairs.append((request_field.name, f"{value:g}" if isinstance(value, float) else str(value)))
     return urlencode(pairs)
 
 
@@ -107,35 +107,35 @@ def _request_of(form: Mapping[str, Sequence[str]]) -> RecommendRequest:
     Raises SpecificationError for an unknown objective or a text that is not a number.
     """
     request_fields: dict[str, Any] = {}
-    for option in fields(RecommendRequest):
-        values = (*form.get(option.name, ()), *form.get(_OLD_NAMES.get(option.name, "").lstrip("-"), ()))
+    for request_field in fields(RecommendRequest):
+        values = (*form.get(request_field.name, ()), *form.get(_OLD_NAMES.get(request_field.name, "").lstrip("-"), ()))
         text = next((value.strip() for value in values if value.strip()), "")
-        if option.name in ("workloads", "where") or not text:
+        if request_field.name in ("workloads", "where") or not text:
             continue
-        if option.name in ("learn", "prices_spot"):
-            request_fields[option.name] = text in _CHECKED
+        if request_field.name in ("learn", "prices_spot"):
+            request_fields[request_field.name] = text in _TICKED_TEXTS
             continue
-        if option.name == "minimize":
+        if request_field.name == "minimize":
             if text not in list(Objective):
-                raise SpecificationError(unknown("objective", text, list(Objective)), where=option.name)
-            request_fields[option.name] = Objective(text)
+                raise SpecificationError(unknown("objective", text, list(Objective)), where=request_field.name)
+            request_fields[request_field.name] = Objective(text)
             continue
-        number = _NUMBERS.get(option.name)
+        number_type = _NUMBER_TYPES.get(request_field.name)
         try:
-            request_fields[option.name] = number(text[:40]) if number else text.replace("\r\n", "\n")
+            request_fields[request_field.name] = number_type(text[:40]) if number_type else text.replace("\r\n", "\n")
         except ValueError:
-            raise SpecificationError(f"{text[:40]!r} is no number", where=option.name) from None
+            raise SpecificationError(f"{text[:40]!r} is no number", where=request_field.name) from None
     works = tuple(text.strip() for text in form.get("w", ())[:_WORKS_MAX] if text.strip())
     where = tuple(text.strip() for text in form.get("where", ())[:_WORKS_MAX] if text.strip())
-    works = (*works, *_picked_works(form))
-    if not works and not {"w", "work"} & form.keys():  # an address without workloads has those of the form at the start
+    works = (*works, *_works_in_fields(form))
+    if not works and not {"w", "work"} & form.keys():  # an address without workloads has the default workloads
         works = RecommendRequest().workloads
     if not works:
         raise SpecificationError("no workload is chosen", where="Work", hint="choose one in the field Workload 1")
     return RecommendRequest(works, where=where, **request_fields)
 
 
-def _picked_works(form: Mapping[str, Sequence[str]]) -> list[str]:
+def _works_in_fields(form: Mapping[str, Sequence[str]]) -> list[str]:
     """Return the workloads in the form as ``NAME:SIZE:FREQUENCY[:OPTIONS]``. A workload's fields share a position."""
     columns = [form.get(name, ())[:_WORKS_MAX] for name in ("work", "size", "often", "options")]
     rows = (tuple(text.strip() for text in row) for row in zip(*columns, strict=False))
@@ -176,8 +176,8 @@ def _values(context: Context, form: Mapping[str, Sequence[str]]) -> dict[str, An
             key = key_of(search_request, api_recommend.learned_version(context, search_request))
         except SpecificationError as error:
             problem = error
-    first = not form and bool(catalogues) and context.first_search
-    if first:
+    is_first_search = not form and bool(catalogues) and context.first_search
+    if is_first_search:
         try:
             key = api_recommend.start_search(context, search_request)
         except AssayError as error:
@@ -196,7 +196,7 @@ def _values(context: Context, form: Mapping[str, Sequence[str]]) -> dict[str, An
         "often_choices": list(RUNS_PER_DAY),
         "catalogues": catalogues,
         "search": search,
-        "first": first,
+        "first": is_first_search,
         "key": key,
         "form_key": bool(form.get("key")),
         "problem": problem or (search.problem if search is not None else None),
@@ -207,10 +207,8 @@ def _values(context: Context, form: Mapping[str, Sequence[str]]) -> dict[str, An
 
 def _answer_values(recommendation: Recommendation) -> dict[str, Any]:
     """Return the template values of an answer: its chart, sentences and uncertainties."""
-    extrapolation, bar = (
-        extrapolation_text(recommendation),
-        bar_of_multiple(recommendation.extrapolation, "data per worker"),
-    )
+    extrapolation = extrapolation_text(recommendation)
+    bar = bar_of_multiple(recommendation.extrapolation, "data per worker")
     classes = {
         finalist.storage: device_class
         for finalist in recommendation.finalists
@@ -232,7 +230,7 @@ def _answer_values(recommendation: Recommendation) -> dict[str, Any]:
         )
         for choice in recommendation.front
     ]
-    money = (
+    cost_title = (
         "Cost of a day's work"
         if recommendation.objective is Objective.DAY_COST
         else f"Price over {recommendation.constraints.years:g} years"
@@ -253,7 +251,7 @@ def _answer_values(recommendation: Recommendation) -> dict[str, Any]:
         "risk_header": RISK_HEADER,
         "risk_text": RISK_TEXT,
         "cost_chart": cost_effectiveness_chart(
-            points, layouts, recommendation.currency, of=("Time of a day's work", money)
+            points, layouts, recommendation.currency, of=("Time of a day's work", cost_title)
         )
         if points
         else None,

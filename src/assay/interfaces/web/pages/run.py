@@ -51,54 +51,58 @@ SpanOf = Annotated[Span, Depends(_span)]
 @router.get("/runs/{run_id}")
 def run(request: Request, context: ContextOf, run_id: api_runs.RunId, span: SpanOf) -> Response:
     """Show one run."""
-    close = api_runs.complete_run_of(context, run_id)
-    if close.run.run_id != run_id:
-        return RedirectResponse(f"/runs/{close.run.run_id}", status_code=307)
-    views = views_of([close.trace])
-    limits = limits_of_complete_run(close)
+    complete_run = api_runs.complete_run_of(context, run_id)
+    if complete_run.run.run_id != run_id:
+        return RedirectResponse(f"/runs/{complete_run.run.run_id}", status_code=307)
+    views = views_of([complete_run.trace])
+    limits = limits_of_complete_run(complete_run)
     return page_of(
         request,
         "run",
-        logs=close.logs,
-        run=close.run,
+        logs=complete_run.logs,
+        run=complete_run.run,
         groups=groups_of(views),
         span=span,
-        over_time=_over_time(context, close, span),
+        over_time=_over_time(context, complete_run, span),
         # An attempt without a duration was killed before it had a node: Hadoop records the node UNKNOWN.
-        nodes=sorted(set(close.trace.node) | {task.node for task in close.tasks if task.end_s > task.start_s}),
-        sections=run_sections(close.run, close.detail, close.files),
-        environment=environment_tables(close.run.environment),
+        nodes=sorted(
+            set(complete_run.trace.node) | {task.node for task in complete_run.tasks if task.end_s > task.start_s}
+        ),
+        sections=run_sections(complete_run.run, complete_run.detail, complete_run.files),
+        environment=environment_tables(complete_run.run.environment),
         limited=limit_answer(limits) if limits else None,
         limits=limit_sections(limits) if limits else (),
-        flags=_flags(context, close),
-        requests=_requests(close, palette(context.store.table(), "layout")),
-        profile=api_profiles.get_code_profile(context, run_id) if has_recordings(close.logs) else None,
+        flags=_flags(context, complete_run),
+        requests=_requests(complete_run, palette(context.store.table(), "layout")),
+        profile=api_profiles.get_code_profile(context, run_id) if has_recordings(complete_run.logs) else None,
         methods_shown=METHODS_SHOWN,
-        timed=has_times(close.logs),
+        timed=has_times(complete_run.logs),
     )
 
 
-def _flags(context: Context, close: CompleteRun) -> tuple[Anomaly, ...]:
+def _flags(context: Context, complete_run: CompleteRun) -> tuple[Anomaly, ...]:
     store = context.store
     return store.answer(
-        ("flags", close.run.run_id), lambda _: flags_of_run(store.repository, store.flagged(), close.run)
+        ("flags", complete_run.run.run_id), lambda _: flags_of_run(store.repository, store.flagged(), complete_run.run)
     )
 
 
-def _requests(close: CompleteRun, colours_of: Mapping[str, str]) -> Spec | None:
+def _requests(complete_run: CompleteRun, colours_of: Mapping[str, str]) -> Spec | None:
     """Return the chart of request sizes; None if they are unknown."""
-    sizes = [(use.transfers.read_request_bytes, use.transfers.write_request_bytes) for use in close.detail.by_purpose]
+    sizes = [
+        (use.transfers.read_request_bytes, use.transfers.write_request_bytes) for use in complete_run.detail.by_purpose
+    ]
     if all(size is None for pair in sizes for size in pair):
         return None
-    level = close.run.layout or "this run"
-    return request_sizes({level: close.detail.by_purpose}, {level: colours_of.get(level, PALETTE[0])})
+    level = complete_run.run.layout or "this run"
+    return request_sizes({level: complete_run.detail.by_purpose}, {level: colours_of.get(level, PALETTE[0])})
 
 
-def _over_time(context: Context, close: CompleteRun, span: Span) -> Spec | None:
+def _over_time(context: Context, complete_run: CompleteRun, span: Span) -> Spec | None:
     """Return the chart of the run over time, with its code if it was profiled."""
-    timed = has_times(close.logs) and not span.node
-    code = api_profiles.get_code_over_time(context, close.run.run_id) if timed else None
-    return run_over_time(close, span, limits_of_complete_run(close), code)
+    has_code_times = has_times(complete_run.logs) and not span.node
+    code = api_profiles.get_code_over_time(context, complete_run.run.run_id) if has_code_times else None
+    return run_over_time(complete_run, span, limits_of_complete_run(complete_run), code)
 
 
 @router.get("/runs/{run_id}/tasks")
@@ -114,8 +118,8 @@ def tasks(
 @router.get("/runs/{run_id}/over-time", response_class=JSONResponse)
 def get_over_time(context: ContextOf, run_id: api_runs.RunId, span: SpanOf) -> dict[str, Any]:
     """Send the chart of a span of the run, for zooming."""
-    close = api_runs.complete_run_of(context, run_id)
-    chart = _over_time(context, close, span)
+    complete_run = api_runs.complete_run_of(context, run_id)
+    chart = _over_time(context, complete_run, span)
     if chart is None:
         raise NotFoundError("this run has no chart over time", hint="it has no phases, tasks or trace")
     return chart

@@ -12,7 +12,7 @@ from fastapi.responses import HTMLResponse, RedirectResponse
 
 from assay.analysis.comparison.result import SpeedupResult
 from assay.interfaces.web.api.decisions import decisions_on
-from assay.interfaces.web.api.why import AskedWhy, cached_pair, has_explanation, required_pair
+from assay.interfaces.web.api.why import WhyQuestionOf, cached_pair, has_explanation, required_pair
 from assay.interfaces.web.state.context import READERS, Context, ContextOf
 from assay.questions.comparisons.why import WhyQuestion, of_result, of_speedup
 from assay.questions.decisions.decision import Decision, WorkloadResult
@@ -27,19 +27,19 @@ SUGGESTED_MAX = 3
 
 
 @router.get("/why")
-def why(context: ContextOf, question: AskedWhy) -> Response:
+def why(context: ContextOf, question: WhyQuestionOf) -> Response:
     """Redirect to a comparison of two configurations that differ in the factor alone, below the decision on it."""
     pair = required_pair(context, question)
-    decided = [
+    decision_pairs = [
         ("by", question.by),
         ("baseline", question.baseline),
         *(("where", text) for text in question.where if text),
     ]
-    address = urlencode([*(("run", run_id) for run_id in pair.runs), *decided])
+    address = urlencode([*(("run", run_id) for run_id in pair.runs), *decision_pairs])
     return RedirectResponse(f"/compare?{address}", status_code=303)
 
 
-def of_speedups(
+def questions_of_speedups(
     context: Context, speedups: Sequence[SpeedupResult], where: Sequence[str] | None
 ) -> list[tuple[SpeedupResult, WhyQuestion | None]]:
     """Return the speedups with a ratio, each with its question for ``/why``.
@@ -47,10 +47,13 @@ def of_speedups(
     The question is None if ``where`` is None, and where no two matching runs have a trace or task attempts.
     """
     questions = [
-        (item, None if where is None else of_speedup(item, where)) for item in speedups if item.ratio is not None
+        (speedup, None if where is None else of_speedup(speedup, where))
+        for speedup in speedups
+        if speedup.ratio is not None
     ]
     return [
-        (item, question if question and has_explanation(context, question) else None) for item, question in questions
+        (speedup, question if question and has_explanation(context, question) else None)
+        for speedup, question in questions
     ]
 
 
@@ -59,22 +62,22 @@ def suggested_pairs(context: Context) -> list[tuple[str, str, str]]:
 
     Each is the compared options, the origin, and the address.
     """
-    of_storage = [
+    storage_results = [
         (result.time.runs_baseline + result.time.runs_option, decision, result)
         for decision in decisions_on(context, "")[:1]
         for result in decision.results
         if result.time is not None and result.time.groups
     ]
-    most_runs = sorted(of_storage, key=lambda item: -item[0])[:SUGGESTED_MAX]
-    return [_link(decision, result) for _, decision, result in most_runs]
+    largest_results = sorted(storage_results, key=lambda item: -item[0])[:SUGGESTED_MAX]
+    return [_link(decision, result) for _, decision, result in largest_results]
 
 
 def _link(decision: Decision, result: WorkloadResult) -> tuple[str, str, str]:
     """Return the compared options of a result, its origin, and the address that compares two of its runs."""
     options = (compared_option(decision, level) for level in (result.option, decision.baseline))
-    what = f"{titles.workload_title(result.workload)}: {' against '.join(options)}"
+    options_text = f"{titles.workload_title(result.workload)}: {' against '.join(options)}"
     address = f"/why?{urlencode(of_result(decision, result).pairs)}"
-    return what, titles.origin_badge(decision.origin, decision.lab_scale), address
+    return options_text, titles.origin_badge(decision.origin, decision.lab_scale), address
 
 
 def observed_pairs(

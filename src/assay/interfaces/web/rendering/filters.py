@@ -14,7 +14,7 @@ from assay.questions.runs.runs import levels_in
 from assay.text import column_title, level_text
 
 COLUMNS: Final = ("workload", "cluster", DEVICE_CLASS)
-_NOT_KEPT: Final = ("offset", "job")
+_SELECTION_PARAMETERS: Final = ("offset", "job")
 """Parameters that apply only to the current selection of runs; a new selection drops them."""
 Pairs = Sequence[tuple[str, str]]
 
@@ -56,13 +56,15 @@ def filter_bar(path: str, pairs: Pairs, table: RunTable) -> FilterBar:
     """Return the bar of a page. Columns with one level have no field. The page Cost has the fields in its own form."""
     conditions = [text for _, text in carried(pairs)]
     fields = []
-    conditions_of_fields: list[tuple[str, str]] = []
+    replaceable_pairs: list[tuple[str, str]] = []
     for column in () if path == "/cost" else COLUMNS:
         levels = levels_of_factor(table, column)[0] if column == DEVICE_CLASS else levels_in(table, column)
-        chosen_conditions = tuple(text for text in conditions if text.partition("=")[0] == column)
-        if len(levels) > 1 or chosen_conditions:
+        column_conditions = tuple(text for text in conditions if text.partition("=")[0] == column)
+        if len(levels) > 1 or column_conditions:
             choices = tuple((f"{column}={level}", level_text(column, level)) for level in levels)
-            fields.append(FilterField(column_title(column), choices, chosen_conditions))
-        conditions_of_fields += [("where", text) for text in chosen_conditions if len(chosen_conditions) <= 1]
-    kept_pairs = [pair for pair in pairs if pair not in conditions_of_fields and pair[0] not in _NOT_KEPT and pair[1]]
+            fields.append(FilterField(column_title(column), choices, column_conditions))
+        replaceable_pairs += [("where", text) for text in column_conditions if len(column_conditions) <= 1]
+    kept_pairs = [
+        pair for pair in pairs if pair not in replaceable_pairs and pair[0] not in _SELECTION_PARAMETERS and pair[1]
+    ]
     return FilterBar(path, tuple(fields), kept_pairs, bool(conditions))

@@ -30,12 +30,12 @@ class Area:
 
     def page_at(self, path: str) -> PageLink | None:
         """Return the page of this area at ``path``; the first page for a path in ``details``; None for other areas."""
-        exact = next((page for page in self.pages if path == page.address), None)
-        below = (*(page.address for page in self.pages if page.address != "/"), *self.details)
-        inside = next((address for address in below if path.startswith(f"{address}/")), None)
-        if exact or inside is None:
-            return exact
-        return next((page for page in self.pages if page.address == inside), self.pages[0])
+        exact_page = next((page for page in self.pages if path == page.address), None)
+        prefixes = (*(page.address for page in self.pages if page.address != "/"), *self.details)
+        prefix = next((address for address in prefixes if path.startswith(f"{address}/")), None)
+        if exact_page or prefix is None:
+            return exact_page
+        return next((page for page in self.pages if page.address == prefix), self.pages[0])
 
 
 AREAS: Final = (

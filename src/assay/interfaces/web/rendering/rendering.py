@@ -38,7 +38,7 @@ TYPES = {
     "svg": "image/svg+xml",
     "otf": "font/otf",
 }
-_CHARTS = "vega.js"
+_CHART_SCRIPT = "vega.js"
 _CODE = re.compile(r"`([^`]+)`")
 
 
@@ -53,13 +53,13 @@ class Rendering:
         self._templates = _environment()
         folder = files("assay.interfaces.web").joinpath("static")
         asset_files = sorted(
-            (item for item in folder.iterdir() if _ending(item.name) in TYPES), key=lambda item: item.name
+            (item for item in folder.iterdir() if _extension(item.name) in TYPES), key=lambda item: item.name
         )
         self._assets = {item.name: item.read_bytes() for item in asset_files} | font_files()  # app.css names these
         self._stamp = hashlib.sha256(b"".join(self._assets.values())).hexdigest()[:12]
         """Hash of the styles and scripts, as part of their addresses."""
-        self._charts = Script()
-        self._charts.prepare()
+        self._chart_script = Script()
+        self._chart_script.prepare()
 
     def html(self, name: str, **values: Any) -> str:
         """Return a page, or a part of a page, from its template."""
@@ -74,11 +74,11 @@ class Rendering:
 
         Files are in memory: ``name`` never reaches the file system.
         """
-        if name == _CHARTS and stamp == versions():
-            return self._charts.text(), TYPES["js"]
+        if name == _CHART_SCRIPT and stamp == versions():
+            return self._chart_script.text(), TYPES["js"]
         if name not in self._assets or stamp != self._stamp:
             raise NotFoundError("there is no such file")
-        return self._assets[name], TYPES[_ending(name)]
+        return self._assets[name], TYPES[_extension(name)]
 
 
 def prose(text: str) -> Markup:
@@ -89,7 +89,7 @@ def prose(text: str) -> Markup:
     )
 
 
-def _ending(name: str) -> str:
+def _extension(name: str) -> str:
     return name.rpartition(".")[2]
 
 

@@ -46,7 +46,7 @@ def shown_decisions(
 ) -> list[ShownDecision]:
     """Return the decisions on ``factor`` for a page, the main decision first."""
     table, decisions = context.store.table(), decisions_on(context, factor, baseline, ignore, where)
-    return _shown(table, decisions, "decision", _explained(context, where))
+    return _decisions_of_page(table, decisions, "decision", _whys_of_decisions(context, where))
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,13 +68,15 @@ class ShownQuestion:
 
 def shown_questions(context: Context, where: Sequence[str] = ()) -> list[ShownQuestion]:
     """Return the buyer's questions about the matching runs. The question about costs has no speedup chart."""
-    return show_questions(context.store.table(), question_answers_on(context, where), _explained(context, where))
+    return show_questions(
+        context.store.table(), question_answers_on(context, where), _whys_of_decisions(context, where)
+    )
 
 
 WhysOf = Callable[[Decision], tuple[WhyQuestion, ...]]
 
 
-def _explained(context: Context, where: Sequence[str]) -> WhysOf:
+def _whys_of_decisions(context: Context, where: Sequence[str]) -> WhysOf:
     """Return a function from a decision to its pairs of options that a page explains."""
 
     def whys_of(decision: Decision) -> tuple[WhyQuestion, ...]:
@@ -90,10 +92,12 @@ def show_questions(table: RunTable, answers: Sequence[QuestionAnswer], whys_of: 
         ShownQuestion(
             view_of(answer),
             tuple(
-                _shown(table, answer.decisions, answer.question.name, whys_of, charts=answer.question.name != CHEAPEST)
+                _decisions_of_page(
+                    table, answer.decisions, answer.question.name, whys_of, charts=answer.question.name != CHEAPEST
+                )
             ),
-            _simulated_at(answer),
-            _planned_at(answer),
+            _simulation_address(answer),
+            _plan_address(answer),
             answer.unanswered.filters if answer.unanswered is not None else (),
             answer.unanswered is not None and answer.unanswered.obstacle in (Obstacle.NO_PRICES, Obstacle.UNPRICED),
         )
@@ -101,22 +105,22 @@ def show_questions(table: RunTable, answers: Sequence[QuestionAnswer], whys_of: 
     ]
 
 
-def _simulated_at(answer: QuestionAnswer) -> str:
+def _simulation_address(answer: QuestionAnswer) -> str:
     if answer.unanswered is None or not answer.unanswered.simulable:
         return ""
     name, _, value = answer.question.change.partition("=")
     return f"/whatif?{urlencode([(name, value)])}"
 
 
-def _planned_at(answer: QuestionAnswer) -> str:
+def _plan_address(answer: QuestionAnswer) -> str:
     """Return the address of the page Plan with the workload and the levels that measure the question."""
-    question, why = answer.question, answer.unanswered
-    if why is not None and why.simulable and why.plan is None:
+    question, unanswered = answer.question, answer.unanswered
+    if unanswered is not None and unanswered.simulable and unanswered.plan is None:
         return ""
-    planned = why.planned if why is not None else None
-    if why is not None and planned is not None and why.plan is not None:
-        return f"/plan?{urlencode([*fields_of_plan(why.plan.plan), ('runs_on', planned.cluster)])}"
-    levels = ", ".join(planned.levels if planned else question.plan_levels)
+    planned_runs = unanswered.planned if unanswered is not None else None
+    if unanswered is not None and planned_runs is not None and unanswered.plan is not None:
+        return f"/plan?{urlencode([*fields_of_plan(unanswered.plan.plan), ('runs_on', planned_runs.cluster)])}"
+    levels = ", ".join(planned_runs.levels if planned_runs else question.plan_levels)
     if not question.plan_factor:
         return "/plan"
     field = (
@@ -124,21 +128,21 @@ def _planned_at(answer: QuestionAnswer) -> str:
         if question.plan_factor == LAYOUT_FACTOR
         else ("levels", f"{question.plan_factor}: {levels}")
     )
-    if planned is None:
+    if planned_runs is None:
         return f"/plan?{urlencode([field])}"
     fields = [
         field,
-        ("workload", planned.workload),
-        ("repetitions", str(planned.repetitions)),
-        ("layouts", planned.layout),
-        ("data", f"{planned.data_bytes / 1e9:g}GB" if planned.data_bytes else ""),
-        ("no_cluster", "1" if why is not None and why.described else ""),
-        ("runs_on", planned.cluster),
+        ("workload", planned_runs.workload),
+        ("repetitions", str(planned_runs.repetitions)),
+        ("layouts", planned_runs.layout),
+        ("data", f"{planned_runs.data_bytes / 1e9:g}GB" if planned_runs.data_bytes else ""),
+        ("no_cluster", "1" if unanswered is not None and unanswered.described else ""),
+        ("runs_on", planned_runs.cluster),
     ]
     return f"/plan?{urlencode([pair for pair in fields if pair[1]])}"
 
 
-def _shown(
+def _decisions_of_page(
     table: RunTable, decisions: Sequence[Decision], name: str, whys_of: WhysOf, *, charts: bool = True
 ) -> list[ShownDecision]:
     page_decisions, classes = [], layout_classes(table)

@@ -36,11 +36,11 @@ from assay.interfaces.web.api import whatif as api_whatif
 from assay.interfaces.web.api import why as api_why
 from assay.interfaces.web.pages import campaign as pages_campaign
 from assay.interfaces.web.pages import changes as pages_changes
-from assay.interfaces.web.pages import clusters as pages_places
+from assay.interfaces.web.pages import clusters as pages_clusters
 from assay.interfaces.web.pages import compare as pages_compare
 from assay.interfaces.web.pages import cost as pages_cost
 from assay.interfaces.web.pages import hosts as pages_hosts
-from assay.interfaces.web.pages import overview as pages
+from assay.interfaces.web.pages import overview as pages_overview
 from assay.interfaces.web.pages import plan as pages_plan
 from assay.interfaces.web.pages import recommend as pages_recommend
 from assay.interfaces.web.pages import report as pages_report
@@ -79,7 +79,7 @@ RUNS_AS_OF = "Assay-Runs-As-Of"
 """Header of an answer without the newest runs: the time at which its runs were read, in ISO 8601."""
 UNCOMPRESSED_PATH = "/api/v1/bundles"
 """Path prefix of answers that are not compressed: bundles are compressed files, and they are streamed."""
-ROUTED = (
+ROUTE_MODULES = (
     api_runs,
     api_views,
     api_compare,
@@ -94,12 +94,12 @@ ROUTED = (
     api_predict,
     api_profiles,
     api_metrics,
-    pages,
+    pages_overview,
     pages_changes,
     pages_cost,
     pages_compare,
     pages_hosts,
-    pages_places,
+    pages_clusters,
     pages_plan,
     pages_predict,
     pages_run,
@@ -114,7 +114,7 @@ ROUTED = (
     pages_why,
 )
 """Modules with routes, in matching order."""
-_STATUS: tuple[tuple[type[AssayError], int], ...] = (
+_STATUS_OF_ERRORS: tuple[tuple[type[AssayError], int], ...] = (
     (NotFoundError, 404),
     (RefusedBundleError, 422),
     (SpecificationError, 400),
@@ -163,12 +163,12 @@ def create_app(
         first_search=first_search,
     )
     context.store.prepare = partial(api_predict.prepare, context)
-    for module in ROUTED:
+    for module in ROUTE_MODULES:
         app.include_router(module.router)
     app.add_exception_handler(AssayError, _assay_error)
-    app.add_exception_handler(RequestValidationError, _invalid)
-    app.add_exception_handler(HTTPException, _http)
-    app.add_exception_handler(Exception, _unexpected)
+    app.add_exception_handler(RequestValidationError, _validation_error)
+    app.add_exception_handler(HTTPException, _http_error)
+    app.add_exception_handler(Exception, _unexpected_error)
     app.add_middleware(AccessControl)
     app.add_middleware(Compression)
     return app
@@ -191,7 +191,7 @@ class Compression:
 
     def __init__(self, app: ASGIApp) -> None:
         self._app = app
-        self._compressing = GZipMiddleware(app, minimum_size=COMPRESSED_FROM_BYTES, compresslevel=4)
+        self._compressor = GZipMiddleware(app, minimum_size=COMPRESSED_FROM_BYTES, compresslevel=4)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer a request."""
@@ -199,7 +199,7 @@ class Compression:
             await self._app(scope, receive, send)
             return
         if scope["method"] != "HEAD":
-            await self._compressing(scope, receive, send)
+            await self._compressor(scope, receive, send)
             return
 
         async def send_without_body(message: Message) -> None:
@@ -228,18 +228,18 @@ class AccessControl:
             if message["type"] == "http.response.start":
                 headers = [(name, value) for name, value in message["headers"]]
                 header_names = {name.lower() for name, _ in headers}
-                more = {**HEADERS, "Cache-Control": "no-store"}
+                extra_headers = {**HEADERS, "Cache-Control": "no-store"}
                 if request.state.outdated_as_of:
-                    more[RUNS_AS_OF] = request.state.outdated_as_of
+                    extra_headers[RUNS_AS_OF] = request.state.outdated_as_of
                 headers += [
                     (name.encode(), value.encode())
-                    for name, value in more.items()
+                    for name, value in extra_headers.items()
                     if name.lower().encode() not in header_names
                 ]
                 message = {**message, "headers": headers}
             await send(message)
 
-        refusal = _refusal(request) or await _wrong_token(request)
+        refusal = _request_refusal(request) or await _token_refusal(request)
         if refusal is not None:
             await _answer(request, refusal.status, refusal.message, None, refusal.hint)(
                 scope, receive, send_with_headers
@@ -248,27 +248,27 @@ class AccessControl:
         await self.app(scope, receive, send_with_headers)
 
 
-def _for_programs(request: Request) -> bool:
-    """Return whether programs read the answer, which is then no page and never leads to the login page."""
+def _is_for_programs(request: Request) -> bool:
+    """Return whether programs read the answer: it is then neither a page nor a redirect to the login page."""
     return request.url.path.startswith("/api/") or request.url.path == "/metrics"
 
 
-async def _wrong_token(request: Request) -> Refusal | None:
+async def _token_refusal(request: Request) -> Refusal | None:
     """Return the refusal of a request with a wrong token, or of an API change without a token; None if permitted.
 
     The check runs before the request's body is read.
     """
     guard: Guard = request.app.state.context.guard
-    bearer, api = bearer_of(request), _for_programs(request)
+    bearer, is_for_programs = bearer_of(request), _is_for_programs(request)
     if not guard.tokens:
         return None
     roles = guard.roles(None, request.cookies.get(COOKIE)) if bearer is None else await check_token(request, bearer)
     if isinstance(roles, Refusal):
         return roles
-    return NO_TOKEN if api and not roles and request.method not in SAFE_METHODS else None
+    return NO_TOKEN if is_for_programs and not roles and request.method not in SAFE_METHODS else None
 
 
-def _refusal(request: Request) -> Refusal | None:
+def _request_refusal(request: Request) -> Refusal | None:
     guard: Guard = request.app.state.context.guard
     host = request.headers.get("host")
     refusal = guard.refuse_host(host)
@@ -281,11 +281,11 @@ def _refusal(request: Request) -> Refusal | None:
             host=host,
         )
         size = request.headers.get("content-length", "0")
-        chunked = "transfer-encoding" in request.headers
-        most = LOGIN_BYTES_MAX if request.url.path == "/login" else BODY_BYTES_MAX
-        large = chunked or not size.isdecimal() or int(size) > most
-        if refusal is None and request.method != "PUT" and large:
-            refusal = Refusal(413, "the request is too large", f"the maximum is {most:,} bytes")
+        is_chunked = "transfer-encoding" in request.headers
+        size_max = LOGIN_BYTES_MAX if request.url.path == "/login" else BODY_BYTES_MAX
+        is_too_large = is_chunked or not size.isdecimal() or int(size) > size_max
+        if refusal is None and request.method != "PUT" and is_too_large:
+            refusal = Refusal(413, "the request is too large", f"the maximum is {size_max:,} bytes")
     return refusal
 
 
@@ -300,7 +300,7 @@ def _answer(request: Request, status: int, message: str, where: str | None, hint
     for folder in {f"{root.resolve()}/", f"{root.absolute()}/"}:  # the path on the server is private
         texts = [text and text.replace(folder, "") for text in texts]
     message, where, hint = texts[0] or "", texts[1], texts[2]
-    if _for_programs(request):
+    if _is_for_programs(request):
         return JSONResponse({"message": message, "where": where, "hint": hint}, status_code=status)
     return error_page(request, status, message, where, hint)
 
@@ -310,19 +310,19 @@ async def _assay_error(request: Request, error: Exception) -> Response:
     status = (
         error.status
         if isinstance(error, DeniedError)
-        else next((code for kind, code in _STATUS if isinstance(error, kind)), 500)
+        else next((code for kind, code in _STATUS_OF_ERRORS if isinstance(error, kind)), 500)
     )
-    if status == 401 and not _for_programs(request):
+    if status == 401 and not _is_for_programs(request):
         return to_login(request)
     return _answer(request, status, error.message, error.where, error.hint)
 
 
-async def _invalid(request: Request, error: Exception) -> Response:
+async def _validation_error(request: Request, error: Exception) -> Response:
     assert isinstance(error, RequestValidationError)
-    first = next(iter(error.errors()), {"loc": (), "msg": "invalid request"})
-    where = ".".join(str(part) for part in first["loc"] if part not in ("query", "path", "body"))
+    first_error = next(iter(error.errors()), {"loc": (), "msg": "invalid request"})
+    where = ".".join(str(part) for part in first_error["loc"] if part not in ("query", "path", "body"))
     return _answer(
-        request, 422, _validation_message(first), where or None, "/api/v1/openapi.json describes every parameter"
+        request, 422, _validation_message(first_error), where or None, "/api/v1/openapi.json describes every parameter"
     )
 
 
@@ -343,14 +343,14 @@ def _validation_message(problem: Mapping[str, Any]) -> str:
     return str(problem["msg"])
 
 
-async def _http(request: Request, error: Exception) -> Response:
+async def _http_error(request: Request, error: Exception) -> Response:
     assert isinstance(error, HTTPException)
     answer = _answer(request, error.status_code, str(error.detail), None, None)
     answer.headers.update(error.headers or {})
     return answer
 
 
-async def _unexpected(request: Request, error: Exception) -> Response:
+async def _unexpected_error(request: Request, error: Exception) -> Response:
     del error  # uvicorn logs it
     answer = _answer(request, 500, "internal error", None, "see the server's log, and please report it")
     answer.headers.update(HEADERS)  # this answer bypasses AccessControl

@@ -32,10 +32,10 @@ _SWEEP_S = 0.5
 """Time between two checks of all deadlines, in seconds."""
 _CLOSING_MAX = 64
 """Maximum number of connections that are being closed, in addition to the permitted connections."""
-_REFUSED = b"HTTP/1.1 503 Service Unavailable\r\nRetry-After: 5\r\nContent-Length: 0\r\nConnection: close\r\n\r\n"
+_REFUSAL = b"HTTP/1.1 503 Service Unavailable\r\nRetry-After: 5\r\nContent-Length: 0\r\nConnection: close\r\n\r\n"
 _OTHER_DESCRIPTORS = 192
 """Number of descriptors reserved for files of bundles, the index and threads."""
-_NO_DESCRIPTOR = (errno.EMFILE, errno.ENFILE)
+_DESCRIPTOR_ERRORS = (errno.EMFILE, errno.ENFILE)
 _log = logging.getLogger(__name__)
 
 
@@ -57,8 +57,8 @@ class ConnectionLimits:
         descriptors, _ = resource.getrlimit(resource.RLIMIT_NOFILE)
         if descriptors == resource.RLIM_INFINITY:
             descriptors = 1 << 20
-        room = min(descriptors - _OTHER_DESCRIPTORS - _CLOSING_MAX, descriptors // 2)
-        connections = max(4, min(self.connections, room))
+        connections_max = min(descriptors - _OTHER_DESCRIPTORS - _CLOSING_MAX, descriptors // 2)
+        connections = max(4, min(self.connections, connections_max))
         per_address = max(2, min(self.per_address, connections * 3 // 4))
         return replace(self, connections=connections, per_address=per_address)
 
@@ -99,7 +99,7 @@ class ConnectionLimiter(socket.socket):
         super().__init__(listener.family, listener.type, listener.proto, fileno=listener.detach())
         self.limits = limits
         self._connections: dict[int, Connection] = {}
-        self._spare = os.open(os.devnull, os.O_RDONLY | os.O_CLOEXEC)
+        self._spare_descriptor = os.open(os.devnull, os.O_RDONLY | os.O_CLOEXEC)
         self._sweeping = False
 
     def connection(self, descriptor: int) -> Connection | None:
@@ -110,13 +110,15 @@ class ConnectionLimiter(socket.socket):
         """Accept the next permitted connection. Raises BlockingIOError, like a socket, if no connection is waiting."""
         while len(self._connections) < self.limits.connections + _CLOSING_MAX:
             try:
-                accepted, address = super().accept()
+                accepted_socket, address = super().accept()
             except OSError as error:
-                if error.errno not in _NO_DESCRIPTOR:
+                if error.errno not in _DESCRIPTOR_ERRORS:
                     raise
                 self._close_next()
                 continue
-            connection = Connection(accepted.family, accepted.type, accepted.proto, fileno=accepted.detach())
+            connection = Connection(
+                accepted_socket.family, accepted_socket.type, accepted_socket.proto, fileno=accepted_socket.detach()
+            )
             connection.address = _client_network(address[0])
             if self._make_room(connection.address):
                 self._add(connection)
@@ -124,7 +126,7 @@ class ConnectionLimiter(socket.socket):
             _log.warning("refused a connection: the maximum number of requests is being answered")
             connection.setblocking(False)
             with contextlib.suppress(OSError):
-                connection.send(_REFUSED)
+                connection.send(_REFUSAL)
             connection.close()
         raise BlockingIOError(errno.EAGAIN, "too many connections are still being closed")
 
@@ -143,28 +145,30 @@ class ConnectionLimiter(socket.socket):
 
     def _make_room(self, address: str) -> bool:
         """End a connection if a new connection from ``address`` exceeds a limit; return False if that fails."""
-        open_now = [connection for connection in self._connections.values() if not connection.ending]
-        from_address = [connection for connection in open_now if connection.address == address]
-        if len(from_address) >= self.limits.per_address:
-            return _end_earliest(from_address)
-        if len(open_now) < self.limits.connections:
+        open_connections = [connection for connection in self._connections.values() if not connection.ending]
+        connections_from_address = [connection for connection in open_connections if connection.address == address]
+        if len(connections_from_address) >= self.limits.per_address:
+            return _end_earliest(connections_from_address)
+        if len(open_connections) < self.limits.connections:
             return True
-        counts = Counter(connection.address for connection in open_now)
-        most = max(counts.values())
-        busiest = [connection for connection in open_now if counts[connection.address] == most]
-        return _end_earliest(busiest) or _end_earliest(open_now)
+        counts = Counter(connection.address for connection in open_connections)
+        count_max = max(counts.values())
+        connections_of_busiest = [
+            connection for connection in open_connections if counts[connection.address] == count_max
+        ]
+        return _end_earliest(connections_of_busiest) or _end_earliest(open_connections)
 
     def _close_next(self) -> None:
         """Accept the next connection with the spare descriptor, and close it. Raises BlockingIOError if that fails."""
         _log.warning("closed a new connection: this process has no file descriptor left")
         _end_earliest(self._connections.values())
-        os.close(self._spare)
+        os.close(self._spare_descriptor)
         try:
             super().accept()[0].close()
         except OSError as error:
             raise BlockingIOError(errno.EAGAIN, "no descriptor") from error
         finally:
-            self._spare = os.open(os.devnull, os.O_RDONLY | os.O_CLOEXEC)
+            self._spare_descriptor = os.open(os.devnull, os.O_RDONLY | os.O_CLOEXEC)
 
     def _sweep(self, loop: asyncio.AbstractEventLoop) -> None:
         now = loop.time()
@@ -178,9 +182,9 @@ class ConnectionLimiter(socket.socket):
 
     def close(self) -> None:
         """Stop listening."""
-        spare, self._spare = self._spare, -1
-        if spare >= 0:
-            os.close(spare)
+        descriptor, self._spare_descriptor = self._spare_descriptor, -1
+        if descriptor >= 0:
+            os.close(descriptor)
         super().close()
 
 
@@ -191,11 +195,11 @@ class TimeoutProtocol(H11Protocol):
 
     def __init__(self, *arguments: Any, **options: Any) -> None:
         super().__init__(*arguments, **options)
-        self._part_began_s = self._received_s = self.loop.time()
+        self._part_began_s = self._last_received_s = self.loop.time()
         self._part_bytes = 0
         self._in_body = False
         self._write_paused_s: float | None = None
-        self._closing_s: float | None = None
+        self._closing_began_s: float | None = None
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
         """Start the deadline of the first header."""
@@ -207,16 +211,16 @@ class TimeoutProtocol(H11Protocol):
     def data_received(self, data: bytes) -> None:
         """Count the bytes of the header or of the body."""
         super().data_received(data)
-        self._received_s = self.loop.time()
+        self._last_received_s = self.loop.time()
         in_body = self.conn.their_state is h11.SEND_BODY
         if in_body != self._in_body:
-            self._in_body, self._part_bytes, self._part_began_s = in_body, 0, self._received_s
+            self._in_body, self._part_bytes, self._part_began_s = in_body, 0, self._last_received_s
         self._part_bytes += len(data)
 
     def on_response_complete(self) -> None:
         """Start the deadline of the next header."""
         self._in_body, self._part_bytes = False, 0
-        self._part_began_s = self._received_s = self.loop.time()
+        self._part_began_s = self._last_received_s = self.loop.time()
         super().on_response_complete()
 
     def pause_writing(self) -> None:
@@ -233,8 +237,8 @@ class TimeoutProtocol(H11Protocol):
         """Return the time at which to end the connection; None while the server works on its request."""
         limits = self.limiter.limits
         if self.transport.is_closing():
-            self._closing_s = self._closing_s or self.loop.time()
-            return self._closing_s + limits.idle_s
+            self._closing_began_s = self._closing_began_s or self.loop.time()
+            return self._closing_began_s + limits.idle_s
         if self._write_paused_s is not None:
             return self._write_paused_s + limits.idle_s
         if self.conn.their_state is h11.IDLE:
@@ -242,11 +246,11 @@ class TimeoutProtocol(H11Protocol):
         if self.conn.their_state is not h11.SEND_BODY:
             return None
         if self.flow.read_paused:  # the server has not yet processed what it received
-            self._received_s = self.loop.time()
-            self._part_began_s = self._received_s - self._part_bytes / limits.body_bytes_per_s
+            self._last_received_s = self.loop.time()
+            self._part_began_s = self._last_received_s - self._part_bytes / limits.body_bytes_per_s
             return None
         rate_deadline = self._part_began_s + limits.idle_s + self._part_bytes / limits.body_bytes_per_s
-        return min(rate_deadline, self._received_s + limits.idle_s)
+        return min(rate_deadline, self._last_received_s + limits.idle_s)
 
 
 def protocol_for(limiter: ConnectionLimiter) -> type[TimeoutProtocol]:

@@ -19,7 +19,7 @@ WINDOW_S = 60.0
 """Length of a window, in seconds."""
 LINE_MAX = 6000
 """Maximum length of a line, in characters."""
-CUT = " […] "
+OMISSION = " […] "
 """Replaces the middle of a longer line."""
 _KINDS_MAX = 1000
 """Maximum number of kinds in a window; lines of further kinds are dropped."""
@@ -29,9 +29,9 @@ Kind = tuple[object, ...]
 @dataclass(slots=True)
 class _Window:
     began_s: float
-    written: int = 0
-    dropped: int = 0
-    last: str = ""
+    written_lines: int = 0
+    dropped_lines: int = 0
+    last_message: str = ""
 
 
 class RateLimitedHandler(logging.Handler):
@@ -50,12 +50,12 @@ class RateLimitedHandler(logging.Handler):
         if len(self._windows) >= _KINDS_MAX:
             return
         window = self._windows.setdefault(_kind(record), _Window(self._clock()))
-        if window.written < LINES_MAX:
-            window.written += 1
+        if window.written_lines < LINES_MAX:
+            window.written_lines += 1
             self._write(self.format(record))
             return
-        window.dropped += 1
-        window.last = record.getMessage()
+        window.dropped_lines += 1
+        window.last_message = record.getMessage()
         if self._timer is None:
             self._timer = threading.Timer(WINDOW_S, self._on_timer)
             self._timer.daemon = True
@@ -71,14 +71,15 @@ class RateLimitedHandler(logging.Handler):
         for kind, window in list(self._windows.items()):
             if early or now - window.began_s >= WINDOW_S:
                 del self._windows[kind]
-                if window.dropped:
-                    self._write(f"{window.dropped:,} more lines like this in {WINDOW_S:g} s; the last: {window.last}")
+                if window.dropped_lines:
+                    text = f"{window.dropped_lines:,} more lines like this in {WINDOW_S:g} s"
+                    self._write(f"{text}; the last: {window.last_message}")
 
     def _write(self, text: str) -> None:
         try:
             if len(text) > LINE_MAX:  # a traceback names the request's path first and the error last
-                half = (LINE_MAX - len(CUT)) // 2
-                text = text[:half] + CUT + text[-half:]
+                half = (LINE_MAX - len(OMISSION)) // 2
+                text = text[:half] + OMISSION + text[-half:]
             self._stream.write(text + "\n")
             self._stream.flush()
         except (OSError, ValueError):
@@ -97,5 +98,5 @@ def _kind(record: logging.LogRecord) -> Kind:
     trace = error.__traceback__ if error else None
     while trace is not None and trace.tb_next is not None:
         trace = trace.tb_next
-    raised = (trace.tb_frame.f_code.co_filename, trace.tb_lineno) if trace else None
-    return (record.pathname, record.lineno, type(error), raised)
+    raised_at = (trace.tb_frame.f_code.co_filename, trace.tb_lineno) if trace else None
+    return (record.pathname, record.lineno, type(error), raised_at)

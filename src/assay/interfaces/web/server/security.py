@@ -39,12 +39,12 @@ LOGIN_BYTES_MAX: Final = 10_000
 """Maximum size of a sign-in request's body, in bytes."""
 _FILE_BYTES_MAX = 100_000
 """Maximum number of bytes read from a token file."""
-BURST: Final = 5
+ATTEMPTS_MAX: Final = 5
 """Maximum number of wrong tokens from an address before it must wait."""
-PER_S: Final = 0.5
+ATTEMPTS_PER_S: Final = 0.5
 """Rate at which an address regains attempts, per second."""
-BURST_OF_ALL: Final = 100
-PER_S_OF_ALL: Final = 10.0
+ATTEMPTS_MAX_OF_ALL: Final = 100
+ATTEMPTS_PER_S_OF_ALL: Final = 10.0
 """The same limits for all addresses together."""
 _ADDRESSES_MAX: Final = 10_000
 """Maximum number of addresses, and of accepted pairs of address and token, that the login limiter remembers."""
@@ -100,33 +100,41 @@ class LoginLimiter:
 
     def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
         self._clock = clock
-        self._spent: OrderedDict[str, tuple[float, float]] = OrderedDict()
+        self._spent_attempts: OrderedDict[str, tuple[float, float]] = OrderedDict()
         """By address: number of spent attempts that are not yet regained, and the time of that number."""
-        self._spent_of_all = (0.0, clock())
-        self._accepted: OrderedDict[tuple[str, str], None] = OrderedDict()
+        self._spent_attempts_of_all = (0.0, clock())
+        self._accepted_tokens: OrderedDict[tuple[str, str], None] = OrderedDict()
 
-    def wait_s(self, address: str, hashed: str) -> float:
+    def wait_s(self, address: str, token_hash: str) -> float:
         """Return the wait in seconds before a token from this address is checked; 0 for no wait.
 
-        ``hashed``: SHA-256 of the token.
+        ``token_hash``: SHA-256 of the token.
         """
-        if (address, hashed) in self._accepted:
+        if (address, token_hash) in self._accepted_tokens:
             return 0.0
-        of_address = self._unfilled(self._spent.get(address, (0.0, 0.0)), PER_S)
-        of_all = self._unfilled(self._spent_of_all, PER_S_OF_ALL)
-        return max(0.0, (of_address + 1 - BURST) / PER_S, (of_all + 1 - BURST_OF_ALL) / PER_S_OF_ALL)
+        spent_of_address = self._still_spent(self._spent_attempts.get(address, (0.0, 0.0)), ATTEMPTS_PER_S)
+        spent_of_all = self._still_spent(self._spent_attempts_of_all, ATTEMPTS_PER_S_OF_ALL)
+        return max(
+            0.0,
+            (spent_of_address + 1 - ATTEMPTS_MAX) / ATTEMPTS_PER_S,
+            (spent_of_all + 1 - ATTEMPTS_MAX_OF_ALL) / ATTEMPTS_PER_S_OF_ALL,
+        )
 
-    def accept(self, address: str, hashed: str) -> None:
+    def accept(self, address: str, token_hash: str) -> None:
         """Remember that this token was accepted."""
-        _remember(self._accepted, (address, hashed), None)
+        _remember(self._accepted_tokens, (address, token_hash), None)
 
     def reject(self, address: str) -> None:
         """Count a wrong token."""
         now = self._clock()
-        _remember(self._spent, address, (self._unfilled(self._spent.get(address, (0.0, now)), PER_S) + 1, now))
-        self._spent_of_all = (self._unfilled(self._spent_of_all, PER_S_OF_ALL) + 1, now)
+        _remember(
+            self._spent_attempts,
+            address,
+            (self._still_spent(self._spent_attempts.get(address, (0.0, now)), ATTEMPTS_PER_S) + 1, now),
+        )
+        self._spent_attempts_of_all = (self._still_spent(self._spent_attempts_of_all, ATTEMPTS_PER_S_OF_ALL) + 1, now)
 
-    def _unfilled(self, spent: tuple[float, float], per_s: float) -> float:
+    def _still_spent(self, spent: tuple[float, float], per_s: float) -> float:
         return max(0.0, spent[0] - (self._clock() - spent[1]) * per_s)
 
 
@@ -155,27 +163,27 @@ class Guard:
         if bearer is not None:
             return self.roles_of_token(bearer)
         if cookie is not None:
-            ends, roles = self.sessions.get(_hashed(cookie), (0.0, frozenset[AccessRole]()))
-            return roles if ends > time.time() else frozenset()
+            ends_at_s, roles = self.sessions.get(_hash_of(cookie), (0.0, frozenset[AccessRole]()))
+            return roles if ends_at_s > time.time() else frozenset()
         return frozenset()
 
     def roles_of_token(self, token: str) -> Roles:
         """Return a token's roles; an empty set for an unknown token."""
-        hashed, token_roles = _hashed(token), frozenset[AccessRole]()
-        for known_token, roles in self.tokens.items():  # no early exit: the time must not reveal which token matched
-            if hmac.compare_digest(known_token, hashed):
+        token_hash, token_roles = _hash_of(token), frozenset[AccessRole]()
+        for stored_hash, roles in self.tokens.items():  # no early exit: the time must not reveal which token matched
+            if hmac.compare_digest(stored_hash, token_hash):
                 token_roles = roles | {AccessRole.READ}
         return token_roles
 
     def check_token(self, address: str, token: str) -> Roles | Refusal:
         """Return the roles of a token (an empty set for a wrong token), or a refusal if the address must wait."""
-        hashed = _hashed(token)
-        wait_s = self.login_limiter.wait_s(address, hashed)
+        token_hash = _hash_of(token)
+        wait_s = self.login_limiter.wait_s(address, token_hash)
         if wait_s > 0:
             return Refusal(429, "too many wrong tokens came from your address", f"try again in {ceil(wait_s)} s")
         roles = self.roles_of_token(token)
         if roles:
-            self.login_limiter.accept(address, hashed)
+            self.login_limiter.accept(address, token_hash)
         else:
             self.login_limiter.reject(address)
         return roles
@@ -183,21 +191,21 @@ class Guard:
     def open_session(self, roles: Roles) -> str:
         """Return the secret of a new session with these roles."""
         now = time.time()
-        for key in [key for key, (ends, _) in self.sessions.items() if ends <= now]:
+        for key in [key for key, (ends_at_s, _) in self.sessions.items() if ends_at_s <= now]:
             del self.sessions[key]
         while len(self.sessions) >= SESSIONS_MAX:
             self.sessions.pop(next(iter(self.sessions)))
         secret = secrets.token_urlsafe(32)
-        self.sessions[_hashed(secret)] = (now + SESSION_S, roles)
+        self.sessions[_hash_of(secret)] = (now + SESSION_S, roles)
         return secret
 
     def close_session(self, secret: str) -> None:
         """Forget a session."""
-        self.sessions.pop(_hashed(secret), None)
+        self.sessions.pop(_hash_of(secret), None)
 
     def refuse_host(self, host: str | None) -> Refusal | None:
         """Return the refusal of a request's ``Host`` header; None if it is permitted."""
-        if self.tokens or (host is not None and is_loopback(_name_of(host))):
+        if self.tokens or (host is not None and is_loopback(_host_name_of(host))):
             return None
         return Refusal(421, "this server answers only on this machine", "open it as localhost or 127.0.0.1")
 
@@ -209,9 +217,9 @@ class Guard:
         A browser always sends the site that it posts from. A request without this site and without a cookie comes from
         a program.
         """
-        program = site is None and origin is None and not cookie
-        same_page = site in (None, "same-origin", "none") and origin is not None and _host_of(origin) == host
-        if bearer or program or same_page:
+        is_from_program = site is None and origin is None and not cookie
+        is_from_this_server = site in (None, "same-origin", "none") and origin is not None and _host_of(origin) == host
+        if bearer or is_from_program or is_from_this_server:
             return None
         return Refusal(
             403,
@@ -220,7 +228,7 @@ class Guard:
         )
 
 
-def _hashed(secret: str) -> str:
+def _hash_of(secret: str) -> str:
     return hashlib.sha256(secret.encode()).hexdigest()
 
 
@@ -231,7 +239,7 @@ def _host_of(origin: str) -> str:
         return ""
 
 
-def _name_of(host: str) -> str:
+def _host_name_of(host: str) -> str:
     try:
         return urlsplit(f"//{host}").hostname or ""
     except ValueError:
@@ -264,25 +272,25 @@ def read_tokens(path: Path) -> dict[str, Roles]:
         raise SpecificationError("other users may read the token file", where=str(path), hint=f"chmod 600 {path}")
     tokens: dict[str, Roles] = {}
     for number, line in enumerate(text.splitlines(), start=1):
-        words = line.partition("#")[0].split()
-        if not words:
+        parts = line.partition("#")[0].split()
+        if not parts:
             continue
         where = f"{path}:{number}"
-        if len(words) != 2:
+        if len(parts) != 2:
             raise SpecificationError("a line must be ROLES TOKEN", where=where, hint="for example: read,upload 3kT9…")
         try:
-            roles = frozenset(AccessRole(name) for name in words[0].split(","))
+            roles = frozenset(AccessRole(name) for name in parts[0].split(","))
         except ValueError as error:
             raise SpecificationError(
-                f"unknown roles: {words[0]!r}", where=where, hint=f"roles: {', '.join(AccessRole)}, joined by commas"
+                f"unknown roles: {parts[0]!r}", where=where, hint=f"roles: {', '.join(AccessRole)}, joined by commas"
             ) from error
-        if len(words[1]) < TOKEN_LENGTH_MIN:
+        if len(parts[1]) < TOKEN_LENGTH_MIN:
             raise SpecificationError(
                 f"the token is too short: at least {TOKEN_LENGTH_MIN} characters",
                 where=where,
                 hint="python3 -c 'import secrets; print(secrets.token_urlsafe(32))'",
             )
-        tokens[_hashed(words[1])] = roles
+        tokens[_hash_of(parts[1])] = roles
     if not tokens:
         raise SpecificationError("the token file has no token", where=str(path), hint="add a line: read TOKEN")
     return tokens

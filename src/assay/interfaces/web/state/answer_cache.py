@@ -55,17 +55,19 @@ class AnswerCache:
     ) -> tuple[CachedAnswer, bool]:
         """Return the answer for ``key``, and whether it is new. The caller must compute a new answer."""
         with self._lock:
-            cached_answer = self._answers.get(key)
-            answer = cached_answer or CachedAnswer(Future(), make, requested_at_s, remake=remake)
+            previous_answer = self._answers.get(key)
+            answer = previous_answer or CachedAnswer(Future(), make, requested_at_s, remake=remake)
             answer.pinned = answer.pinned or pinned
             answer.requested_at_s = max(answer.requested_at_s, requested_at_s)
             answer.requests += 1
             self._answers[key] = answer
             self._answers.move_to_end(key)
             if len(self._answers) > self._answers_max:
-                oldest = (name for name, other in self._answers.items() if not other.pinned)
-                del self._answers[next(oldest, key)]
-        return answer, cached_answer is None
+                unpinned_keys = (
+                    other_key for other_key, other_answer in self._answers.items() if not other_answer.pinned
+                )
+                del self._answers[next(unpinned_keys, key)]
+        return answer, previous_answer is None
 
     def remove(self, key: Hashable) -> None:
         """Drop the answer for ``key``."""

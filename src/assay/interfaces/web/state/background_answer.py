@@ -23,8 +23,8 @@ class BackgroundAnswer(Generic[Answer]):
     def __init__(self) -> None:
         self._answer: Answer | None = None
         self._version: Hashable = None
-        self._running = False
-        self._next_s = 0.0
+        self._is_running = False
+        self._next_start_s = 0.0
         self._lock = Lock()
 
     def newest(self, version: Hashable, make: Callable[[], Answer]) -> Answer | None:
@@ -33,9 +33,9 @@ class BackgroundAnswer(Generic[Answer]):
         None before the first answer, and if ``make`` raised AssayError for the last version.
         """
         with self._lock:
-            start = version != self._version and not self._running and time.monotonic() >= self._next_s
-            self._running = self._running or start
-        if start:
+            must_start = version != self._version and not self._is_running and time.monotonic() >= self._next_start_s
+            self._is_running = self._is_running or must_start
+        if must_start:
             Thread(target=self._compute, args=(version, make), daemon=True, name="background answer").start()
         return self._answer
 
@@ -47,5 +47,5 @@ class BackgroundAnswer(Generic[Answer]):
         finally:
             ended_s = time.monotonic()
             with self._lock:
-                self._answer, self._version, self._running = answer, version, False
-                self._next_s = ended_s + PAUSE_FACTOR * (ended_s - began_s)
+                self._answer, self._version, self._is_running = answer, version, False
+                self._next_start_s = ended_s + PAUSE_FACTOR * (ended_s - began_s)

@@ -29,7 +29,7 @@ class CachedPage:
     def __init__(self, page: Response) -> None:
         self._status = page.status_code
         self._headers = {name: text for name, text in page.headers.items() if name != "content-length"}
-        self._plain = bytes(page.body)
+        self._content = bytes(page.body)
         self._variants: dict[tuple[str | None, bool], bytes] = {}
 
     def response(self, context: Context, outdated_as_of: str | None, *, compressed: bool) -> Response:
@@ -39,7 +39,7 @@ class CachedPage:
             headers |= {"content-encoding": "gzip", "vary": "Accept-Encoding"}
         content = self._variants.get((outdated_as_of, compressed))
         if content is None:
-            content = self._plain
+            content = self._content
             if outdated_as_of:
                 note = context.rendering.html("outdated", outdated_as_of=outdated_as_of).encode()
                 content = content.replace(_MAIN_TAG, _MAIN_TAG + note, 1)
@@ -52,11 +52,11 @@ class CachedPage:
 
 
 def cached_page(
-    page: Callable[..., Response], also: Callable[[Context], Hashable] = lambda _: None
+    page: Callable[..., Response], extra_key: Callable[[Context], Hashable] = lambda _: None
 ) -> Callable[..., Response]:
     """Return a handler that renders each page once per snapshot of the repository.
 
-    ``page``: handler that takes ``request`` and ``context`` by name. ``also``: returns an additional part of the key.
+    ``page``: handler that takes ``request`` and ``context`` by name. ``extra_key``: returns another part of the key.
     """
 
     @wraps(page)
@@ -69,9 +69,9 @@ def cached_page(
                 request.state.outdated_as_of = outdated_as_of
 
         url, outdated_as_of = request.url, request.state.outdated_as_of
-        key = ("page", url.path, url.query, get_roles(request), also(context))
-        cached = context.store.answer(key, render)
+        key = ("page", url.path, url.query, get_roles(request), extra_key(context))
+        stored_page = context.store.answer(key, render)
         compressed = "gzip" in request.headers.get("accept-encoding", "")
-        return cached.response(context, outdated_as_of, compressed=compressed)
+        return stored_page.response(context, outdated_as_of, compressed=compressed)
 
     return handler

@@ -11,7 +11,7 @@ from pydantic import Field
 
 from assay.interfaces.web.api.models import Model
 from assay.interfaces.web.rendering.rendering import NotFoundError
-from assay.interfaces.web.state.searches import Answer, Answering, Searches
+from assay.interfaces.web.state.searches import Answer, Computation, Searches
 from assay.questions.json_values import json_value
 
 
@@ -38,7 +38,7 @@ def key_of(request: object, version: object = None) -> str:
 
 
 def start_once(
-    searches: Searches[Answer], request: object, prepare: Callable[[], Answering[Answer]], version: object = None
+    searches: Searches[Answer], request: object, prepare: Callable[[], Computation[Answer]], version: object = None
 ) -> str:
     """Start the search for a request, unless it was started before and has not failed, and return its key.
 

@@ -14,12 +14,12 @@ from assay.estimation.simulator.pool import SimulatorPool
 from assay.foundation.errors import AssayError, RepositoryError
 from assay.foundation.progress import Progress
 
-KEPT_MAX = 30
+CACHED_MAX = 30
 """Maximum number of cached searches."""
 WAITING_MAX = 4
 """Maximum number of searches that are running or waiting."""
 Answer = TypeVar("Answer")
-Answering = Callable[[SimulatorPool, Progress | None], Answer]
+Computation = Callable[[SimulatorPool, Progress | None], Answer]
 
 
 @dataclass(slots=True)
@@ -55,7 +55,7 @@ class Searches(Generic[Answer]):
         """Return the search for ``key``; None if it was not started or was dropped from the cache."""
         return self._searches.get(key)
 
-    def start(self, key: Hashable, answering: Answering[Answer], request: object = None) -> Search[Answer]:
+    def start(self, key: Hashable, computation: Computation[Answer], request: object = None) -> Search[Answer]:
         """Start the search for ``key``, or return it if it was started before and has not failed.
 
         ``request``: stored with the search.
@@ -71,10 +71,10 @@ class Searches(Generic[Answer]):
                     f"{self._waiting_max} searches are already running or waiting", hint="try again when one has ended"
                 )
             search = self._searches[key] = Search[Answer](request)
-            over = [name for name, other in self._searches.items() if other.over]
-            for name in over[: max(0, len(self._searches) - KEPT_MAX)]:
-                del self._searches[name]
-        Thread(target=self._run, args=(search, answering), daemon=True, name="search").start()
+            ended_keys = [ended_key for ended_key, other_search in self._searches.items() if other_search.over]
+            for ended_key in ended_keys[: max(0, len(self._searches) - CACHED_MAX)]:
+                del self._searches[ended_key]
+        Thread(target=self._run, args=(search, computation), daemon=True, name="search").start()
         return search
 
     def close(self) -> None:
@@ -84,7 +84,7 @@ class Searches(Generic[Answer]):
         for pool in pools:
             pool.close()
 
-    def _run(self, search: Search[Answer], answering: Answering[Answer]) -> None:
+    def _run(self, search: Search[Answer], computation: Computation[Answer]) -> None:
         def report(step: str, done: int, most: int) -> None:
             search.step, search.done, search.most = step, done, most
 
@@ -92,7 +92,7 @@ class Searches(Generic[Answer]):
             search.step = "starting"
             self._pools.add(pool)
             try:
-                search.answer = answering(pool, report)
+                search.answer = computation(pool, report)
             except AssayError as error:
                 search.problem = error
             except Exception as error:  # the page that waits must show every error

@@ -222,22 +222,24 @@ class Store:
         scope = _SCOPE.get()
         return scope if scope is not None and scope.store is self else None
 
-    def _read(self, before: Snapshot | None) -> Snapshot:
-        """Return a new snapshot of the repository. Unchanged parts are reused from ``before``."""
+    def _read(self, previous: Snapshot | None) -> Snapshot:
+        """Return a new snapshot of the repository. Unchanged parts are reused from ``previous``."""
         changed_ns, read_at_s = self.repository.changed_ns(), time.time()
-        unchanged = before is not None and self._has_index_of(before) and self.repository.covers_all(before.table)
-        if before is not None and unchanged:
-            flagged = before.flagged
+        is_unchanged = (
+            previous is not None and self._has_index_of(previous) and self.repository.covers_all(previous.table)
+        )
+        if previous is not None and is_unchanged:
+            flagged = previous.flagged
         else:
             table = self.repository.table(METRICS_USED)
             if len(table) > self.waited_for_max:
                 self.repository.cache_row_lookup(table)
             has_same_runs = (
-                before is not None and before.table.source == table.source and len(before.table) == len(table)
+                previous is not None and previous.table.source == table.source and len(previous.table) == len(table)
             )
-            flagged = before.flagged if before is not None and has_same_runs else flags(table)
-        same_version = before is not None and before.version == (flagged.table.source, changed_ns)
-        answers = before.answers if before is not None and same_version else AnswerCache(self._answers_max)
+            flagged = previous.flagged if previous is not None and has_same_runs else flags(table)
+        is_same_version = previous is not None and previous.version == (flagged.table.source, changed_ns)
+        answers = previous.answers if previous is not None and is_same_version else AnswerCache(self._answers_max)
         return Snapshot(flagged, changed_ns, read_at_s, answers)
 
     def _has_index_of(self, snapshot: Snapshot) -> bool:
@@ -248,8 +250,8 @@ class Store:
         return len(snapshot.table) > self.waited_for_max and self._has_index_of(snapshot)
 
     def _is_current(self, snapshot: Snapshot) -> bool:
-        settled = snapshot.read_at_s - snapshot.changed_ns / 1e9 > _SETTLED_S
-        return settled and snapshot.changed_ns == self.repository.changed_ns() and self._has_index_of(snapshot)
+        is_settled = snapshot.read_at_s - snapshot.changed_ns / 1e9 > _SETTLED_S
+        return is_settled and snapshot.changed_ns == self.repository.changed_ns() and self._has_index_of(snapshot)
 
     def _start_refresh(self, snapshot: Snapshot) -> None:
         """Start to read the next snapshot in the background. Reading uses at most half of the time."""
@@ -272,23 +274,23 @@ class Store:
                 self._current = newest  # None after an error: the next request reads the runs and reports the error
                 self._refresh_thread, self._next_refresh_s = None, ended_s + (ended_s - began_s)
 
-    def _remake_answers(self, old: Snapshot, new: Snapshot) -> None:
+    def _remake_answers(self, old_snapshot: Snapshot, new_snapshot: Snapshot) -> None:
         """Compute the recently requested answers from the new snapshot: fast, frequently requested answers first.
 
         Each computation is followed by a pause of the same duration, which leaves time for requests.
         """
-        left_s, recent_from_s = REMAKE_S_MAX, time.monotonic() - RECENT_S
-        answers = old.answers.items()
+        remaining_s, recent_from_s = REMAKE_S_MAX, time.monotonic() - RECENT_S
+        answers = old_snapshot.answers.items()
         for key, answer in sorted(answers, key=lambda item: item[1].took_s / item[1].requests):
             if answer.requested_at_s < recent_from_s or not answer.remake:
                 continue
-            if left_s <= 0:
+            if remaining_s <= 0:
                 break
             began_s = time.monotonic()
             with contextlib.suppress(AssayError):  # the next request reports it
-                self._answer(new, key, answer.make, answer.requested_at_s)
+                self._answer(new_snapshot, key, answer.make, answer.requested_at_s)
             took_s = time.monotonic() - began_s
-            left_s -= took_s
+            remaining_s -= took_s
             time.sleep(took_s)
 
     def _answer(
@@ -296,7 +298,7 @@ class Store:
     ) -> Answer:
         scope = self._scope()
         purpose = scope.purpose if scope else _Purpose.REQUEST
-        cached, is_new = snapshot.answers.entry(
+        cached_answer, is_new = snapshot.answers.entry(
             key, make, requested_at_s, remake=purpose is _Purpose.REQUEST, pinned=purpose is _Purpose.PREPARATION
         )
         if is_new:
@@ -304,13 +306,13 @@ class Store:
             try:
                 with self._slot(), self._answering_from(snapshot, purpose):
                     answer = make(snapshot.table)
-                cached.took_s = time.monotonic() - began_s
-                cached.future.set_result(answer)
+                cached_answer.took_s = time.monotonic() - began_s
+                cached_answer.future.set_result(answer)
             except BaseException as error:
-                cached.future.set_exception(error)
+                cached_answer.future.set_exception(error)
                 snapshot.answers.remove(key)
                 raise
-        result: Answer = cached.future.result()
+        result: Answer = cached_answer.future.result()
         return result
 
     @contextmanager

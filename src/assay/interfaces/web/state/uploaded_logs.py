@@ -53,8 +53,8 @@ class UploadedLogs:
             files[name] = size_bytes
             self._sizes.move_to_end(key)
             while len(self._sizes) > 1 and (len(self._sizes) > UPLOADS_MAX or self._total() > TOTAL_BYTES_MAX):
-                oldest, _ = self._sizes.popitem(last=False)
-                shutil.rmtree(self._folder(oldest), ignore_errors=True)
+                oldest_key, _ = self._sizes.popitem(last=False)
+                shutil.rmtree(self._folder(oldest_key), ignore_errors=True)
             folder = self._folder(key)
             folder.mkdir(exist_ok=True)
         return folder / name

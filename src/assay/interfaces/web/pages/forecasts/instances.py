@@ -32,13 +32,13 @@ from assay.text import disk_noun
 
 router = APIRouter(include_in_schema=False, default_response_class=HTMLResponse, dependencies=READERS)
 _FIELD_LENGTH_MAX = 60
-_PRICE = "price-"
-_SPEEDS = {name: f"speed-{name}" for name in ARCHITECTURES}
-_RATES = {str(kind): f"rates-{kind}" for kind in DeviceKind}
-_EXTRA_PRICES = {name: f"{name}_price" for name in EXTRAS}
+_PRICE_PREFIX = "price-"
+_SPEED_FIELDS = {name: f"speed-{name}" for name in ARCHITECTURES}
+_RATE_FIELDS = {str(kind): f"rates-{kind}" for kind in DeviceKind}
+_EXTRA_PRICE_FIELDS = {name: f"{name}_price" for name in EXTRAS}
 _VOLUMES = "gp3:1TB:4"
 """Prefilled network volumes of types for which no rate of local disks is stated."""
-_DISKS = (*_RATES, "none")
+_DISK_CHOICES = (*_RATE_FIELDS, "none")
 
 
 @router.get("/instances")
@@ -52,15 +52,15 @@ def _values(context: Context, form: Mapping[str, Sequence[str]]) -> dict[str, An
     texts = {name: values[-1].strip()[:_FIELD_LENGTH_MAX] for name, values in form.items() if values}
     texts.setdefault("count", InstanceChoiceRequest().count)
     texts.setdefault("date", f"{datetime.now(UTC):%Y-%m-%d}")
-    texts.setdefault(_SPEEDS[ASSUMED_ARCHITECTURE], ASSUMED_SPEED)
-    if not any(texts.get(field) for field in _RATES.values()):
+    texts.setdefault(_SPEED_FIELDS[ASSUMED_ARCHITECTURE], ASSUMED_SPEED)
+    if not any(texts.get(field) for field in _RATE_FIELDS.values()):
         texts.setdefault("volumes", _VOLUMES)
     values: dict[str, Any] = {
         "assumed": ASSUMED_ARCHITECTURE,
         "fields": defaultdict(str, texts),
-        "speeds": _SPEEDS,
-        "rates": _RATES,
-        "disk_kinds": _DISKS,
+        "speeds": _SPEED_FIELDS,
+        "rates": _RATE_FIELDS,
+        "disk_kinds": _DISK_CHOICES,
         "disk_noun": disk_noun,
     }
     prices = known_prices(stored_catalogues(context.cluster_folders, with_examples=False).values())
@@ -82,7 +82,7 @@ def _request_of(form: Mapping[str, Sequence[str]], texts: Mapping[str, str]) -> 
     vcpus = texts.get("vcpus", "")
     if vcpus and not (vcpus.isascii() and vcpus.isdecimal()):
         raise SpecificationError(f"{vcpus[:20]!r} is not a number of vCPUs", where="vcpus")
-    for name, choices in (("architecture", ARCHITECTURES), ("disks", _DISKS)):
+    for name, choices in (("architecture", ARCHITECTURES), ("disks", _DISK_CHOICES)):
         if texts.get(name) and texts[name] not in choices:
             raise SpecificationError(f"{texts[name][:20]!r} is none of {', '.join(choices)}", where=name)
     return InstanceChoiceRequest(
@@ -96,13 +96,15 @@ def _request_of(form: Mapping[str, Sequence[str]], texts: Mapping[str, str]) -> 
         max_price=texts.get("max_price", ""),
         types=tuple(name[:_FIELD_LENGTH_MAX] for name in form.get("type", ())[: TYPES_MAX + 1]),
         count=texts["count"],
-        cpu_speeds={name: texts.get(field, "") for name, field in _SPEEDS.items()},
-        disk_rates={kind: texts.get(field, "") for kind, field in _RATES.items()},
+        cpu_speeds={name: texts.get(field, "") for name, field in _SPEED_FIELDS.items()},
+        disk_rates={kind: texts.get(field, "") for kind, field in _RATE_FIELDS.items()},
         volumes=texts.get("volumes", ""),
-        extra_prices={name: texts.get(field, "") for name, field in _EXTRA_PRICES.items()},
+        extra_prices={name: texts.get(field, "") for name, field in _EXTRA_PRICE_FIELDS.items()},
         volume_price=texts.get("volume_price", "") if texts.get("volumes") else "",
         iops_price=texts.get("iops_price", "") if texts.get("volumes") else "",
-        prices={name.removeprefix(_PRICE): text for name, text in texts.items() if name.startswith(_PRICE)},
+        prices={
+            name.removeprefix(_PRICE_PREFIX): text for name, text in texts.items() if name.startswith(_PRICE_PREFIX)
+        },
         date=texts["date"],
     )
 
@@ -120,9 +122,9 @@ def _links(request: InstanceChoiceRequest, choice: InstanceChoice, extra_costs: 
             ("Size from a log with these types", f"/size?{urlencode(files)}"),
         ),
         "whatif": tuple(
-            (item.instance.name, f"/whatif?{urlencode(_changes(request, item.instance.name, choice))}")
-            for item in choice.chosen
-            if item.instance.name in choice.compared
+            (chosen_type.instance.name, f"/whatif?{urlencode(_changes(request, chosen_type.instance.name, choice))}")
+            for chosen_type in choice.chosen
+            if chosen_type.instance.name in choice.compared
         ),
     }
 
@@ -130,7 +132,7 @@ def _links(request: InstanceChoiceRequest, choice: InstanceChoice, extra_costs: 
 def _changes(request: InstanceChoiceRequest, name: str, choice: InstanceChoice) -> dict[str, str]:
     """Return the changes of ``assay whatif --set`` for one type."""
     changes = {"worker.type": name}
-    [instance] = [item.instance for item in choice.chosen if item.instance.name == name]
+    [instance] = [chosen_type.instance for chosen_type in choice.chosen if chosen_type.instance.name == name]
     if request.volumes:
         changes["worker.volumes"] = request.volumes
     elif instance.disks is not None:  # a compared type without volumes has a known rate

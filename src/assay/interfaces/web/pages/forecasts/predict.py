@@ -27,72 +27,72 @@ LEVELS_MAX = 40
 """Maximum number of levels of a setting that the form offers; settings with more levels have no field."""
 
 
-def _planned(context: Context) -> bool:
+def _has_plan(context: Context) -> bool:
     return any(context.store.repository.folders.campaigns.glob("*/plan.yaml"))
 
 
-def _asked(table: RunTable, chosen_by_user: list[str]) -> list[str]:
+def _conditions_to_predict(table: RunTable, chosen_conditions: list[str]) -> list[str]:
     """Return the conditions to predict; without a choice, those of the first question."""
-    return chosen_by_user or (list(first_question(table)) if len(table) else [])
+    return chosen_conditions or (list(first_question(table)) if len(table) else [])
 
 
 @router.get("/predict")
 def predict(request: Request, context: ContextOf, where: Texts = []) -> Response:  # noqa: B006
     """Show the prediction, or the progress of learning while it takes long."""
-    chosen_by_user = [condition for condition in where if condition and not condition.endswith("=")]
-    conditions = _asked(context.store.table(), chosen_by_user)
+    chosen_conditions = [condition for condition in where if condition and not condition.endswith("=")]
+    conditions = _conditions_to_predict(context.store.table(), chosen_conditions)
     search = api_predict.start_learning(context, conditions) if conditions else None
     if search is not None:
-        return _page(request, context, chosen_by_user, search)
-    return _answered(request=request, context=context, chosen_by_user=chosen_by_user)
+        return _page(request, context, chosen_conditions, search)
+    return _cached_page(request=request, context=context, chosen_conditions=chosen_conditions)
 
 
-@partial(cached_page, also=_planned)
-def _answered(request: Request, context: Context, chosen_by_user: list[str]) -> Response:
-    return _page(request, context, chosen_by_user, None)
+@partial(cached_page, extra_key=_has_plan)
+def _cached_page(request: Request, context: Context, chosen_conditions: list[str]) -> Response:
+    return _page(request, context, chosen_conditions, None)
 
 
-def _page(request: Request, context: Context, chosen_by_user: list[str], search: Search[bool] | None) -> Response:
+def _page(request: Request, context: Context, chosen_conditions: list[str], search: Search[bool] | None) -> Response:
     """Show the requested prediction, the important factors of its workload, and the map."""
     table = context.store.table()
-    conditions = _asked(table, chosen_by_user)
-    prediction = matters = None
-    refused: SpecificationError | None = None
+    conditions = _conditions_to_predict(table, chosen_conditions)
+    prediction = importance = None
+    problem: SpecificationError | None = None
     if conditions and search is None:
         try:
             prediction = api_predict.get_prediction(context, conditions)
-            matters = api_predict.explain(context, prediction)
+            importance = api_predict.explain(context, prediction)
         except SpecificationError as error:
-            refused = error
+            problem = error
     choices = {name: levels_in(table, name) for name in ("workload", *SETUP) if name in table.columns}
     settings = {
         name: levels
         for name in (comparable(table) if len(table) else ())
         if name not in choices and 1 < len(levels := levels_in(table, name)) <= LEVELS_MAX
     }
-    chosen = dict(condition.split("=", 1) for condition in conditions if "=" in condition)
-    picked = {f"{name}={level}" for name, levels in {**choices, **settings}.items() for level in levels}
-    other_conditions = [condition for condition in conditions if condition not in picked]
-    known = api_predict.get_map(context)
+    chosen_levels = dict(condition.split("=", 1) for condition in conditions if "=" in condition)
+    offered_conditions = {f"{name}={level}" for name, levels in {**choices, **settings}.items() for level in levels}
+    other_conditions = [condition for condition in conditions if condition not in offered_conditions]
+    coverage = api_predict.get_map(context)
     return page_of(
         request,
         "predict",
         empty=not len(table),
         choices=choices,
-        chosen=chosen,
+        chosen=chosen_levels,
         settings=settings,
-        settings_chosen=any(name in settings for name in chosen),
+        settings_chosen=any(name in settings for name in chosen_levels),
         rest=other_conditions,
         extrapolated=bar_of_basis(prediction.basis) if prediction is not None else None,
-        first=not chosen_by_user,
+        first=not chosen_conditions,
         prediction=prediction,
         sentence=prediction_sentence(prediction) if prediction is not None else "",
         search=search,
-        matters=matters,
-        refused=refused,
-        planned=_planned(context),
+        matters=importance,
+        refused=problem,
+        planned=_has_plan(context),
         asked=[("where", condition) for condition in conditions],
-        chart=combinations(matters.cells, matters.by) if matters is not None and matters.cells else None,
-        map=known,
-        addresses=[[("where", f"{name}={level}") for name, level in row.levels.items()] for row in known.setups],
+        chart=combinations(importance.cells, importance.by) if importance is not None and importance.cells else None,
+        map=coverage,
+        addresses=[[("where", f"{name}={level}") for name, level in row.levels.items()] for row in coverage.setups],
     )

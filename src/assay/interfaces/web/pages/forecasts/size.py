@@ -28,8 +28,8 @@ from assay.questions.recommendation.size import Shape, SizeAnswer
 
 router = APIRouter(include_in_schema=False, default_response_class=HTMLResponse, dependencies=READERS)
 _CHARACTERS_MAX = 1_000_000
-_WHOLE = ("simulations", "seed")
-_FILES = ("catalogue_text", "prices_text")
+_WHOLE_NUMBERS = ("simulations", "seed")
+_FILE_FIELDS = ("catalogue_text", "prices_text")
 
 
 @dataclass(frozen=True, slots=True)
@@ -117,24 +117,28 @@ def _start(request: Request, context: Context, form: Mapping[str, Sequence[str]]
 def _query(log_request: UploadedLogRequest) -> str:
     """Return a request as a query string, without default values."""
     defaults = UploadedLogRequest()
-    values = {option.name: getattr(log_request, option.name) for option in fields(UploadedLogRequest)}
+    values = {
+        request_field.name: getattr(log_request, request_field.name) for request_field in fields(UploadedLogRequest)
+    }
     return urlencode({name: value for name, value in values.items() if value != getattr(defaults, name)})
 
 
 def _request_of(form: Mapping[str, Sequence[str]]) -> UploadedLogRequest:
     """Return the request in a form or an address. Raises SpecificationError for a text that is not a number."""
     request_fields: dict[str, Any] = {}
-    for option in fields(UploadedLogRequest):
-        text = next((value for value in form.get(option.name, ()) if value.strip()), "")[:_CHARACTERS_MAX]
-        text = text if option.name in _FILES else text.strip()
+    for request_field in fields(UploadedLogRequest):
+        text = next((value for value in form.get(request_field.name, ()) if value.strip()), "")[:_CHARACTERS_MAX]
+        text = text if request_field.name in _FILE_FIELDS else text.strip()
         if not text:
             continue
-        if option.name in _WHOLE and not text.isdecimal():
-            raise SpecificationError(f"{text[:40]!r} is not a whole number", where=option.name)
-        if option.name == "prices_spot":
-            request_fields[option.name] = True  # a form sends a ticked box only
+        if request_field.name in _WHOLE_NUMBERS and not text.isdecimal():
+            raise SpecificationError(f"{text[:40]!r} is not a whole number", where=request_field.name)
+        if request_field.name == "prices_spot":
+            request_fields[request_field.name] = True  # a form sends a ticked box only
             continue
-        request_fields[option.name] = int(text[:9]) if option.name in _WHOLE else text.replace("\r\n", "\n")
+        request_fields[request_field.name] = (
+            int(text[:9]) if request_field.name in _WHOLE_NUMBERS else text.replace("\r\n", "\n")
+        )
     return UploadedLogRequest(**request_fields)
 
 

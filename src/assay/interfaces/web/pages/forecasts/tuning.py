@@ -34,7 +34,11 @@ def tuning(request: Request, context: ContextOf, campaign: str) -> Response:
     """Show the runs of a tuning in their order, the fastest configurations, and the comparison."""
     state = _state(context, campaign)
     [status] = campaigns_named(context.store.repository, state.campaign_id, time.time())
-    timed = [trial for trial in state.trials if trial.duration_s is not None]
+    timed_trials = [trial for trial in state.trials if trial.duration_s is not None]
     return page_of(
-        request, "tuning", state=state, running=status.running, chart=tuning_course(state.trials) if timed else None
+        request,
+        "tuning",
+        state=state,
+        running=status.running,
+        chart=tuning_course(state.trials) if timed_trials else None,
     )

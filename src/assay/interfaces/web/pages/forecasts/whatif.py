@@ -19,7 +19,7 @@ from assay.foundation.errors import AssayError, SpecificationError
 from assay.interfaces.charts.whatif import TimeCostPoint, limit_bars, moved
 from assay.interfaces.web.api import whatif as api_whatif
 from assay.interfaces.web.api.decisions import question_answers_on
-from assay.interfaces.web.pages.cost_state import PRICE, amount_of
+from assay.interfaces.web.pages.cost_state import PRICE_PREFIX, amount_of
 from assay.interfaces.web.rendering.extrapolation import bar_of_multiple
 from assay.interfaces.web.state.answering import page_of
 from assay.interfaces.web.state.context import READERS, Context, ContextOf, get_context
@@ -46,9 +46,9 @@ _EXTRA_COSTS = "extra_costs"
 """Name of the field with the extra costs of a day."""
 _SHOWN_ONLY = "shown_only"
 """Name of the form field that asks for the shown configuration alone."""
-_BARE = re.compile(r"\d+(?:\.\d+)?")
+_NUMBER = re.compile(r"\d+(?:\.\d+)?")
 GROUPS = (("disks", "Disks and layout"), ("cluster", "Nodes and network"), ("work", "Work"))
-_NOTHING: dict[str, Any] = {
+_EMPTY_VALUES: dict[str, Any] = {
     "runs": (),
     "cluster": "",
     "clusters": (),
@@ -91,7 +91,7 @@ class PriceControl:
 
 
 @dataclass(frozen=True, slots=True)
-class _Asked:
+class _PageState:
     """The question in an address: a run, changed settings, and changed prices."""
 
     run_id: str
@@ -127,7 +127,7 @@ async def results(request: Request) -> Response:
     return page_of(request, "whatif_results", **await run_in_threadpool(_values, get_context(request), pairs))
 
 
-def _asked(pairs: Sequence[tuple[str, str]]) -> _Asked:
+def _page_state_of(pairs: Sequence[tuple[str, str]]) -> _PageState:
     run_id, cluster, values, prices, extra_costs, shown_only = "", "", {}, {}, "", False
     for name, value in pairs[:_PAIRS_MAX]:
         if name == "run":
@@ -138,22 +138,22 @@ def _asked(pairs: Sequence[tuple[str, str]]) -> _Asked:
             extra_costs = value.strip()[:_FIELD_CHARACTERS_MAX]
         elif name == _SHOWN_ONLY:
             shown_only = True
-        elif name.startswith(PRICE) and value:
-            prices[name[len(PRICE) :][:_FIELD_CHARACTERS_MAX]] = amount_of(name[len(PRICE) :], value)
+        elif name.startswith(PRICE_PREFIX) and value:
+            prices[name[len(PRICE_PREFIX) :][:_FIELD_CHARACTERS_MAX]] = amount_of(name[len(PRICE_PREFIX) :], value)
         elif value.strip():
             values[name[:_FIELD_CHARACTERS_MAX]] = value.strip()[:_FIELD_CHARACTERS_MAX]
-    return _Asked(run_id, values, prices, cluster, extra_costs, shown_only and bool(run_id))
+    return _PageState(run_id, values, prices, cluster, extra_costs, shown_only and bool(run_id))
 
 
 def _values(context: Context, pairs: Sequence[tuple[str, str]]) -> dict[str, Any]:
     """Return the values for the page's template. The page shows the error of an invalid question."""
-    values: dict[str, Any] = dict(_NOTHING)
+    values: dict[str, Any] = dict(_EMPTY_VALUES)
     try:
-        page_state = _asked(pairs)
+        page_state = _page_state_of(pairs)
         values["runs"] = runs = api_whatif.cached_choices(context, page_state.cluster)
         values["cluster"] = page_state.cluster
         if not runs:
-            return {**values, **_not_simulated(context, page_state), "changes": pairs}
+            return {**values, **_values_without_simulation(context, page_state), "changes": pairs}
         if page_state.run_id and not any(choice.run_id.startswith(page_state.run_id) for choice in runs):
             raise SpecificationError(f"no run {page_state.run_id[:40]!r} can be asked about here", where="run")
         _fill(context, values, page_state)
@@ -162,10 +162,10 @@ def _values(context: Context, pairs: Sequence[tuple[str, str]]) -> dict[str, Any
     return values
 
 
-def _not_simulated(context: Context, page_state: _Asked) -> dict[str, Any]:
+def _values_without_simulation(context: Context, page_state: _PageState) -> dict[str, Any]:
     """Return why no run can be simulated, the cluster files that fit, and what the runs show instead."""
     changes = [
-        (name, f"{value}Gbit/s" if name == "nic" and _BARE.fullmatch(value) else value)
+        (name, f"{value}Gbit/s" if name == "nic" and _NUMBER.fullmatch(value) else value)
         for name, value in page_state.values.items()
     ]
     obstacle = api_whatif.cached_obstacle(context, changes)
@@ -187,22 +187,22 @@ def _measured_effects(context: Context) -> tuple[QuestionView, ...]:
     return tuple(view_of(answer) for answer in question_answers_on(context) if answer.question.name in questions)
 
 
-def _fill(context: Context, values: dict[str, Any], page_state: _Asked) -> None:
+def _fill(context: Context, values: dict[str, Any], page_state: _PageState) -> None:
     anchors = api_whatif.cached_anchors(context, page_state.cluster)
-    shown = anchors.of_target(page_state.run_id).anchors[0]
+    anchor = anchors.of_target(page_state.run_id).anchors[0]
     # Without a chosen configuration, the question is that of `assay whatif --set`: every value is a change.
-    changes = changes_of(shown, page_state.values, all_values=not page_state.run_id)
-    values |= _controls(shown, changes, page_state)
+    changes = changes_of(anchor, page_state.values, all_values=not page_state.run_id)
+    values |= _controls(anchor, changes, page_state)
     values["extra_costs"] = page_state.extra_costs
     values["priced"] = context.book is not None
     if context.book is not None:
         values["bought"] = context.book.amortisation is not None
-        values |= {"prices": _prices(context.book, page_state.prices), "currency": context.book.currency}
-    asked_of = anchors.of_target(page_state.run_id) if page_state.shown_only else anchors
-    answer = api_whatif.answer_on(context, asked_of, changes, page_state.prices, page_state.extra_costs)
+        values |= {"prices": _price_controls(context.book, page_state.prices), "currency": context.book.currency}
+    target_anchors = anchors.of_target(page_state.run_id) if page_state.shown_only else anchors
+    answer = api_whatif.answer_on(context, target_anchors, changes, page_state.prices, page_state.extra_costs)
     if not page_state.run_id:
-        shown = anchors.of_target(answer.most_changed.run_id).anchors[0]
-        values |= _controls(shown, changes, page_state)
+        anchor = anchors.of_target(answer.most_changed.run_id).anchors[0]
+        values |= _controls(anchor, changes, page_state)
     row = next((row for row in answer.configurations if row.run_id == values["run"]), None)
     values["others_follow"] = page_state.shown_only
     extra_pairs = [(_EXTRA_COSTS, page_state.extra_costs)] if page_state.extra_costs else []
@@ -212,21 +212,23 @@ def _fill(context: Context, values: dict[str, Any], page_state: _Asked) -> None:
     values["example_prices"] = example_prices_sentence(missing_prices.values(), values["currency"])
     values |= {"effects": effects_table(answer.effects), "answer": answer, "shown": row, "changes": changes_shown}
     if row is None:
-        refused = next(refused for refused in answer.refused if refused.run_id == values["run"])
-        raise SpecificationError(refused.reason, where=refused.configuration, hint=refused.remedy)
+        refusal = next(refusal for refusal in answer.refused if refusal.run_id == values["run"])
+        raise SpecificationError(refusal.reason, where=refusal.configuration, hint=refusal.remedy)
     values["cost_lines"] = cost_lines_table([row])
     values["extrapolated"] = bar_of_multiple(row.extrapolation, row.extrapolated or "data and workers")
-    then = TimeCostPoint("with these changes", row.simulated_s, row.cost_after, row.low_s, row.high_s)
-    values["cost_chart"] = moved(TimeCostPoint("measured", row.measured_s, row.cost_before), then, row.currency)
+    changed_point = TimeCostPoint("with these changes", row.simulated_s, row.cost_after, row.low_s, row.high_s)
+    values["cost_chart"] = moved(
+        TimeCostPoint("measured", row.measured_s, row.cost_before), changed_point, row.currency
+    )
     sides = (("simulated as measured", row.limits_before), ("simulated with changes", row.limits_after))
     values["limits"] = limit_bars(sides if values["changed"] else sides[:1])
 
 
-def _cluster_pairs(page_state: _Asked) -> list[tuple[str, str]]:
+def _cluster_pairs(page_state: _PageState) -> list[tuple[str, str]]:
     return [(_CLUSTER, page_state.cluster)] if page_state.cluster else []
 
 
-def _controls(anchor: Anchor, changes: Sequence[Change], page_state: _Asked) -> dict[str, Any]:
+def _controls(anchor: Anchor, changes: Sequence[Change], page_state: _PageState) -> dict[str, Any]:
     """Return the shown configuration and its controls."""
     run_id = anchor.measured.runs[0].run_id
     return {
@@ -246,28 +248,28 @@ def changes_of(anchor: Anchor, values: Mapping[str, str], *, all_values: bool = 
     changes = []
     for name, text in values.items():
         control = controls.get(name)
-        if control is not None and control.unit and _BARE.fullmatch(text):
+        if control is not None and control.unit and _NUMBER.fullmatch(text):
             changes.append((name, f"{text}{control.unit}"))
         else:
             changes.append((name, text))
     return tuple(
         change
         for change in changes
-        if all_values or change[0] not in controls or not _same(change[1], controls[change[0]])
+        if all_values or change[0] not in controls or not _is_measured_value(change[1], controls[change[0]])
     )
 
 
-def _same(text: str, control: Control) -> bool:
-    bare = text.removesuffix(control.unit).strip() if control.unit else text
-    if _BARE.fullmatch(bare) and _BARE.fullmatch(control.measured):
-        return float(bare) == float(control.measured)
-    return bare == control.measured
+def _is_measured_value(text: str, control: Control) -> bool:
+    number = text.removesuffix(control.unit).strip() if control.unit else text
+    if _NUMBER.fullmatch(number) and _NUMBER.fullmatch(control.measured):
+        return float(number) == float(control.measured)
+    return number == control.measured
 
 
-def _prices(book: PriceBook, changed: Mapping[str, float]) -> tuple[PriceControl, ...]:
+def _price_controls(book: PriceBook, changed: Mapping[str, float]) -> tuple[PriceControl, ...]:
     book_prices = prices_in(book)
-    most = max(book_prices.values(), default=1.0) or 1.0
+    fallback_max = max(book_prices.values(), default=1.0) or 1.0
     return tuple(
-        PriceControl(name, amount, changed.get(name, amount), 4 * amount or most)
+        PriceControl(name, amount, changed.get(name, amount), 4 * amount or fallback_max)
         for name, amount in book_prices.items()
     )
