@@ -62,9 +62,13 @@ def test_the_answer_names_missing_prices_and_stated_ones_price_the_changed_clust
     [missing] = whatif_answers(measured, *asked, *changes)
     assert {part["name"]: part["count"] for part in missing["missing_prices"]} == {"network per node": 13, "worker": 6}
     text = command_result("whatif", *asked, *changes, "--repository", str(measured)).output
-    parts = "network per node (13 nodes, 12 of them workers) and worker (6 more than the 6 of the price book)"
-    assert f"The price book lacks the price of: {parts}." in text
-    hint = text.split("State each: ")[1].splitlines()[0].replace("AMOUNT", "500")
+    parts = (
+        "network per node (13 nodes, 12 of them workers; in addition to the 10 Gbit/s that the price book includes) "
+        "and worker (the price book prices 6 workers, the changed cluster has 12)"
+    )
+    assert f"The price book lacks the purchase price of each {parts}." in text
+    assert "25 Gbit/s port and switch $350 more than 10 Gbit/s port and switch" in text
+    hint = text.split("State it: ")[1].splitlines()[0].replace("AMOUNT", "500")
     assert command_result("whatif", *asked, *changes, *shlex.split(hint), "--repository", str(measured)).exit_code == 0
     stated = ("--price", "worker=6000", "--price", "network per node=400")
     [priced] = whatif_answers(measured, *asked, *changes, *stated)
@@ -86,6 +90,66 @@ def test_the_answer_names_missing_prices_and_stated_ones_price_the_changed_clust
     unknown = command_result("whatif", *asked, *changes, "--price", "switch=1", "--repository", str(measured))
     assert "has no price 'switch'" in str(unknown.exception or unknown.output)
     assert "network per node" in str(getattr(unknown.exception, "hint", unknown.output))
+
+
+@pytest.fixture
+def rented(tmp_path: Path) -> Path:
+    """Return a price book of a rented cluster of eight workers at $4 per hour; an SSD in all of them costs $1 more."""
+    book = tmp_path / "rent.yaml"
+    items = (
+        "  - {name: cluster, price: $4, per: cluster-hour, covers: [nodes, network], workers: 8}\n"
+        "  - {name: hard disks, price: $0, per: device, device: hdd}\n"
+        "  - {name: SSD in every worker, price: $1, per: device-set-hour, device: ssd}\n"
+    )
+    book.write_text(f"prices: rent\ncurrency: USD\ndate: 2026-01-01\nsource: test\nitems:\n{items}")
+    return book
+
+
+@needs_simulator
+def test_a_worker_of_a_rented_cluster_has_a_price_per_hour_and_a_price_that_is_too_high_is_refused_in_words(
+    measured: Path, rented: Path
+) -> None:
+    asked = ("--where", "layout=HD2", "--where", "workload=terasort", "--prices", str(rented), "--set")
+    text = command_result("whatif", *asked, "workers.count=12", "--repository", str(measured)).output
+    part = "each worker (the price book prices 8 workers, the changed cluster has 12)"
+    assert f"The price book lacks the price per hour of {part}. State it: --price=worker=AMOUNT" in text
+    assert "Example prices per hour, written off over 3 years, made up: small server $0.17" in text
+    changes = (*asked, "workers.count=12", "--price")
+    result = command_result("whatif", *changes, "worker=4500", "--repository", str(measured))
+    assert result.exit_code == 0, result.output
+    assert (
+        "The cost of the changed cluster is not known. The price per hour of each worker can't be $4,500: the price "
+        "book prices 8 workers, the measured cluster has 3, and the cluster of the price book costs $4.00 per hour. "
+        "State less than $0.80."
+    ) in result.output
+    [priced] = whatif_answers(measured, *changes, "worker=0.25")
+    assert priced["per_h_before"] == pytest.approx(4 - 5 * 0.25)
+    assert priced["per_h_after"] == pytest.approx(4 + 4 * 0.25)
+
+
+@needs_simulator
+def test_an_unchanged_number_of_workers_needs_no_price_of_a_worker(measured: Path, rented: Path) -> None:
+    asked = ("--where", "layout=HD2", "--where", "workload=terasort", "--prices", str(rented), "--set", "layout=SS2")
+    [priced] = whatif_answers(measured, *asked)
+    assert (priced["per_h_before"], priced["per_h_after"]) == (pytest.approx(4), pytest.approx(6))
+    assert priced["missing_prices"] == []
+    text = command_result("whatif", *asked, "--repository", str(measured)).output
+    assert (
+        "Both costs are of the price book's number of workers: the price book prices 8 workers, the measured cluster "
+        "has 3."
+    ) in text
+    [stated] = whatif_answers(measured, *asked, "--price", "worker=0.25")
+    assert stated["per_h_before"] == pytest.approx(4 - 5 * 0.25)
+
+
+@needs_simulator
+def test_a_free_cluster_has_no_cost_ratio(measured: Path, tmp_path: Path) -> None:
+    book = tmp_path / "free.yaml"
+    items = "  - {name: all, price: $0, per: worker-hour, covers: [nodes, network, devices]}\n"
+    book.write_text(f"prices: free\ncurrency: USD\ndate: 2026-01-01\nsource: test\nitems:\n{items}")
+    asked = ("--where", "layout=HD2", "--where", "workload=terasort", "--prices", str(book), "--set", "layout=SS2")
+    [answer] = whatif_answers(measured, *asked)
+    assert (answer["cost_before"], answer["cost"]) == (0, None)
 
 
 @needs_simulator

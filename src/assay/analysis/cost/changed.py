@@ -20,6 +20,8 @@ _WHOLE_CLUSTER = ("cluster", "device-set")
 """Units that are paid once, for any number of workers."""
 NETWORK_PART = "network per node"
 """Name of the part for another network. Its price is the network's extra cost per node."""
+WORKER_PART = "worker"
+"""Name of the part for workers that a price of a whole cluster does not cover."""
 _BY_PART = "price the parts: per worker or node, per device, per port"
 
 
@@ -43,7 +45,7 @@ class MissingPrice:
     count: int
     """Number of these parts that the change adds; negative for removed parts."""
     count_text: str
-    """The number in words: ``9 more``, ``13 nodes, 12 of them workers``."""
+    """The number in words: ``9 more``, ``13 nodes, 12 of them workers``; or what the book and the cluster have."""
     reason: str
     """What the book prices instead."""
     price: float | None = None
@@ -81,10 +83,17 @@ def missing_prices_of(book: PriceBook, before: PricedCluster, after: PricedClust
     return tuple(part for part in parts if part is not None)
 
 
-def network_price(cluster: Cluster, reason: str) -> MissingPrice:
-    """Return the missing price of the network, for each node."""
-    nodes = len(cluster.nodes)
-    return MissingPrice(NETWORK_PART, nodes, f"{plural(nodes, 'node')}, {len(cluster.workers)} of them workers", reason)
+def network_price(before: PricedCluster, after: PricedCluster, reason: str) -> MissingPrice:
+    """Return the missing price of the network of ``after``, for each node, in addition to that of ``before``."""
+    nodes = len(after.cluster.nodes)
+    link_bits_per_s = before.cluster.workers[0].type.nic.rate_bits_per_s
+    if before.network is not None:
+        link_bits_per_s = before.cluster.link_bits_per_s(before.network) / before.cluster.scale
+    text = (
+        f"{plural(nodes, 'node')}, {len(after.cluster.workers)} of them workers; in addition to the "
+        f"{link_bits_per_s / 1e9:g} Gbit/s that the price book includes"
+    )
+    return MissingPrice(NETWORK_PART, nodes, text, reason)
 
 
 def _added(count: int) -> str:
@@ -132,7 +141,7 @@ def _other_network(items: list[LineItem], before: PricedCluster, after: PricedCl
             f"prices the described network, not {after.network}: add an item with when: "
             f"{{{NETWORK_FACTOR}: [{after.network}]}}"
         )
-    return network_price(after.cluster, reason)
+    return network_price(before, after, reason)
 
 
 def size_of_book(book: PriceBook, state: PricedCluster) -> MissingPrice | None:
@@ -140,13 +149,17 @@ def size_of_book(book: PriceBook, state: PricedCluster) -> MissingPrice | None:
 
     Raises SpecificationError if the book has no bill for the cluster.
     """
-    return _other_size([line.item for line in bill_of_materials(book, state.counts, state.layout.name)], state, state)
+    items = [line.item for line in bill_of_materials(book, state.counts, state.layout.name)]
+    return _other_size(items, state, state, "measured")
 
 
-def _other_size(items: list[LineItem], before: PricedCluster, after: PricedCluster) -> MissingPrice | None:
+def _other_size(
+    items: list[LineItem], before: PricedCluster, after: PricedCluster, cluster_word: str = "changed"
+) -> MissingPrice | None:
     """Return the added workers if a price of the whole cluster covers parts of nodes, and is for another number.
 
-    The price is for the number that it states, or else for the number before the changes.
+    The price is for the number that it states, or else for the number before the changes. ``cluster_word`` names
+    ``after`` in words.
     """
     whole_cluster_items = [item for item in items if item.unit in _WHOLE_CLUSTER and WORKERS_FACTOR not in item.when]
     workers = len(after.cluster.workers)
@@ -162,8 +175,11 @@ def _other_size(items: list[LineItem], before: PricedCluster, after: PricedClust
     size_text = "" if stated_workers is None else f" with {plural(stated_workers, 'worker')}"
     reason = f"prices a whole cluster{size_text} ({names}), not one with {plural(workers, 'worker')}: {_BY_PART}"
     added = workers - (len(before.cluster.workers) if stated_workers is None else stated_workers)
-    text = _added(added) if stated_workers is None else f"{_added(added)} than the {stated_workers} of the price book"
-    return MissingPrice("worker", added, text, reason)
+    text = _added(added)
+    if stated_workers is not None:
+        priced_workers = plural(stated_workers, "worker")
+        text = f"the price book prices {priced_workers}, the {cluster_word} cluster has {workers}"
+    return MissingPrice(WORKER_PART, added, text, reason)
 
 
 def _other_devices(items: list[LineItem], before: PricedCluster, after: PricedCluster) -> MissingPrice | None:

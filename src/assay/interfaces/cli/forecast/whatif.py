@@ -23,6 +23,7 @@ from assay.interfaces.cli.common import (
 )
 
 if TYPE_CHECKING:
+    from assay.model import PriceBook
     from assay.questions.forecasts.whatif.whatif_answer import WhatIfAnswer
 
 
@@ -94,7 +95,7 @@ def whatif(
     if as_json:
         print_json(json_value(answer))
         return
-    _show(answer, row_limit(all_rows))
+    _show(answer, book.book if book else None, row_limit(all_rows))
 
 
 def _show_effects(answer: WhatIfAnswer) -> None:
@@ -114,23 +115,23 @@ def _next_options(answer: WhatIfAnswer) -> str:
     return f" Add {' '.join(options)}"
 
 
-def _price_hint(answer: WhatIfAnswer) -> str:
+def _price_hint(answer: WhatIfAnswer, book: PriceBook | None) -> str:
     """Return the options that state the missing prices; empty if none is missing."""
     from assay.questions.forecasts.whatif.example_prices import example_prices_sentence
 
-    if all(row.cost_after is None and not row.missing_prices and not row.cost_unknown for row in answer.configurations):
+    if book is None:
         return " --prices BOOK adds it."
     missing_prices = {
         part.name: part for row in answer.configurations for part in row.missing_prices if part.price is None
     }
     if not missing_prices:
         return ""
-    examples = example_prices_sentence(missing_prices.values(), answer.configurations[0].currency)
+    examples = example_prices_sentence(missing_prices.values(), book)
     options = " ".join(shlex.quote(f"--price={name}=AMOUNT") for name in missing_prices)
-    return "\n".join([f" State each: {options}", *([examples] if examples else [])])
+    return "\n".join([f" State it: {options}", *([examples] if examples else [])])
 
 
-def _show(answer: WhatIfAnswer, limit: int | None) -> None:
+def _show(answer: WhatIfAnswer, book: PriceBook | None, limit: int | None) -> None:
     from assay.analysis.run_profile.tables.limits_tables import limit_title
     from assay.questions.forecasts.whatif.whatif_sentences import cost_lines_table
     from assay.questions.runs.workload_limits import limit_text
@@ -140,7 +141,7 @@ def _show(answer: WhatIfAnswer, limit: int | None) -> None:
     if answer.tasks:
         click.echo(answer.tasks + _next_options(answer))
     if answer.money:
-        click.echo(answer.money + _price_hint(answer))
+        click.echo(answer.money + _price_hint(answer, book))
     _show_effects(answer)
     if answer.caveat:
         click.echo(f"{answer.caveat} Estimate them without runs: assay recommend --help")

@@ -285,12 +285,11 @@ def answer_for(
     measured_s = math.exp(fmean(math.log(run.duration_s) for run in group.runs))
     shares = [shares_of(_request_for(before, profile), sides[0]), shares_of(changed, sides[1])]
     scatter, mean_sigma = _scatter(group.runs)
-    log_miss = math.log(measured_s / median(times[0]))
+    miss = median(times[0]) / measured_s - 1
     alike_share = similarity(shares[0], shares[1], median(times[0]), median(times[1]))
-    error = correction(shares[0], shares[1], log_miss, mean_sigma, _draw_covariance(*times), alike_share)
+    error = correction(shares[0], shares[1], -math.log1p(miss), mean_sigma, _draw_covariance(*times), alike_share)
     far_sigma, far_texts = (0.0, []) if unchanged else extrapolation_error(changed)
     middle_s = median(times[1]) * error.factor
-    miss = math.exp(-log_miss) - 1
     low_s, high_s = (middle_s * math.exp(end * math.hypot(error.sigma, scatter, far_sigma)) for end in (-Z90, Z90))
     limits = [_limits(side) for side in sides]
     assumptions = _assumptions(scenarios, sides[1][0], profile, miss, error.factor - 1, far_texts)
@@ -326,6 +325,7 @@ def answer_for(
         per_h_after=costs.per_h_after,
         cost_unknown=costs.unknown,
         missing_prices=costs.missing_prices,
+        cost_note=costs.note,
         currency=prices.book.currency if prices else "",
         simulated_before_s=median(times[0]),
         miss=miss,

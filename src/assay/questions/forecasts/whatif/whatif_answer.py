@@ -82,6 +82,8 @@ class WhatIf:
     """Parts of the changed cluster that the book lacks, with the stated price of each."""
     cost_unknown: str
     """Why the book does not price the cluster as measured or as changed; empty where it does."""
+    cost_note: str
+    """Which workers both costs are of, if the book prices another number of them than the runs have; else empty."""
     currency: str
     simulated_before_s: float
     """Simulated time of the measured configuration. ``miss``: simulated time / measured time - 1."""

@@ -13,6 +13,7 @@ import numpy as np
 
 from assay.analysis.cost.changed import (
     NETWORK_PART,
+    WORKER_PART,
     MissingPrice,
     PricedCluster,
     missing_prices_of,
@@ -31,6 +32,7 @@ from assay.model import NETWORK_FACTOR, ClusterFacts, Plan, PriceBook
 from assay.questions.costs.changed_prices import changed_book, prices_in
 from assay.questions.costs.extra_costs import ONCE_A_DAY, CostLine, ExtraCosts
 from assay.questions.forecasts.whatif.whatif_answer import CostChange
+from assay.text import money
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,6 +64,8 @@ class WhatIfCosts:
     """Parts of the changed cluster that the book lacks, with the stated prices."""
     assumptions: tuple[str, ...] = ()
     """Which extra costs are on and off, and how often they are paid."""
+    note: str = ""
+    """Which workers both costs are of, if the book prices another number of them than the runs have; else empty."""
 
 
 def stated_prices(book: PriceBook, prices: Mapping[str, float], extra_costs: str = "") -> WhatIfPrices:
@@ -97,8 +101,8 @@ def parse_prices(texts: Sequence[str]) -> dict[str, float]:
 
 
 def cost_change(costs: WhatIfCosts) -> CostChange | None:
-    """Return the cost ratio of a run; None if a cost is unknown."""
-    if costs.run_before is None or costs.run_after is None or costs.run_low is None or costs.run_high is None:
+    """Return the cost ratio of a run; None if a cost is unknown, or the measured cluster is free."""
+    if not costs.run_before or costs.run_after is None or costs.run_low is None or costs.run_high is None:
         return None
     return CostChange.of(*(amount / costs.run_before for amount in (costs.run_after, costs.run_low, costs.run_high)))
 
@@ -116,23 +120,35 @@ def costs_of(
     book = prices.book
     before = _priced_cluster(plans[0])
     after = _with_changed_link(_priced_cluster(plans[1]), before)
-    per_h_before, per_h_after, unknown = None, None, ""
+    per_h_before, per_h_after, unknown, note = None, None, "", ""
     size: MissingPrice | None = None
+    same_size = len(before.cluster.workers) == len(after.cluster.workers)
     missing_prices: tuple[MissingPrice, ...] = ()
     try:
-        per_h_before, size = _measured_per_h(book, before, prices.parts)
+        per_h_before, size = _per_h(book, before), size_of_book(book, before)
+        if size is not None and same_size and size.name not in prices.parts:
+            note = f"Both costs are of the price book's number of workers: {size.count_text}."
+            size = None
+        elif size is not None:
+            size = replace(size, price=prices.parts.get(size.name))
+            if refused := _refused_price(book, per_h_before, (size,)):
+                return WhatIfCosts(unknown=refused, missing_prices=(size,))
+            per_h_before = None if size.price is None else per_h_before + _added_per_h(book, (size,))
     except SpecificationError as error:
         unknown = error.message
     if unknown and not prices_new_types(book, before, after):
         return WhatIfCosts(unknown=unknown)
     try:
         base, parts = _changed_per_h(book, before, after)
+        if note:
+            parts = tuple(part for part in parts if part.name != WORKER_PART)
         missing_prices = tuple(replace(part, price=prices.parts.get(part.name)) for part in parts)
+        if refused := _refused_price(book, base, missing_prices):
+            return WhatIfCosts(unknown=refused, missing_prices=missing_prices)
         missing = tuple(part for part in missing_prices if part.price is None)
         unknown = unknown or reason_of(book, missing)
         if not missing:
-            stated = (added_per_h(book, Decimal(str(part.price)), part.count) for part in missing_prices)
-            per_h_after = max(Decimal(0), base + sum(stated, Decimal(0)))
+            per_h_after = base + _added_per_h(book, missing_prices)
         if size is not None and size.name not in {part.name for part in parts}:
             missing_prices = (*missing_prices, size)
             unknown = unknown or (reason_of(book, (size,)) if size.price is None else "")
@@ -152,23 +168,33 @@ def costs_of(
         unknown=unknown,
         missing_prices=missing_prices,
         assumptions=(*extras.assumptions(), *([ONCE_A_DAY] if extras.is_on else [])),
+        note=note,
     )
 
 
-def _measured_per_h(
-    book: PriceBook, before: PricedCluster, prices: Mapping[str, float]
-) -> tuple[Decimal | None, MissingPrice | None]:
-    """Return the hourly cost of the measured cluster, and its workers if the book prices another number of them.
+def _added_per_h(book: PriceBook, parts: Sequence[MissingPrice]) -> Decimal:
+    """Return the hourly cost of the parts with a stated price."""
+    stated = (added_per_h(book, Decimal(str(part.price)), part.count) for part in parts if part.price is not None)
+    return sum(stated, Decimal(0))
 
-    The cost is None if the price of these workers is not stated.
-    """
-    per_h, size = _per_h(book, before), size_of_book(book, before)
-    if size is None:
-        return per_h, None
-    size = replace(size, price=prices.get(size.name))
-    if size.price is None:
-        return None, size
-    return max(Decimal(0), per_h + added_per_h(book, Decimal(str(size.price)), size.count)), size
+
+def _refused_price(book: PriceBook, per_h: Decimal, parts: Sequence[MissingPrice]) -> str:
+    """Return why a stated price is too high: the removed parts would cost as much as the cluster; else empty."""
+    for part in parts:
+        if part.price is None or part.count >= 0 or per_h + _added_per_h(book, (part,)) > 0:
+            continue
+        limit = money(float(per_h / -added_per_h(book, Decimal(1), part.count)), book.currency)
+        return (
+            f"the {price_name(book)} of each {part.name} can't be {money(part.price, book.currency)}: "
+            f"{part.count_text}, and the cluster of the price book costs {money(float(per_h), book.currency)} per "
+            f"hour. State less than {limit}"
+        )
+    return ""
+
+
+def price_name(book: PriceBook) -> str:
+    """Return which price of a part that the book lacks is stated: as :func:`added_per_h` reads it."""
+    return "price per hour" if book.amortisation is None else "purchase price"
 
 
 def _changed_per_h(
@@ -187,7 +213,7 @@ def _changed_per_h(
         levels |= {name: before.counts.levels[name] for name in [NETWORK_FACTOR] if name in before.counts.levels}
         same = replace(after, network=before.network, counts=replace(after.counts, levels=levels))
         others = [part for part in missing_prices_of(book, before, same) if part.name != NETWORK_PART]
-        network = network_price(after.cluster, f"does not price the network: {error.message}")
+        network = network_price(before, after, f"does not price the network: {error.message}")
         return _per_h(book, same), (network, *others)
 
 

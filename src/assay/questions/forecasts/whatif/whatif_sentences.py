@@ -15,7 +15,7 @@ from assay.questions.decisions.decision import CostVerdict
 from assay.questions.decisions.sentences.option_words import change_text
 from assay.questions.forecasts.whatif.lab_cpu import LabCores
 from assay.questions.forecasts.whatif.whatif_answer import ChangeEffect, CostChange, WhatIf
-from assay.questions.forecasts.whatif.whatif_costs import WhatIfPrices
+from assay.questions.forecasts.whatif.whatif_costs import WhatIfPrices, price_name
 from assay.questions.recommendation.request import YEARS
 from assay.text import (
     NO_VALUE,
@@ -112,14 +112,19 @@ def money_sentence(answers: Sequence[WhatIf], prices: WhatIfPrices | None) -> st
         return "No cost is known: there is no price book."
     priced = [answer for answer in changed if answer.per_h_after is not None]
     if not priced:
-        return f"The cost of the changed cluster is not known. {_missing_text(changed)}"
+        return f"The cost of the changed cluster is not known. {_missing_text(changed, prices)}"
     stated = [
-        f"Stated: {money(part.price, priced[0].currency)} for each {part.name} ({part.count_text})."
+        f"Stated {price_name(prices.book)} of each {part.name}: {money(part.price, priced[0].currency)} "
+        f"({part.count_text})."
         for part in priced[0].missing_prices
+        if part.price is not None
     ]
+    stated += dict.fromkeys(answer.cost_note for answer in priced if answer.cost_note)
     note = [LAB_NOTE] if any(answer.lab_scale is not None for answer in priced) else []
     if note and priced[0].cost_lines_after:
         note.append("With extra costs, the cost ratio also depends on the seconds of the lab.")
+    if any(part.price is None for answer in priced for part in answer.missing_prices):
+        note.append(_missing_text(priced, prices))
     return " ".join([_run_cost_text(priced), _cluster_cost_text(priced), *stated, *note])
 
 
@@ -162,13 +167,13 @@ def _cost_of(answers: Sequence[WhatIf]) -> CostChange | None:
     return CostChange.of(_mean(ratios), _mean(lows), _mean(highs))
 
 
-def _missing_text(answers: Sequence[WhatIf]) -> str:
+def _missing_text(answers: Sequence[WhatIf], prices: WhatIfPrices) -> str:
     """Return which prices the book lacks; without a list of parts, why it does not price the cluster."""
     parts = {part.name: part for answer in answers for part in answer.missing_prices if part.price is None}
     if not parts:
         return f"{capitalised(next(answer.cost_unknown for answer in answers))}."
     names = joined([f"{name} ({part.count_text})" for name, part in parts.items()])
-    return f"The price book lacks the price of: {names}."
+    return f"The price book lacks the {price_name(prices.book)} of each {names}."
 
 
 def _spread(amounts: Sequence[float | None], currency: str) -> str:

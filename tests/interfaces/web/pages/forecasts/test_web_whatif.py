@@ -301,8 +301,9 @@ def test_more_workers_have_no_price_in_a_book_of_whole_clusters_and_the_page_has
 ) -> None:
     page = client.get("/whatif", params={"run": run_id, "workers.count": "12"}).text
     assert "Why no cost is known" not in page, "the fields for the missing prices are the remedy"
-    assert "The price book lacks the price of: worker (9 more)." in page
+    assert "The price book lacks the purchase price of each worker (9 more)." in page
     assert 'name="price.worker" value=""' in page
+    assert "(purchase price of each in USD; 9 more)" in page
     assert "$0.0" not in page
     priced = {"run": run_id, "workers.count": "12", "price.worker": "6000"}
     asked = {"run": run_id, "set": ["workers.count=12"], "price": ["worker=6000"]}
@@ -310,7 +311,7 @@ def test_more_workers_have_no_price_in_a_book_of_whole_clusters_and_the_page_has
     assert money.startswith(("A run costs ", "No difference in the cost of a run is shown: "))
     page = client.get("/whatif", params=priced).text
     assert 'name="price.worker" value="6000"' in page
-    assert "$6,000 for each worker (9 more)" in page
+    assert "Stated purchase price of each worker: $6,000 (9 more)." in page
 
 
 @needs_simulator

@@ -31,6 +31,7 @@ from assay.questions.forecasts.prediction import can_learn
 from assay.questions.forecasts.whatif.example_prices import example_prices_sentence
 from assay.questions.forecasts.whatif.simulation_obstacle import near_answers
 from assay.questions.forecasts.whatif.whatif import Anchor
+from assay.questions.forecasts.whatif.whatif_costs import price_name
 from assay.questions.forecasts.whatif.whatif_page import Control, controls_of
 from assay.questions.forecasts.whatif.whatif_sentences import cost_lines_table, effects_table
 from assay.questions.runs.workload_limits import limit_text
@@ -61,7 +62,7 @@ _EMPTY_VALUES: dict[str, Any] = {
     "prices": (),
     "currency": "",
     "priced": False,
-    "bought": False,
+    "price_name": "",
     "missing_prices": (),
     "example_prices": "",
     "answer": None,
@@ -196,7 +197,7 @@ def _fill(context: Context, values: dict[str, Any], page_state: _PageState) -> N
     values["extra_costs"] = page_state.extra_costs
     values["priced"] = context.book is not None
     if context.book is not None:
-        values["bought"] = context.book.amortisation is not None
+        values["price_name"] = price_name(context.book)
         values |= {"prices": _price_controls(context.book, page_state.prices), "currency": context.book.currency}
     target_anchors = anchors.of_target(page_state.run_id) if page_state.shown_only else anchors
     answer = api_whatif.answer_on(context, target_anchors, changes, page_state.prices, page_state.extra_costs)
@@ -209,7 +210,8 @@ def _fill(context: Context, values: dict[str, Any], page_state: _PageState) -> N
     changes_shown = [*_cluster_pairs(page_state), *answer.configurations[0].changes.items(), *extra_pairs]
     missing_prices = {part.name: part for simulated in answer.configurations for part in simulated.missing_prices}
     values["missing_prices"] = missing_prices.values()
-    values["example_prices"] = example_prices_sentence(missing_prices.values(), values["currency"])
+    if context.book is not None:
+        values["example_prices"] = example_prices_sentence(missing_prices.values(), context.book)
     values |= {"effects": effects_table(answer.effects), "answer": answer, "shown": row, "changes": changes_shown}
     if row is None:
         refusal = next(refusal for refusal in answer.refused if refusal.run_id == values["run"])
