@@ -35,6 +35,7 @@ from assay.questions.decisions.sentences.question_sentences import (
     answer_sentence,
     next_command,
     next_step,
+    plan_command,
     view_of,
 )
 from assay.questions.json_values import json_value
@@ -196,7 +197,8 @@ def test_an_example_describes_the_cluster_of_imported_runs(tmp_path: Path) -> No
     """Its file has 3 workers: containers can be measured on it, and 6 workers cannot."""
     by_name = answers(runs_of_the_lab_example(), tmp_path / "r")
     assert answer_sentence(by_name["nodes"]) == "Not measured: all runs have the same number of workers (3)."
-    assert (next_step(by_name["nodes"]) or "").endswith(OTHER_CLUSTER)
+    assert (next_step(by_name["nodes"]) or "").endswith(f" The described cluster has only 3 workers. {OTHER_CLUSTER}")
+    assert plan_command(by_name["nodes"]) == "assay serve"
     containers = by_name["containers"].unanswered
     assert containers is not None
     assert containers.plan is not None
@@ -228,10 +230,12 @@ def test_runs_without_a_recorded_level_are_counted(tmp_path: Path) -> None:
         4,
         20,
     )
-    assert answer_sentence(answer) == "Not measured: 4 runs have the same network (Ethernet) and 20 runs record none."
+    assert answer_sentence(answer) == (
+        "Not measured: 4 runs have the same network (Ethernet) and 20 runs record no network."
+    )
     failed = [make_run(number, status="failed") for number in range(40, 43)]
     assert answer_sentence(answers([*runs, *failed], tmp_path / "s")["network"]).endswith(
-        "(Ethernet), 20 runs record none and 3 invalid or failed runs do not count."
+        "(Ethernet) and 20 runs record no network. 3 invalid or failed runs do not count."
     )
 
 
@@ -383,8 +387,9 @@ def test_a_simulation_is_suggested_only_where_the_cluster_has_the_hardware(tmp_p
     assert steps["network"].endswith(" Or simulate it.")
     assert commands["network"] == "assay whatif --set nic=25Gbit/s"
     assert commands["nodes"] == "assay whatif --set workers.count=6"
-    assert "with 1 hard disk per worker (HDD) and 2 hard disks per worker (HD2)" in steps["disks"]
-    assert "simulate" not in steps["disks"]  # a worker of this cluster has two hard disks
+    assert "with 10 Gbit/s and 25 Gbit/s" in steps["network"], "the runs have 10 Gbit/s"
+    assert "with 1 SSD per worker (SSD) and 2 SSDs per worker (SS2)" in steps["disks"], "SSDs are faster in these runs"
+    assert "simulate" not in steps["disks"]  # a worker of this cluster has two disks of each kind
     assert commands["disks"] is None
 
 

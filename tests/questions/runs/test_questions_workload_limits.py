@@ -10,6 +10,7 @@ import pytest
 from assay.analysis.run_profile.limits.loads import DISKS, Resource
 from assay.analysis.run_profile.limits.run_limits import Limits, LimitTime
 from assay.analysis.run_profile.tables.limits_tables import limit_sentence
+from assay.model.runs.imported import ImportedRun, foreign_run
 from assay.questions.runs.limits import limits_of_run
 from assay.questions.runs.workload_limits import (
     WorkloadLimit,
@@ -18,8 +19,8 @@ from assay.questions.runs.workload_limits import (
     listed_limits,
     workload_limits,
 )
-from assay.store import Repository
-from builders import make_run
+from assay.store import ImportRequest, Repository
+from builders import build_repository, make_run
 from detail_support import hybrid_run, hybrid_tasks, hybrid_trace
 
 
@@ -54,6 +55,22 @@ def row(storage: str, workload: str, limit: Resource, runs_with_limit: int = 3, 
 )
 def test_the_sentence_names_the_limit_on_each_kind_of_storage(rows: list[WorkloadLimit], text: str) -> None:
     assert limits_sentence(rows) == text
+
+
+def test_imported_runs_without_traces_are_named_as_such(tmp_path: Path) -> None:
+    """Only imports: the answer says so. A run that assay made has no trace for another reason."""
+    repository = build_repository(tmp_path / "r", [make_run(1)])
+    assert "imported" not in workload_limits(repository, repository.table()).answer
+    other = Repository.create(tmp_path / "s")
+    runs = [ImportedRun("1", "runs:1", foreign_run(workload="sort", duration_s=60.0, layout="HDD"), (), None)]
+    source = tmp_path / "runs"
+    source.write_text("60\n")
+    other.import_runs("lines", lambda: iter(runs), [("runs", source)], ImportRequest(plan="test", strict=True))
+    limits = workload_limits(other, other.table())
+    assert limits.answer == (
+        "Not measured: these runs were imported without traces of the load of their devices over time."
+    )
+    assert limits.next_step.startswith("Run a plan: its new runs have traces.")
 
 
 def test_the_limit_of_a_workload_is_the_longest_of_its_newest_traced_runs(tmp_path: Path) -> None:

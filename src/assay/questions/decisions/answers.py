@@ -19,13 +19,20 @@ from assay.questions.decisions.ask import decisions_of
 from assay.questions.decisions.buyer import (
     BUYER_QUESTIONS,
     CHEAPEST,
+    STORAGE,
     BuyerQuestion,
     factors_to_decide,
     levels_of_factor,
     recording_factors,
 )
 from assay.questions.decisions.decision import Decision, DecisionRequest
-from assay.questions.decisions.planned_runs import PlannedRuns, QuestionPlan, has_base_plan, planned_runs, runnable_runs
+from assay.questions.decisions.planned_runs import (
+    PlannedRuns,
+    QuestionPlan,
+    described_workers,
+    planned_runs,
+    runnable_runs,
+)
 from assay.questions.runs.conditions import with_conditions
 from assay.questions.runs.plans import newest_plan
 from assay.questions.runs.runs import selected
@@ -70,8 +77,9 @@ class MissingAnswer:
     plan: QuestionPlan | None
     """The plan of ``planned``, which ``assay decide QUESTION --plan FILE`` writes; None where no described cluster can
     run it."""
-    described: bool
-    """Whether a stored plan, or an example, describes the cluster of ``planned``."""
+    described_workers: int | None
+    """Number of workers of the cluster of ``planned`` in a stored plan or an example; None where neither describes
+    it."""
     planned: PlannedRuns | None
     """Runs that would measure it; None where a price book or runs outside the filter answer the question."""
     filters: tuple[str, ...]
@@ -120,8 +128,10 @@ def _missing_answer(
     else:
         obstacle = Obstacle.NOT_MATCHED if len(levels) > 1 else Obstacle.ONE_LEVEL
     hidden = obstacle is Obstacle.FILTERED
-    runnable = None if hidden else runnable_runs(repository, valid, question)
-    planned = None if hidden else runnable[0] if runnable else planned_runs(valid, question)
+    known = () if hidden else (*levels, *_best_layouts(repository, table, question, request))
+    runnable = None if hidden else runnable_runs(repository, valid, question, known)
+    first_levels = question.levels_to_plan(known)[0]
+    planned = None if hidden else runnable[0] if runnable else planned_runs(valid, question, first_levels)
     return MissingAnswer(
         obstacle=obstacle,
         factor=factor,
@@ -136,10 +146,20 @@ def _missing_answer(
         if obstacle is Obstacle.NO_PRICES
         else "",
         plan=runnable[1] if runnable else None,
-        described=planned is not None and has_base_plan(repository, planned.cluster),
+        described_workers=described_workers(repository, planned.cluster) if planned else None,
         planned=planned,
         filters=filters,
     )
+
+
+def _best_layouts(
+    repository: Repository, table: RunTable, question: BuyerQuestion, request: DecisionRequest
+) -> tuple[str, ...]:
+    """Return the layouts that answer the question on storage, where a plan for another question varies the layout."""
+    if question.plan_factor != LAYOUT_FACTOR or question.name == STORAGE:
+        return ()
+    decisions = decisions_of(repository, table, replace(request, factor=STORAGE))
+    return tuple(decision.leader for decision in decisions)
 
 
 def _hiding(table: RunTable, question: BuyerQuestion, where: Sequence[str]) -> tuple[str, ...]:

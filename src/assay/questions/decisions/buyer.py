@@ -53,6 +53,14 @@ class BuyerQuestion:
     other_levels: tuple[tuple[str, ...], ...] = ()
     """Levels for a cluster that can't run ``plan_levels``, in the order of preference."""
 
+    def levels_to_plan(self, known: Sequence[str]) -> tuple[tuple[str, ...], ...]:
+        """Return the alternatives of levels that a plan can compare, those with one of the ``known`` levels first.
+
+        A network of 10 Gbit/s is thus compared with a faster one, not with a slower one.
+        """
+        alternatives = (self.plan_levels, *self.other_levels)
+        return tuple(sorted(alternatives, key=lambda levels: not set(known) & set(levels)))
+
 
 def varied(table: RunTable, name: str) -> bool:
     """Return whether the runs of ``table`` have several levels of a factor."""
@@ -135,7 +143,7 @@ BUYER_QUESTIONS: Final = (
         plan_factor=NETWORK_FACTOR,
         plan_levels=("ETH", "IB"),
         change="nic=25Gbit/s",
-        other_levels=(("1Gbit/s", "10Gbit/s"),),
+        other_levels=(("10Gbit/s", "25Gbit/s"), ("1Gbit/s", "10Gbit/s")),
     ),
     BuyerQuestion(
         name="disks",

@@ -102,10 +102,13 @@ def measuring_plan(
 
 
 def runnable_runs(
-    repository: Repository, valid: RunTable, question: BuyerQuestion
+    repository: Repository, valid: RunTable, question: BuyerQuestion, known: Sequence[str] = ()
 ) -> tuple[PlannedRuns, QuestionPlan] | None:
-    """Return the runs that measure a question, and their plan; None if the cluster of the runs can run none of them."""
-    for levels in (question.plan_levels, *question.other_levels):
+    """Return the runs that measure a question, and their plan; None if the cluster of the runs can run none of them.
+
+    ``known``: levels to prefer, such as the measured one.
+    """
+    for levels in question.levels_to_plan(known):
         planned = planned_runs(valid, question, levels)
         if planned is None:
             return None
@@ -116,13 +119,12 @@ def runnable_runs(
     return None
 
 
-def has_base_plan(repository: Repository, cluster: str) -> bool:
-    """Return whether a stored plan, or an example, describes the cluster of these runs."""
+def described_workers(repository: Repository, cluster: str) -> int | None:
+    """Return the number of workers of the cluster that a stored plan, or an example, describes; None without one."""
     try:
-        newest_plan(repository, cluster or None)
+        return len(newest_plan(repository, cluster or None).cluster.workers)
     except SpecificationError:
-        return False
-    return True
+        return None
 
 
 def expected_duration_s(table: RunTable, runs: Sequence[tuple[str, int]]) -> float | None:

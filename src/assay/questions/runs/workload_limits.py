@@ -18,6 +18,7 @@ from assay.questions.decisions.sentences.option_words import option_text
 from assay.questions.runs.complete_run import with_jobs
 from assay.questions.runs.runs import in_order_of_start, level_at
 from assay.store import Repository
+from assay.store.index.coverage import has_only_imports
 from assay.text import NO_VALUE, capitalised, joined, plural, workload_title
 
 LIMITS = "limits"
@@ -90,11 +91,17 @@ class WorkloadLimits:
     runs: int
     """Number of runs that were read. ``traced``: number of valid measured runs with a trace."""
     traced: int
+    imported: bool = False
+    """Whether all runs of the repository were imported."""
 
     @property
     def answer(self) -> str:
         """The limits, or why none are known."""
-        return self.sentence or "Not measured: no run has a trace of the load of its devices over time."
+        if self.sentence:
+            return self.sentence
+        if self.imported:
+            return "Not measured: these runs were imported without traces of the load of their devices over time."
+        return "Not measured: no run has a trace of the load of its devices over time."
 
     @property
     def basis(self) -> str:
@@ -115,7 +122,7 @@ class WorkloadLimits:
         """How to measure the limits; empty where they are known."""
         if self.sentence:
             return ""
-        return "Run a plan: assay records a trace of each run. Or watch jobs on your cluster with assay observe."
+        return "Run a plan: its new runs have traces. Or watch jobs on your cluster with assay observe."
 
 
 @dataclass(slots=True)
@@ -154,7 +161,9 @@ def workload_limits(repository: Repository, table: RunTable) -> WorkloadLimits:
         runs = repository.runs_at(table, newest[:RUNS_PER_WORKLOAD_MAX])
         if (limit := _limit_of(repository, runs, kind)) is not None:
             rows.append(limit)
-    return WorkloadLimits(limits_sentence(rows), tuple(rows), sum(row.runs for row in rows), len(positions))
+    imported = len(table) > 0 and has_only_imports(repository.folders.bundles)
+    number = sum(row.runs for row in rows)
+    return WorkloadLimits(limits_sentence(rows), tuple(rows), number, len(positions), imported)
 
 
 def limit_of_runs(repository: Repository, runs: Sequence[Run]) -> WorkloadLimit | None:

@@ -1,6 +1,6 @@
 """Find the runs of a repository that have a trace or task attempts, from file names and the run ids of imports.
 
-In: a folder of bundles. Out: ids of runs.
+In: a folder of bundles. Out: ids of runs, and whether all runs were imported.
 """
 
 from pathlib import Path
@@ -27,3 +27,8 @@ def traced_runs(bundles: Path, connect: ConnectionFactory, *, or_tasks: bool = F
                 rows = opened.execute("SELECT DISTINCT run_id FROM read_parquet(?)", [str(path.absolute())]).fetchall()
                 run_ids |= {str(run_id) for (run_id,) in rows}
     return run_ids
+
+
+def has_only_imports(bundles: Path) -> bool:
+    """Return whether all runs of a repository were imported."""
+    return all(is_import(bundles / name) for name in bundle_names(bundles))

@@ -136,7 +136,7 @@ def _plan_address(answer: QuestionAnswer) -> str:
         ("repetitions", str(planned_runs.repetitions)),
         ("layouts", planned_runs.layout),
         ("data", f"{planned_runs.data_bytes / 1e9:g}GB" if planned_runs.data_bytes else ""),
-        ("no_cluster", "1" if unanswered is not None and unanswered.described else ""),
+        ("no_cluster", "1" if unanswered is not None and unanswered.described_workers else ""),
         ("runs_on", planned_runs.cluster),
     ]
     return f"/plan?{urlencode([pair for pair in fields if pair[1]])}"

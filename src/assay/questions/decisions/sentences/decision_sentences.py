@@ -256,8 +256,11 @@ def _storage_claim(by_storage: StorageEffects) -> str:
     return f"The effect depends on the storage: {where}, {joined(clauses)}."
 
 
-def _storage_means(by_storage: StorageEffects) -> str:
-    """Return the mean effect on time and cost over the workloads with each storage class."""
+def _storage_means(by_storage: StorageEffects, *, on_cost: bool) -> str:
+    """Return the mean effect on time and cost over the workloads with each storage class.
+
+    ``on_cost``: whether the verdict on cost depends on the storage.
+    """
     over_all = by_storage.over_all
     names = [option_text(DEVICE_CLASS, effect.storage) for effect in over_all]
     times = [
@@ -270,7 +273,9 @@ def _storage_means(by_storage: StorageEffects) -> str:
         if effect.cost
     ]
     cost = f"; the cost per job: {joined(costs)}" if costs else ""
-    shown = "" if by_storage.differs_on else " It is not shown that the effect on time depends on the storage."
+    shown = "" if by_storage.differs_on else " On time, no dependence on the storage is shown."
+    if shown and on_cost:
+        shown += " On cost, the verdict depends on the storage."
     workload = over_all[0].workload
     where = f"on {workload_title(workload)}" if workload else f"over {plural(by_storage.workloads, 'workload')}"
     return f"By storage, {where}: {joined(times)}{cost}.{shown}"
@@ -327,7 +332,9 @@ def remarks(decision: Decision) -> tuple[str, ...]:
     chosen = priced_option(decision)
     texts = (
         _spread(decision, best.option) if named else "",
-        _storage_means(decision.storage_effects) if decision.storage_effects else "",
+        _storage_means(decision.storage_effects, on_cost=decision.storage_costs is not None)
+        if decision.storage_effects
+        else "",
         _left_out(decision, best.option if named else None),
         _disks(decision),
         price_sentence(decision, chosen.option, chosen.cost) if chosen and chosen.cost else "",

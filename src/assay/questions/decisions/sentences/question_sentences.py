@@ -6,7 +6,7 @@ from shlex import quote
 
 from assay.analysis.comparison.verdict_text import scope_text
 from assay.analysis.statistics import RUNS_MIN, Verdict
-from assay.model import NODE_MEMORY
+from assay.model import NODE_MEMORY, WORKERS_FACTOR
 from assay.questions.decisions.answers import MissingAnswer, Obstacle, QuestionAnswer
 from assay.questions.decisions.buyer import CHEAPEST, BuyerQuestion, FactorSelection, parallelism_factors
 from assay.questions.decisions.decision import CaveatKind, CostVerdict, Decision, OptionResult
@@ -15,6 +15,7 @@ from assay.questions.decisions.sentences.cost_sentences import (
     cheapest_sentence,
     cost_headline,
     cost_text,
+    costs_by_storage,
     not_compared,
     price_sentence,
     runs_below_minimum,
@@ -52,14 +53,11 @@ STORAGE_DEPENDENT = f"depends on storage, {_DECIDED}"
 MEAN_UNDECIDED = "depends on storage, mean not confirmed"
 """Confidence where the effects by storage class differ, and the headline has no verdict on the mean over them."""
 WRITE_PLAN = (
-    "The cluster file of these runs is missing: assay discover HOST… writes the file of your cluster, and the page "
-    "Plan runs of assay serve writes the plan."
+    "The cluster file of these runs is missing: assay discover HOST… writes that of your cluster. The page Plan runs "
+    "then writes the plan."
 )
 """The next step where no stored plan can be changed."""
-OTHER_CLUSTER = (
-    "The cluster of these runs can't run them: assay discover HOST… writes the file of another cluster, and the page "
-    "Plan runs of assay serve writes the plan."
-)
+OTHER_CLUSTER = "assay discover HOST… describes another one. The page Plan runs then writes the plan."
 """The next step where the cluster of the runs lacks what the question compares."""
 _JOINED = (
     "Each option is one combination of hardware. Answers on one property, such as storage, join the runs of several "
@@ -113,16 +111,17 @@ def _unanswered_sentence(answer: QuestionAnswer, why: MissingAnswer) -> str:
                 f"Measured by themselves: {levels}."
             )
         case Obstacle.ONE_LEVEL if why.unrecorded:
+            others = ""
             have = "has" if why.runs == 1 else "have the same"
             records = "records" if why.unrecorded == 1 else "record"
             parts = [
                 f"{plural(why.runs, 'run')} {have} {subject} ({levels})",
-                f"{plural(why.unrecorded, 'run')} {records} none",
+                f"{plural(why.unrecorded, 'run')} {records} no {subject}",
             ]
             if why.not_counted:
                 verb = "does" if why.not_counted == 1 else "do"
-                parts.append(f"{plural(why.not_counted, 'invalid or failed run')} {verb} not count")
-            return f"Not measured: {joined(parts)}."
+                others = f" {plural(why.not_counted, 'invalid or failed run')} {verb} not count."
+            return f"Not measured: {joined(parts)}.{others}"
         case Obstacle.ONE_LEVEL:
             return f"Not measured: all runs have the same {subject} ({levels})."
 
@@ -191,8 +190,19 @@ def next_step(answer: QuestionAnswer) -> str | None:
     if why.simulable and why.plan is None:
         levels = options_text(question.plan_factor, why.planned.levels if why.planned else question.plan_levels)
         return f"The cluster of the stored plan can't run {levels}: simulate them."
-    write = "" if why.plan else f" {OTHER_CLUSTER if why.described else WRITE_PLAN}"
-    return f"{_plan_step(question, why)}{write}{' Or simulate it.' if why.simulable else ''}"
+    return f"{_plan_step(question, why)}{_missing_plan(why)}{' Or simulate it.' if why.simulable else ''}"
+
+
+def _missing_plan(why: MissingAnswer) -> str:
+    """Return why no stored plan measures the question, and how to get one; empty where one does."""
+    if why.plan is not None:
+        return ""
+    if why.described_workers is None:
+        return f" {WRITE_PLAN}"
+    levels = why.planned.levels if why.planned and why.factor == WORKERS_FACTOR else ()
+    few = any(int(level) > why.described_workers for level in levels)
+    reason = f"has only {plural(why.described_workers, 'worker')}" if few else "can't run them"
+    return f" The described cluster {reason}. {OTHER_CLUSTER}"
 
 
 def _condition(text: str) -> str:
@@ -218,9 +228,15 @@ def next_command(answer: QuestionAnswer) -> str | None:
 
 
 def plan_command(answer: QuestionAnswer) -> str | None:
-    """Return the command that writes the plan of the runs which measure the question; None where none does."""
-    name = answer.question.name
-    return f"assay decide {name} --plan {name}.yaml" if answer.unanswered and answer.unanswered.plan else None
+    """Return the command for the plan of the runs which measure the question; None where no plan is needed.
+
+    It writes the plan, or starts the pages where the plan needs another cluster file.
+    """
+    why, name = answer.unanswered, answer.question.name
+    if why is not None and why.plan is not None:
+        return f"assay decide {name} --plan {name}.yaml"
+    opens_pages = why is not None and why.planned is not None and not why.simulable
+    return "assay serve" if opens_pages else None
 
 
 def answer_summary(answer: QuestionAnswer) -> str:
@@ -306,14 +322,26 @@ def answer_confidence(answer: QuestionAnswer) -> str:
     if not answer.decisions:
         return ""
     decision, decided = answer.decisions[0], is_decided(answer)
-    if answer.question.name != CHEAPEST and decision.storage_difference is not None:
-        return STORAGE_DEPENDENT if decided else MEAN_UNDECIDED
     best = leading_option(answer)
     scope = f", {scope_text(best.time.scope)}" if best and best.time and best.time.low is not None else ""
+    if answer.question.name != CHEAPEST and storage_advice(decision) is not None:
+        return f"{_cost_confidence(decision)}{scope}"
+    if answer.question.name != CHEAPEST and decision.storage_difference is not None:
+        return STORAGE_DEPENDENT if decided else MEAN_UNDECIDED
     leader = decision.option(best.option) if best and decided and answer.question.name != CHEAPEST else None
     if leader and leader.cost and leader.cost.verdict not in (CostVerdict.CHEAPER, CostVerdict.DEARER):
         return f"speed {_DECIDED}, cost open{_assumed(decision)}{scope}"
     return f"{_DECIDED}{_assumed(decision)}{scope}" if decided else f"undecided{scope}"
+
+
+def _cost_confidence(decision: Decision) -> str:
+    """Return with which storage classes the verdict on cost holds: ``decided at 95 % by cost with hard disks``."""
+    by_storage = costs_by_storage(decision)
+    names = [name for name, cost in by_storage if cost.verdict in (CostVerdict.CHEAPER, CostVerdict.DEARER)]
+    if not names:
+        return "cost open"
+    with_storage = "" if len(names) == len(by_storage) else f" with {joined(names)}"
+    return f"{_DECIDED} by cost{with_storage}"
 
 
 def _assumed(decision: Decision) -> str:
@@ -352,7 +380,7 @@ class QuestionView:
     next_command: str | None
     """The command that answers the question without new runs; None where there is none."""
     plan_command: str | None
-    """The command that writes the plan of the runs which measure the question; None where none does."""
+    """The command for the plan of the runs which measure the question; None where no plan is needed."""
     leading: OptionResult | None
     """The option that the answer names, with its speedup and cost; None without a compared option."""
     decisions: tuple[DecisionAnswer, ...]
