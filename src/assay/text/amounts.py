@@ -38,6 +38,19 @@ def money(value: float | Decimal | None, currency: str) -> str:
     return with_currency(digits, currency)
 
 
+def price_text(value: float | Decimal, currency: str) -> str:
+    """Return a price that is multiplied, with the decimals that its products need: ``$0.4746``, ``$750.50``, ``$996``.
+
+    Four decimals at most below 100, two below 1,000, and none above.
+    """
+    amount = float(value)
+    if amount < 0.1 or amount >= 1000:
+        return money(amount, currency)
+    whole, _, decimals = f"{amount:.{4 if amount < 100 else 2}f}".partition(".")
+    decimals = decimals.rstrip("0")
+    return with_currency(whole if not decimals and amount >= 100 else f"{whole}.{decimals:0<2}", currency)
+
+
 def money_interval(low: float | None, high: float | None, currency: str) -> str:
     """Return an interval of money, or a dash."""
     return NO_VALUE if low is None or high is None else f"{money(low, currency)} to {money(high, currency)}"

@@ -51,7 +51,7 @@ from assay.questions.recommendation.value_of_information import (
     value_of_perfect_information,
 )
 from assay.specs.prices import load_prices
-from assay.text import money, probability, share
+from assay.text import money, price_text, probability, share
 from benchmark_support import benchmark
 from effort import examples
 from paths import EXAMPLES
@@ -449,12 +449,12 @@ def test_the_price_per_day_of_purchased_hardware_counts_idle_hours(unlimited: Re
     assert table.rows[0][-1].endswith(f", {share(chosen.day_s / 86_400)} of a day")
     parts = chosen.parts
     assert parts.workers == int(chosen.levels["workers"])
-    assert row["Made of"].startswith(f"{parts.workers} workers at {money(parts.per_worker, 'USD')}")
-    assert f"1 master at {money(parts.per_master, 'USD')}" in row["Made of"]
+    assert row["Made of"].startswith(f"{parts.workers} workers at {price_text(parts.per_worker, 'USD')}")
+    assert f"1 master at {price_text(parts.per_master, 'USD')}" in row["Made of"]
     assert parts.workers * parts.per_worker + parts.per_master + parts.shared == pytest.approx(chosen.bill)
     table = clusters_table(replace(result, purchased=False))
     rented = dict(zip(table.headers, table.rows[0], strict=True))
-    assert f"1 master at {money(parts.per_master / (result.constraints.years * 8760), 'USD')}" in rented["Made of"]
+    assert f"1 master at {price_text(parts.per_master / (result.constraints.years * 8760), 'USD')}" in rented["Made of"]
     assert rented["Per hour"] == money(chosen.bill / (result.constraints.years * 8760), "USD")
     assert rented["Cost of a day's work"] == money(chosen.day_cost, "USD")
 

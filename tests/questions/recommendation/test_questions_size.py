@@ -190,7 +190,8 @@ def test_shapes_have_time_money_and_origin(tmp_path: Path) -> None:
     assert asked.to_dict() == values
     text = invoke(*words).stdout
     assert text.startswith(asked.sentence)
-    assert text.index("Assumptions") < text.index("Best estimate"), "assumptions come first"
+    assert text.startswith("Best estimate: ")
+    assert text.index("Assumptions") < text.index("Shapes: simulated"), "assumptions come before the table"
     assert first["interrupted_time_s"] is None
     assert "interrupted" not in text
     assert "Not in a log: traffic of disks and network" in text
@@ -225,7 +226,7 @@ def test_machines_with_equal_time_and_cost_tie_and_both_limits_are_named(tmp_pat
     answer = api.size(LOGS, catalogue=catalogue, prices=prices, simulations=4)
     first, second = answer.value.shapes[:2]
     assert answer.value.tied == (second.label,) * tied
-    best = next(line for line in answer.notes if line.startswith("Best estimate"))
+    best = answer.sentence
     assert best.startswith(f"Best estimate: {first.label}")
     assert (second.label in best) is bool(tied)
     assert all(shape.on_pareto_front for shape in answer.value.candidates[: 1 + tied]), "a tie is on the front"
@@ -241,14 +242,17 @@ def test_machines_with_equal_time_and_cost_tie_and_both_limits_are_named(tmp_pat
         assert limit_sentence(unlimited).endswith("there is no bottleneck.")
     ratio = answer.value.job.shares.duration_s / first.time_s
     assert ratio > 2
-    assert answer.sentence.startswith("Check the simulated times before you rely on them: the job took 52 s in the log")
-    assert f"for the same data, {ratio:.2g} times as fast." in answer.sentence
+    assert answer.sentence == best, "the answer comes first, then why"
+    limit, check = answer.notes[:2]
+    assert limit == limit_text
+    assert check.startswith("Check the simulated times before you rely on them: the job took 52 s in the log")
+    assert f"for the same data, {ratio:.2g} times as fast." in check
     assert not any("compared with the logged 52 s" in line for line in answer.notes)
     near = replace(answer.value, shapes=(replace(first, time_s=40.0),))
-    assert [*first_sentences(near)] == [limit_sentence(near)]
+    assert [*first_sentences(near)][1:] == [limit_sentence(near)]
     assert "compared with the logged 52 s" in [*missing_sentences(near)][-1]
     slow = replace(answer.value, growth=2.0, shapes=(replace(first, time_s=520.0),))
-    assert "takes 8 min 40 s for 2 times the data, 5 times as slow per byte." in next(first_sentences(slow))
+    assert "takes 8 min 40 s for 2 times the data, 5 times as slow per byte." in [*first_sentences(slow)][2]
     assert any(line.startswith("the waiting in the log (53.2 %) is not carried over") for line in answer.notes)
 
 
@@ -261,7 +265,8 @@ def test_the_shipped_catalogue_of_the_logs_machines_compares_simulated_and_logge
     assert int(shape.levels["workers"]) == answer.value.job.shares.nodes
     assert shape.time_low_s < answer.value.job.shares.duration_s < shape.time_high_s, "it holds the logged time"
     assert any(f"{file.relative_to(ROOT)}" in note for file in files for note in answer.notes), "the files are named"
-    best = next(line for line in answer.notes if line.startswith("Best estimate"))
+    best = answer.sentence
+    assert best.startswith("Best estimate: ")
     assert "$4.00 per hour (3 workers at $1.00 and 1 master at $1.00)." in best, "the price has a master"
     parts = shape.parts
     assert 3 * parts.per_worker + parts.per_master == pytest.approx(shape.rate_per_h)

@@ -41,6 +41,8 @@ class ClusterParts:
     """Amount of one more master."""
     shared: float
     """Amount of the parts that do not depend on the number of nodes."""
+    master_price: str | None = None
+    """Name of the price of a master; None if several prices or a price of all nodes make it up."""
 
     def scaled(self, factor: float) -> "ClusterParts":
         """Return the amounts for another period."""
@@ -75,7 +77,15 @@ class Bills:
         amounts, masters = self._amounts(), self.masters[machine]
         per_worker, per_master = (float(step[machine] @ amounts) for step in (self.step, self.master_step))
         one_worker = float(self.first[machine] @ amounts)
-        return ClusterParts(workers, per_worker, masters, per_master, one_worker - per_worker - masters * per_master)
+        shared = one_worker - per_worker - masters * per_master
+        return ClusterParts(workers, per_worker, masters, per_master, shared, self._master_price(machine))
+
+    def _master_price(self, machine: int) -> str | None:
+        """Return the name of the price that only masters have; None if a master has another price, or several."""
+        of_master = np.flatnonzero(self.master_step[machine] * self._amounts())
+        if of_master.size != 1 or self.step[machine, of_master[0]]:
+            return None
+        return self.prices[int(of_master[0])].name
 
     def _amounts(self) -> Floats:
         return np.array([float(price.amount) for price in self.prices])

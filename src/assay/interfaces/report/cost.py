@@ -101,7 +101,7 @@ def _bills(cost: CostView) -> tuple[Block, ...]:
             (Level(layout),),
             item.name,
             str(item.count),
-            amounts.money(float(item.amount), cost.currency),
+            amounts.price_text(item.amount, cost.currency),
             amounts.money(float(item.total), cost.currency),
         )
         for layout, bill in cost.bills.items()

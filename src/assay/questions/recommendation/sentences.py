@@ -19,6 +19,7 @@ from assay.text import (
     money,
     money_interval,
     plural,
+    price_text,
     probability,
     share,
     workload_title,
@@ -305,12 +306,20 @@ def _priced_by_part(answer: Recommendation) -> bool:
 
 def parts_text(parts: ClusterParts, currency: str) -> str:
     """Return the price of each part: ``4 workers at $6,996, 1 master at $6,630 and shared parts $1,000``."""
-    texts = [f"{plural(parts.workers, 'worker')} at {money(parts.per_worker, currency)}"]
+    texts = [f"{plural(parts.workers, 'worker')} at {price_text(parts.per_worker, currency)}"]
     if parts.masters:
-        texts.append(f"{plural(parts.masters, 'master')} at {money(parts.per_master, currency)}")
+        texts.append(masters_text(parts, currency))
     if parts.shared > _PART_SHARE_MIN * parts.workers * parts.per_worker:
         texts.append(f"shared parts {money(parts.shared, currency)}")
     return joined(texts)
+
+
+def masters_text(parts: ClusterParts, currency: str) -> str:
+    """Return the price of the masters: ``1 × master (m6id.2xlarge) at $0.4746``, with the name of their price."""
+    masters = plural(parts.masters, "master")
+    if parts.master_price is not None:
+        masters = f"{parts.masters} × {parts.master_price}"
+    return f"{masters} at {price_text(parts.per_master, currency)}"
 
 
 def interval_title(answer: Recommendation) -> str:

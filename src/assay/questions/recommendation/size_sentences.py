@@ -9,7 +9,7 @@ from assay.analysis.run_profile.tables.limits_tables import limit_title
 from assay.foundation.units import format_bytes, format_duration, format_percent
 from assay.questions.recommendation.recommend import EXTRAPOLATION_STATED
 from assay.questions.recommendation.search import PRICE_TIE
-from assay.questions.recommendation.sentences import intervals_name, parts_text
+from assay.questions.recommendation.sentences import intervals_name, masters_text, parts_text
 from assay.questions.recommendation.size import RATIO_STATED, SizeAnswer
 from assay.text import NO_VALUE, credit_texts, money, plural, share
 
@@ -38,9 +38,33 @@ def limit_sentence(answer: SizeAnswer) -> str:
 
 
 def first_sentences(answer: SizeAnswer) -> Iterator[str]:
-    """Yield how the answer begins: that simulated and logged time differ much, if they do, and the job's limit."""
-    yield from _comparison(answer)
+    """Yield how the answer begins.
+
+    First the cluster with its price, or why there is none; then the job's limit; then that simulated and logged time
+    differ much, if they do, and how far the data is extrapolated. Without hardware, the job's limit is the answer.
+    """
+    yield from _best_estimate(answer)
     yield limit_sentence(answer)
+    yield from _comparison(answer)
+    if answer.extrapolation > EXTRAPOLATION_STATED:
+        yield f"Extrapolated: up to {answer.extrapolation:,.0f} times the data per worker of the log."
+
+
+def _best_estimate(answer: SizeAnswer) -> Iterator[str]:
+    """Yield the best cluster with its price, or why no cluster is recommended; nothing without hardware."""
+    if answer.why_none:
+        yield f"No shape is recommended: {answer.why_none}."
+    elif answer.shapes:
+        best = answer.shapes[0]
+        names = ", or ".join((best.label, *answer.tied))
+        made_of = f" ({parts_text(best.parts, answer.currency)})" if best.parts.per_worker > 0 else ""
+        tie = f" (a tie: equal time and cost within {format_percent(PRICE_TIE)})" if answer.tied else ""
+        yield (
+            f"{'Rough' if answer.extrapolated else 'Best'} estimate: {names}{tie}, "
+            f"{money(best.rate_per_h, answer.currency)} per hour{made_of}. The job "
+            f"takes {format_duration(best.time_s)} ({format_duration(best.time_low_s)} to "
+            f"{format_duration(best.time_high_s)}) and costs {money(best.job_cost, answer.currency)} ({best.origin})."
+        )
 
 
 def _comparison(answer: SizeAnswer) -> Iterator[str]:
@@ -167,31 +191,30 @@ def memory_caveats(answer: SizeAnswer) -> Iterator[str]:
 
 
 def shapes_sentences(answer: SizeAnswer) -> Iterator[str]:
-    """Yield the sentences before the table of shapes: extrapolation, and why no shape meets the constraints."""
-    if answer.extrapolation > EXTRAPOLATION_STATED:
-        yield f"Extrapolated: up to {answer.extrapolation:,.0f} times the data per worker of the log."
-    if answer.why_none:
-        yield f"No shape is recommended: {answer.why_none}."
-    elif answer.shapes:
-        best = answer.shapes[0]
-        names = ", or ".join((best.label, *answer.tied))
-        made_of = f" ({parts_text(best.parts, answer.currency)})" if best.parts.per_worker > 0 else ""
-        tie = f" (a tie: equal time and cost within {format_percent(PRICE_TIE)})" if answer.tied else ""
+    """Yield the sentences before the table of shapes: masters, credits and interruptions."""
+    if answer.why_none or not answer.shapes:
+        return
+    yield from _masters(answer)
+    for shape in answer.shapes:
+        for text in credit_texts(shape.credits):
+            yield f"{shape.label} {text}."
+    best = answer.shapes[0]
+    if best.interrupted_time_s is not None:
         yield (
-            f"Best estimate: {names}{tie}, {money(best.rate_per_h, answer.currency)} per hour{made_of}. The job "
-            f"takes {format_duration(best.time_s)} ({format_duration(best.time_low_s)} to "
-            f"{format_duration(best.time_high_s)}) and costs {money(best.job_cost, answer.currency)} ({best.origin})."
+            f"If {answer.interruptions.strip()} of its workers are interrupted and each interruption restarts the "
+            f"job, it takes {format_duration(best.interrupted_time_s)} on average and costs "
+            f"{money(best.interrupted_cost, answer.currency)}. Hadoop and Spark repeat only the lost tasks, so "
+            "this is an upper bound."
         )
-        for shape in answer.shapes:
-            for text in credit_texts(shape.credits):
-                yield f"{shape.label} {text}."
-        if best.interrupted_time_s is not None:
-            yield (
-                f"If {answer.interruptions.strip()} of its workers are interrupted and each interruption restarts the "
-                f"job, it takes {format_duration(best.interrupted_time_s)} on average and costs "
-                f"{money(best.interrupted_cost, answer.currency)}. Hadoop and Spark repeat only the lost tasks, so "
-                "this is an upper bound."
-            )
+
+
+def _masters(answer: SizeAnswer) -> Iterator[str]:
+    """Yield the price of the masters that is part of the price per hour of the shapes."""
+    texts = {shape.label: masters_text(shape.parts, answer.currency) for shape in answer.shapes if shape.parts.masters}
+    if len(set(texts.values())) == 1 and len(texts) == len(answer.shapes):
+        yield f"Each price per hour includes {next(iter(texts.values()))}."
+    else:
+        yield from (f"The price per hour of {label} includes {text}." for label, text in texts.items())
 
 
 def shapes_title(answer: SizeAnswer) -> str:

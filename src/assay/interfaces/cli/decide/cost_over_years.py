@@ -13,7 +13,18 @@ from assay.interfaces.cli.repository_runs import read_flagged
 from assay.questions.costs.cost_json import cost_over_years_json
 from assay.questions.costs.job_cost import CostView
 from assay.questions.costs.years_of_use import JobCostRequest, job_costs
-from assay.text import NO_VALUE, count, layout_text, money, money_interval, rate, ratio, runs_flagged, seconds
+from assay.text import (
+    NO_VALUE,
+    count,
+    layout_text,
+    money,
+    money_interval,
+    price_text,
+    rate,
+    ratio,
+    runs_flagged,
+    seconds,
+)
 
 
 def _print(view: CostView, limit: int | None) -> None:
@@ -53,7 +64,7 @@ def _print(view: CostView, limit: int | None) -> None:
             layout_text(layout),
             line.name,
             str(line.count),
-            money(float(line.amount), view.currency),
+            price_text(line.amount, view.currency),
             money(float(line.total), view.currency),
         )
         for layout, bill in view.bills.items()

@@ -114,9 +114,9 @@ def _environment() -> Environment:
     )
     environment.filters.update(
         seconds=numbers.seconds,
-        tenths=numbers.tenths,
         ratio=ratios.ratio,
         money=amounts.money,
+        price_text=amounts.price_text,
         moment=language.moment,
         title=titles.workload_title,
         count=numbers.count,

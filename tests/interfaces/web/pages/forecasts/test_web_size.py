@@ -115,7 +115,7 @@ def test_with_hardware_the_page_has_a_chart_and_a_table_of_the_candidates(client
     assert "catalogue: instances" in page
     for shape in candidates:
         assert f'<th scope="row">{shape["label"]}</th>' in page
-    assert page.index("Best estimate: ") < page.index("<h3>Assumptions</h3>") < page.index("<h3>Candidates")
+    assert page.index("<h2>Rough estimate: ") < page.index("<h3>Assumptions</h3>") < page.index("<h3>Candidates")
 
 
 @pytest.mark.parametrize(

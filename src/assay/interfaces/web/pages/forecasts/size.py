@@ -175,10 +175,10 @@ def _answer_values(answer: SizeAnswer) -> dict[str, Any]:
     points = [ShapePoint(shape) for shape in answer.candidates]
     layouts = colours_of([point.levels["layout"] for point in points])
     axes = ("Time of the job", "Cost of the job")
-    *comparison, limit = size_sentences.first_sentences(answer)
+    first, *why = size_sentences.first_sentences(answer)
     return {
-        "comparison": comparison,
-        "limit": limit,
+        "first": first,
+        "why": why,
         "shapes_text": list(size_sentences.shapes_sentences(answer)),
         "job_text": [*size_sentences.job_sentences(answer), *size_sentences.memory_sentences(answer)],
         "assumptions": list(size_sentences.assumption_sentences(answer)),
