@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 from assay.analysis.comparison.factors.device_classes import DeviceClass, device_class_of, layout_classes
 from assay.analysis.statistics.runs.run_table import table_of
 from assay.interfaces.charts.drawing.identity import (
+    ADDITIONAL_COLOURS,
     CLASS_COLOURS,
-    OTHERS,
     SHAPE_PATHS,
     SHAPES,
     colours_of,
@@ -111,7 +111,7 @@ def test_differences_of_colours_are_those_that_were_published(first: Lab, other:
 )
 def test_any_two_colours_can_be_distinguished(eyes: str, least: float) -> None:
     """2.3 is the smallest visible difference; device classes differ most."""
-    every = [lab(colour, eyes) for colour in (*PALETTE, *OTHERS)]
+    every = [lab(colour, eyes) for colour in (*PALETTE, *ADDITIONAL_COLOURS)]
     assert len(every) == 20
     assert min(ciede2000(first, other) for first, other in combinations(every, 2)) >= least
     of_classes = [lab(colour, eyes) for colour in CLASS_COLOURS.values()]
@@ -122,11 +122,11 @@ def test_any_two_colours_can_be_distinguished(eyes: str, least: float) -> None:
 def test_up_to_nineteen_levels_that_are_shown_together_have_a_colour_each(names: list[str]) -> None:
     colours = colours_of(names)
     assert len(set(colours.values())) == len(names)
-    assert set(colours.values()) <= {*PALETTE[:-1], *OTHERS}
+    assert set(colours.values()) <= {*PALETTE[:-1], *ADDITIONAL_COLOURS}
 
 
 def test_every_colour_can_be_seen_on_white_and_on_dark() -> None:
-    for colour in (*PALETTE, *OTHERS, *PHASE_COLOURS.values()):
+    for colour in (*PALETTE, *ADDITIONAL_COLOURS, *PHASE_COLOURS.values()):
         assert min((luminance(ground) + 0.05) / (luminance(colour) + 0.05) for ground in PAPER) >= 3, colour
         assert min((luminance(colour) + 0.05) / (luminance(ground) + 0.05) for ground in CARDS) >= 3, colour
 

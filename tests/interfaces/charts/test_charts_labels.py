@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from assay.interfaces.charts.cost_effectiveness import cost_effectiveness_chart, short_names
-from assay.interfaces.charts.drawing.labels import SIDES, FixedText, Line, placed
+from assay.interfaces.charts.drawing.labels import SIDES, FixedText, Line, name_sides
 from assay.interfaces.charts.drawing.style import FULL_PX, NARROW_PX, VEGA_LITE_VERSION
 from assay.interfaces.charts.speedups import speedup_forest
 
@@ -22,7 +22,7 @@ POINTS = st.lists(st.tuples(st.floats(0, 1), st.floats(0, 380)), min_size=1, max
 @given(POINTS, st.integers(1, 30))
 def test_no_name_covers_a_name_or_a_point(points: list[tuple[float, float]], letters: int) -> None:
     narrow, wide = 640.0, 810.0
-    labels = placed(points, ["x" * letters] * len(points), (narrow, wide))
+    labels = name_sides(points, ["x" * letters] * len(points), (narrow, wide))
     for width in (narrow, wide):
         dots = [(x * width - 10, y - 10, x * width + 10, y + 10) for x, y in points]
         names: dict[int, tuple[float, float, float, float]] = {}
@@ -44,20 +44,20 @@ def test_no_name_covers_a_name_or_a_point(points: list[tuple[float, float]], let
 
 def test_a_single_label_is_on_the_right_and_at_the_edge_on_the_left() -> None:
     points = [(0.5, 100.0), (0.99, 200.0)]
-    assert placed(points, ["middle", "edge"], (640, 810)) == [SIDES[0], SIDES[1]]
+    assert name_sides(points, ["middle", "edge"], (640, 810)) == [SIDES[0], SIDES[1]]
 
 
 def test_a_label_does_not_cover_another_text_of_the_plot() -> None:
     corner = FixedText("slow, expensive", "right", 1.0, -6, 12)
-    assert placed([(0.95, 20.0)], ["HD2"], (640, 810), [corner]) == [SIDES[2]], "below the point"
-    assert placed([(0.95, 20.0)], ["HD2"], (640, 810)) == [SIDES[0]]
+    assert name_sides([(0.95, 20.0)], ["HD2"], (640, 810), [corner]) == [SIDES[2]], "below the point"
+    assert name_sides([(0.95, 20.0)], ["HD2"], (640, 810)) == [SIDES[0]]
 
 
 def test_a_label_does_not_cover_an_interval() -> None:
     above = Line((0.2, 0.9), (90.0, 90.0))
-    assert placed([(0.5, 100.0)], ["HD2"], (640, 810), lines=[above]) == [SIDES[2]], "below the point"
+    assert name_sides([(0.5, 100.0)], ["HD2"], (640, 810), lines=[above]) == [SIDES[2]], "below the point"
     upright = Line((0.52, 0.52), (200.0, 0.0))
-    assert placed([(0.5, 100.0)], ["HD2"], (640, 810), lines=[upright]) == [SIDES[1]], "left of the line"
+    assert name_sides([(0.5, 100.0)], ["HD2"], (640, 810), lines=[upright]) == [SIDES[1]], "left of the line"
 
 
 @dataclass(frozen=True)

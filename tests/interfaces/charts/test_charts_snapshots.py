@@ -41,7 +41,7 @@ from assay.interfaces.charts.single_runs.durations import duration_histograms
 from assay.interfaces.charts.speedups import named_speedups, speedup_domain, speedup_forest
 from assay.interfaces.charts.times import phase_timeline, runtime_bars, throughput_bars
 from assay.interfaces.charts.tuning import tuning_course
-from assay.interfaces.charts.whatif import TimeCostPoint, limit_bars, moved
+from assay.interfaces.charts.whatif import TimeCostPoint, change_chart, limit_bars
 from assay.model.runs.phase import Phase
 from assay.questions.clusters.clusters import HistoryPoint
 from assay.questions.clusters.hardware import DeviceRow, NodeRow
@@ -146,8 +146,10 @@ def specs() -> dict[str, Spec]:
         "comparison_network": comparison_network(
             LevelNetwork(("HD2", "SS2", "HS2"), (("HD2", "SS2", 12), ("HD2", "HS2", 3))), palette
         ),
-        "moved": moved(TimeCostPoint("measured", 50.0, 0.02), TimeCostPoint("then", 30.0, 0.015, 25.0, 36.0), "USD"),
-        "moved unpriced": moved(
+        "change_chart": change_chart(
+            TimeCostPoint("measured", 50.0, 0.02), TimeCostPoint("then", 30.0, 0.015, 25.0, 36.0), "USD"
+        ),
+        "change_chart unpriced": change_chart(
             TimeCostPoint("measured", 50.0, None), TimeCostPoint("then", 30.0, None, 25.0, 36.0), ""
         ),
         "limit_bars": limit_bars(

@@ -44,9 +44,9 @@ def cluster_diagram(nodes: Sequence[NodeRow], devices: Sequence[DeviceRow], widt
         rows = [row for row in devices if row.node == node.name]
         bottom = top + LINE_PX * (2 + len(rows)) + STACK_PX
         if node.nodes > 1:
-            behind, above = right + STACK_PX, top - STACK_PX
-            lines.append({"x": BOX_LEFT_PX + STACK_PX, "x2": behind, "y": above, "y2": above})
-            lines.append({"x": behind, "x2": behind, "y": above, "y2": bottom - STACK_PX})
+            back_right, back_top = right + STACK_PX, top - STACK_PX
+            lines.append({"x": BOX_LEFT_PX + STACK_PX, "x2": back_right, "y": back_top, "y2": back_top})
+            lines.append({"x": back_right, "x2": back_right, "y": back_top, "y2": bottom - STACK_PX})
         rectangles.append(_rectangle(BOX_LEFT_PX, right, top, bottom))
         title = f"{node.nodes} × {node.name} ({', '.join(node.roles)})"
         size = f"{plural(node.cores, 'core')}, {numbers.size(float(node.memory_bytes))} of memory"
@@ -91,13 +91,15 @@ def cluster_diagram(nodes: Sequence[NodeRow], devices: Sequence[DeviceRow], widt
 
 
 def _description(nodes: Sequence[NodeRow], devices: Sequence[DeviceRow]) -> str:
-    parts = []
+    node_texts = []
     for node in nodes:
         disks = [
             plural(len(row.devices), DEVICE_NAMES.get(row.kind, row.kind)) for row in devices if row.node == node.name
         ]
-        parts.append(f"{node.nodes} × {node.name} with {', '.join([*disks, format_bit_rate(node.nic_bits_per_s)])}")
-    return f"Cluster: {'; '.join(parts)}"
+        node_texts.append(
+            f"{node.nodes} × {node.name} with {', '.join([*disks, format_bit_rate(node.nic_bits_per_s)])}"
+        )
+    return f"Cluster: {'; '.join(node_texts)}"
 
 
 def _rectangle(left: float, right: float, top: float, bottom: float, fill: str = "") -> Spec:
@@ -110,8 +112,8 @@ def _text(left: float, middle: float, text: str, weight: int = 400) -> Spec:
 
 def _coordinates(*channels: str) -> Spec:
     """Return the encoding of pixel coordinates."""
-    scaled = {"type": "quantitative", "scale": None, "axis": None}
-    return {name: {"field": name, **(scaled if len(name) == 1 else {})} for name in channels}
+    pixel_scale = {"type": "quantitative", "scale": None, "axis": None}
+    return {name: {"field": name, **(pixel_scale if len(name) == 1 else {})} for name in channels}
 
 
 def _rectangles(values: list[Spec]) -> Spec:
@@ -137,10 +139,10 @@ def _texts(values: list[Spec], *, angle: int = 0) -> Spec:
             "fontWeight": weight,
             "angle": angle,
         }
-        of_weight = [value for value in values if value["weight"] == weight]
+        texts_of_weight = [value for value in values if value["weight"] == weight]
         layers.append(
             {
-                "data": {"values": of_weight},
+                "data": {"values": texts_of_weight},
                 "mark": mark,
                 "encoding": {**_coordinates("x", "y"), "text": {"field": "text"}},
             }

@@ -50,18 +50,18 @@ def combinations(cells: Sequence[Combination], factors: Sequence[str], width_px:
     counts: dict[str, int] = {}
     for cell in cells:
         counts[cell.levels[0]] = counts.get(cell.levels[0], 0) + cell.configurations
-    first = _order(sorted(counts, key=lambda level: -counts[level])[:COLOURS_MAX])
-    words = {level: level_text(factors[0], level) for level in first}
+    first_levels = _order(sorted(counts, key=lambda level: -counts[level])[:COLOURS_MAX])
+    text_by_level = {level: level_text(factors[0], level) for level in first_levels}
     rows = [
         {
-            "first": words[cell.levels[0]],
+            "first": text_by_level[cell.levels[0]],
             "second": level_text(factors[1], cell.levels[1]) if len(cell.levels) > 2 else "",
             "last": level_text(factors[-1], cell.levels[-1]),
             "seconds": cell.expected_s,
             "kind": MEASURED if cell.configurations else GUESSED,
         }
         for cell in cells
-        if cell.levels[0] in first
+        if cell.levels[0] in first_levels
     ]
     x = {
         "field": "last",
@@ -76,25 +76,25 @@ def combinations(cells: Sequence[Combination], factors: Sequence[str], width_px:
         "title": "Expected time (s)",
         "scale": {"type": "log", "nice": False},
     }
-    colours = {words[level]: colour for level, colour in colours_of(first).items()}
+    colours = {text_by_level[level]: colour for level, colour in colours_of(first_levels).items()}
     columns = {"columns": max(1, width_px // (_SYMBOL_PX + _LETTER_PX * max(map(len, colours))))}
-    by_first = {"field": "first", "type": "nominal", "title": titles[0], "legend": columns}
+    by_first_factor = {"field": "first", "type": "nominal", "title": titles[0], "legend": columns}
     shades = {
-        "color": {**by_first, "scale": colour_scale(colours)},
-        "opacity": {**by_first, "scale": opacity_scale(colours)},
+        "color": {**by_first_factor, "scale": colour_scale(colours)},
+        "opacity": {**by_first_factor, "scale": opacity_scale(colours)},
     }
     dash = {"field": "second", "type": "nominal", "title": titles[1] if len(titles) > 2 else None}
-    guessed = any(not cell.configurations for cell in cells)
-    shape = {"domain": [MEASURED, GUESSED], "range": ["circle", "cross"]}
-    legend = {} if guessed else {"legend": None}
-    several = {"strokeDash": dash} if len(titles) > 2 else {}
-    line = {"mark": {"type": "line", "strokeWidth": 1.5}, "encoding": {**shades, **several}}
+    has_guesses = any(not cell.configurations for cell in cells)
+    shape_scale = {"domain": [MEASURED, GUESSED], "range": ["circle", "cross"]}
+    legend = {} if has_guesses else {"legend": None}
+    dash_encoding = {"strokeDash": dash} if len(titles) > 2 else {}
+    line = {"mark": {"type": "line", "strokeWidth": 1.5}, "encoding": {**shades, **dash_encoding}}
     points = {
         "mark": {"type": "point", "size": 45, "filled": True, "stroke": INK, "strokeWidth": 0.3},
         "encoding": {
             **shades,
             "detail": {"field": "second"},
-            "shape": {"field": "kind", "type": "nominal", "title": None, "scale": shape, **legend},
+            "shape": {"field": "kind", "type": "nominal", "title": None, "scale": shape_scale, **legend},
             "tooltip": [
                 {"field": name, "title": title}
                 for name, title in (("first", titles[0]), ("second", dash["title"] or ""), ("last", titles[-1]))

@@ -10,7 +10,7 @@ from itertools import pairwise
 from typing import Protocol
 
 from assay.interfaces.charts.drawing.identity import shapes_of
-from assay.interfaces.charts.drawing.labels import Extent, FixedText, Line, crossed, extent_of, placed
+from assay.interfaces.charts.drawing.labels import Extent, FixedText, Line, extent_of, is_crossed, name_sides
 from assay.interfaces.charts.drawing.style import (
     FULL_PX,
     INK,
@@ -26,7 +26,7 @@ from assay.model import LAYOUT_FACTOR
 from assay.text import layout_text, level_text, levels_text
 
 HEIGHT_PX = 380
-WIDE = 5.0
+LINEAR_RATIO_MAX = 5.0
 """Maximum ratio of the largest to the smallest value on a linear axis; above it, the axis is logarithmic."""
 LABELS_MAX = 24
 """Maximum number of points in a chart that names every point where the name fits. With more points, only the Pareto
@@ -39,7 +39,7 @@ _LEGEND_SYMBOL_PX, _LEGEND_CHARACTER_PX = 30, 7
 """Widths of a symbol with its margins and of a character in the legend, in pixels."""
 _PLOTS_PX = (200, 265, 350, 460, 610, 810, 1080, 1440)
 """Plot widths, in pixels, at which the positions of names change."""
-_FITTING_NAME = {"condition": {"test": "datum.from <= width && width < datum.below", "field": "name"}, "value": ""}
+_NAME_IF_IT_FITS = {"condition": {"test": "datum.from <= width && width < datum.below", "field": "name"}, "value": ""}
 """The text of a name that is visible at the plot widths of its row."""
 
 
@@ -117,11 +117,11 @@ def _ends(value: float, low: float | None, high: float | None) -> tuple[float, f
 
 def _is_wide(values: Sequence[float]) -> bool:
     """Return whether the values need a logarithmic axis: on a linear axis, small values would overlap."""
-    return bool(values) and min(values) > 0 and max(values) / min(values) > WIDE
+    return bool(values) and min(values) > 0 and max(values) / min(values) > LINEAR_RATIO_MAX
 
 
-def _axis(title: str, extent: Extent, drawn: Sequence[tuple[float, float]]) -> Spec:
-    ends = [end for pair in drawn for end in pair if end > 0]
+def _axis(title: str, extent: Extent, intervals: Sequence[tuple[float, float]]) -> Spec:
+    ends = [end for pair in intervals for end in pair if end > 0]
     scale: Spec = {"type": "log", "nice": True} if extent.is_log else {"zero": True, "nice": True}
     return {"type": "quantitative", "title": title, "scale": scale, "axis": log_axis(ends) if extent.is_log else {}}
 
@@ -147,9 +147,9 @@ def _quadrants(divide: QuadrantLines, x: Spec, y: Spec, lines: Sequence[Line]) -
             "xOffset": corner.dx,
             "y": corner.y,
         }
-        free = [pair for pair in pairwise(_PLOTS_PX) if not crossed(corner, lines, pair)]
-        data = {"values": [{"name": corner.text, "from": least, "below": most} for least, most in free]}
-        layers.append({"data": data, "mark": mark, "encoding": {"text": _FITTING_NAME}})
+        free_widths = [pair for pair in pairwise(_PLOTS_PX) if not is_crossed(corner, lines, pair)]
+        data = {"values": [{"name": corner.text, "from": least, "below": most} for least, most in free_widths]}
+        layers.append({"data": data, "mark": mark, "encoding": {"text": _NAME_IF_IT_FITS}})
     return layers
 
 
@@ -187,7 +187,7 @@ def short_names(points: Sequence[CostEffectivenessPoint]) -> list[str]:
     Layouts keep their code, because a layout in words leaves no room for the names of other points.
     """
     varied_factors = {
-        name for p in points for name in p.levels if len({other.levels.get(name) for other in points}) > 1
+        name for p in points for name in p.levels if len({point.levels.get(name) for point in points}) > 1
     }
     if not all(map(_is_named_by_levels, points)):
         return [p.label for p in points]
@@ -202,7 +202,11 @@ def short_names(points: Sequence[CostEffectivenessPoint]) -> list[str]:
 
 
 def _name_rows(
-    points: Sequence[CostEffectivenessPoint], x: Extent, y: Extent, fixed: Sequence[FixedText], lines: Sequence[Line]
+    points: Sequence[CostEffectivenessPoint],
+    x: Extent,
+    y: Extent,
+    fixed_texts: Sequence[FixedText],
+    lines: Sequence[Line],
 ) -> list[Spec]:
     """Return the names that fit next to their points at each plot width; names on the Pareto front have priority."""
     pairs = zip(points, short_names(points), strict=True)
@@ -222,7 +226,7 @@ def _name_rows(
         }
         for least, most in pairwise(_PLOTS_PX)
         for (p, _), name, side in zip(
-            points_with_names, names, placed(shares, names, (least, most), fixed, lines), strict=True
+            points_with_names, names, name_sides(shares, names, (least, most), fixed_texts, lines), strict=True
         )
         if side is not None
     ]
@@ -244,20 +248,24 @@ def _interval_lines(points: Sequence[CostEffectivenessPoint], x: Extent, y: Exte
     return lines
 
 
-def _divide_lines(divide: QuadrantLines, x: Extent, y: Extent) -> tuple[Line, Line]:
-    """Return the lines between the quadrants."""
+def _divide_lines(divide: QuadrantLines | None, x: Extent, y: Extent) -> tuple[Line, ...]:
+    """Return the lines between the quadrants; empty without quadrants."""
+    if divide is None:
+        return ()
     share, top = x.share(divide.time_s), HEIGHT_PX * (1 - y.share(float(divide.cost)))
     return Line((share, share), (0.0, HEIGHT_PX)), Line((0.0, 1.0), (top, top))
 
 
-def _interval(along: str, value: str, across: str, other: str, axes: Mapping[str, Spec], colour: Spec) -> Spec:
+def _interval(
+    channel: str, value: str, cross_channel: str, cross_value: str, axes: Mapping[str, Spec], colour: Spec
+) -> Spec:
     return {
         "transform": [{"filter": f"datum.{value}_low !== null"}],
         "mark": {"type": "rule", "opacity": 0.6},
         "encoding": {
-            along: {"field": f"{value}_low", **axes[along]},
-            f"{along}2": {"field": f"{value}_high"},
-            across: {"field": other, **axes[across]},
+            channel: {"field": f"{value}_low", **axes[channel]},
+            f"{channel}2": {"field": f"{value}_high"},
+            cross_channel: {"field": cross_value, **axes[cross_channel]},
             "color": colour,
         },
     }
@@ -269,7 +277,7 @@ def _names(rows: Sequence[Spec], at: Spec) -> Spec:
     return {
         "data": {"values": list(rows)},
         "mark": {"type": "text", "baseline": "middle", **offsets},
-        "encoding": {**at, "text": _FITTING_NAME},
+        "encoding": {**at, "text": _NAME_IF_IT_FITS},
     }
 
 
@@ -277,22 +285,22 @@ def _previous_positions(
     before: Sequence[CostEffectivenessPoint], rows: Sequence[CostEffectivenessPoint], axes: Mapping[str, Spec]
 ) -> list[Spec]:
     """Return hollow points at the costs before a price change, each with a line to its current position."""
-    now = {p.label: float(p.cost) for p in rows}
-    moved = [
-        {"label": _title(p), "time": p.time_s, "was": float(p.cost), "cost": now[p.label]}
+    cost_by_label = {p.label: float(p.cost) for p in rows}
+    moved_points = [
+        {"label": _title(p), "time": p.time_s, "was": float(p.cost), "cost": cost_by_label[p.label]}
         for p in before
-        if p.label in now and now[p.label] != float(p.cost)
+        if p.label in cost_by_label and cost_by_label[p.label] != float(p.cost)
     ]
     x, y = {"field": "time", **axes["x"]}, axes["y"]
     tooltip = [{"field": "label", "title": "Before"}, {"field": "was", "title": "Cost before", "format": ".3~g"}]
     return [
         {
-            "data": {"values": moved},
+            "data": {"values": moved_points},
             "mark": {"type": "rule", "color": INK, "opacity": 0.35, "strokeDash": [1, 3]},
             "encoding": {"x": x, "y": {"field": "was", **y}, "y2": {"field": "cost"}},
         },
         {
-            "data": {"values": moved},
+            "data": {"values": moved_points},
             "mark": {"type": "point", "filled": False, "color": INK, "opacity": 0.45, "size": 70},
             "encoding": {"x": x, "y": {"field": "was", **y}, "tooltip": tooltip},
         },
@@ -336,19 +344,19 @@ def cost_effectiveness_chart(
     scaled_points = before or points
     times = [_ends(p.time_s, p.time_low_s, p.time_high_s) for p in points]
     costs = [_ends(float(p.cost), p.cost_low, p.cost_high) for p in [*points, *before]]
-    along = extent_of(times, is_log=_is_wide([p.time_s for p in scaled_points]))
-    up = extent_of(costs, is_log=_is_wide([float(p.cost) for p in scaled_points]))
-    x, y = _axis(f"{of[0]} (s)", along, times), _axis(f"{of[1]} ({currency})", up, costs)
-    lines = [*_interval_lines(points, along, up), *(_divide_lines(divide, along, up) if divide is not None else ())]
-    names = _name_rows(points, along, up, _CORNERS if divide is not None else (), lines)
+    x_extent = extent_of(times, is_log=_is_wide([p.time_s for p in scaled_points]))
+    y_extent = extent_of(costs, is_log=_is_wide([float(p.cost) for p in scaled_points]))
+    x, y = _axis(f"{of[0]} (s)", x_extent, times), _axis(f"{of[1]} ({currency})", y_extent, costs)
+    lines = [*_interval_lines(points, x_extent, y_extent), *_divide_lines(divide, x_extent, y_extent)]
+    names = _name_rows(points, x_extent, y_extent, _CORNERS if divide is not None else (), lines)
     is_labelled = sum(row["from"] <= width_px - _AXIS_PX < row["below"] for row in names) == len(points)
     entry_px = _LEGEND_SYMBOL_PX + _LEGEND_CHARACTER_PX * max(len(layout_text(name)) for name in layouts)
     # A page shrinks a wide chart to a phone's width, with the same columns.
     legend: Spec | None = None if is_labelled else {"columns": max(1, NARROW_PX // entry_px)}
     colours = {name: palette.get(name, PALETTE[-1]) for name in layouts}
     shapes = shapes_of({**colours, **palette})
-    in_words = {layout_text(name): colour for name, colour in colours.items()}
-    colour = {"field": "layout", "type": "nominal", "legend": legend, "scale": colour_scale(in_words)}
+    colour_by_text = {layout_text(name): colour for name, colour in colours.items()}
+    colour = {"field": "layout", "type": "nominal", "legend": legend, "scale": colour_scale(colour_by_text)}
     at: Spec = {"x": {"field": "time", **x}, "y": {"field": "cost", **y}}
     layers: list[Spec] = [
         _pareto_front(at),
@@ -364,7 +372,7 @@ def cost_effectiveness_chart(
                     "field": "layout",
                     "type": "nominal",
                     "legend": legend,
-                    "scale": {"domain": list(in_words), "range": [shapes[name] for name in layouts]},
+                    "scale": {"domain": list(colour_by_text), "range": [shapes[name] for name in layouts]},
                 },
                 "size": {
                     "field": "runs",
@@ -380,10 +388,10 @@ def cost_effectiveness_chart(
         },
         _names(names, at),
     ]
-    beneath = _quadrants(divide, x, y, lines) if divide is not None else []
-    beneath += _previous_positions(before, points, {"x": x, "y": y}) if before else []
+    background = _quadrants(divide, x, y, lines) if divide is not None else []
+    background += _previous_positions(before, points, {"x": x, "y": y}) if before else []
     return chart(
         "Time against cost of a run by configuration with intervals; the dashed line joins the Pareto front",
-        {"width": width_px, "height": HEIGHT_PX, "data": {"values": _rows(points)}, "layer": [*beneath, *layers]},
+        {"width": width_px, "height": HEIGHT_PX, "data": {"values": _rows(points)}, "layer": [*background, *layers]},
         percent_theme(),
     )

@@ -9,7 +9,7 @@ from typing import Protocol
 
 from assay.analysis.cost.job_cost import JobCostRow
 from assay.interfaces.charts.drawing.identity import shapes_of
-from assay.interfaces.charts.drawing.labels import SIDES, Extent, Line, extent_of, placed
+from assay.interfaces.charts.drawing.labels import SIDES, Extent, Line, extent_of, name_sides
 from assay.interfaces.charts.drawing.style import FULL_PX, INK, PALETTE, Spec, chart, colour_scale, opacity_scale
 from assay.questions.decisions.sentences.years_sentences import CostsOverYears
 from assay.text import layout_text
@@ -48,10 +48,12 @@ def _storage_rows(
 
     ``costs``: cost per capacity and cost per performance, relative to the baseline. ``axes``: extents of these two.
     """
-    across, up = axes
-    shares = [(across.share(capacity), HEIGHT_PX * (1 - up.share(performance))) for capacity, performance in costs]
+    x_extent, y_extent = axes
+    shares = [
+        (x_extent.share(capacity), HEIGHT_PX * (1 - y_extent.share(performance))) for capacity, performance in costs
+    ]
     x, y = shares[0]
-    sides = placed(
+    sides = name_sides(
         shares, layouts, (_NARROW_PLOT_PX, width_px), lines=(Line((x, x), (0, HEIGHT_PX)), Line((0, 1), (y, y)))
     )
     return [
@@ -77,8 +79,10 @@ def storage_costs(
     sized_points = [point for point in points if point.cost_per_capacity is not None]
     layouts = [baseline, *(point.layout for point in sized_points)]
     costs = [(1.0, 1.0), *((point.cost_per_capacity or 0.0, point.cost_per_performance) for point in sized_points)]
-    across, up = (extent_of([(value, value) for value in values], is_log=False) for values in zip(*costs, strict=True))
-    rows = _storage_rows(layouts, costs, (across, up), width_px)
+    x_extent, y_extent = (
+        extent_of([(value, value) for value in values], is_log=False) for values in zip(*costs, strict=True)
+    )
+    rows = _storage_rows(layouts, costs, (x_extent, y_extent), width_px)
     x, y = (
         {
             "field": field,
@@ -86,12 +90,12 @@ def storage_costs(
             "scale": {"domain": [0, extent.high], "nice": False},
             "title": f"Cost per {field} (relative to {layout_text(baseline)})",
         }
-        for field, extent in (("capacity", across), ("performance", up))
+        for field, extent in (("capacity", x_extent), ("performance", y_extent))
     )
     by_layout = {"type": "nominal", "field": "layout", "legend": None}
     colours = {name: palette.get(name, PALETTE[-1]) for name in layouts}
     shapes = shapes_of({**colours, **palette})
-    in_words = {layout_text(name): colour for name, colour in colours.items()}
+    colour_by_text = {layout_text(name): colour for name, colour in colours.items()}
     rule = {"type": "rule", "color": INK, "opacity": 0.45, "strokeDash": [4, 3]}
     return chart(
         f"Cost per capacity against cost per performance by layout, as shares of those of {layout_text(baseline)}",
@@ -107,10 +111,10 @@ def storage_costs(
                     "encoding": {
                         "x": x,
                         "y": y,
-                        "color": {**by_layout, "scale": colour_scale(in_words)},
+                        "color": {**by_layout, "scale": colour_scale(colour_by_text)},
                         "shape": {
                             **by_layout,
-                            "scale": {"domain": list(in_words), "range": [shapes[name] for name in layouts]},
+                            "scale": {"domain": list(colour_by_text), "range": [shapes[name] for name in layouts]},
                         },
                     },
                 },

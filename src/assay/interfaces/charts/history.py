@@ -12,7 +12,7 @@ HEIGHT_PX = 240
 PLAIN, ODD = "as expected", "odd"
 
 
-class Dated(Protocol):
+class DatedValue(Protocol):
     """A run with its start and the value to draw."""
 
     @property
@@ -32,17 +32,19 @@ class Dated(Protocol):
         """Description of the run's anomaly; None without an anomaly."""
 
 
-def run_history(points: Sequence[Dated], title: str, *, logarithmic: bool = False, width_px: int = FULL_PX) -> Spec:
+def run_history(
+    points: Sequence[DatedValue], title: str, *, logarithmic: bool = False, width_px: int = FULL_PX
+) -> Spec:
     """Return the chart. ``title``: name of the values. ``logarithmic``: whether their axis is logarithmic."""
     rows = [
         {"at": p.started_at, "value": p.value, "kind": ODD if p.anomaly else PLAIN, "what": p.anomaly, "run": p.run_id}
         for p in points
     ]
     scale: Spec = {"type": "log", "nice": True} if logarithmic else {"zero": True, "nice": True}
-    ruled = log_axis([p.value for p in points]) if logarithmic and points else {}
+    value_axis = log_axis([p.value for p in points]) if logarithmic and points else {}
     days = {p.started_at[:10] for p in points}
-    telling = {"domain": [PLAIN, ODD], "range": [PALETTE[0], PALETTE[1]]}
-    marks = {"domain": [PLAIN, ODD], "range": ["circle", "diamond"]}
+    colour_range = {"domain": [PLAIN, ODD], "range": [PALETTE[0], PALETTE[1]]}
+    shape_range = {"domain": [PLAIN, ODD], "range": ["circle", "diamond"]}
     return chart(
         f"{title} of each run over when it started; flagged runs apart",
         {
@@ -58,9 +60,9 @@ def run_history(points: Sequence[Dated], title: str, *, logarithmic: bool = Fals
                     "scale": {"type": "utc"},
                     "axis": {"format": TIME_FORMATS},
                 },
-                "y": {"field": "value", "type": "quantitative", "title": title, "scale": scale, "axis": ruled},
-                "color": {"field": "kind", "type": "nominal", "title": None, "scale": telling},
-                "shape": {"field": "kind", "type": "nominal", "title": None, "scale": marks},
+                "y": {"field": "value", "type": "quantitative", "title": title, "scale": scale, "axis": value_axis},
+                "color": {"field": "kind", "type": "nominal", "title": None, "scale": colour_range},
+                "shape": {"field": "kind", "type": "nominal", "title": None, "scale": shape_range},
                 "tooltip": [
                     {"field": "run", "title": "Run"},
                     {"field": "value", "title": title, "format": ",.3~g"},

@@ -13,9 +13,9 @@ from assay.interfaces.charts.drawing.style import HALF_PX, INK, PALETTE, Spec, c
 
 _LINES_MAX = 15
 """Maximum number of lines in a chart: more cross each other too often to be read, and a table has their numbers."""
-_NEARER = 0.6
+_NUMBER_POSITION = 0.6
 """Position of a number along its line, as a share of the line: off the middle, where lines cross."""
-_APART_UP_TO = 8
+_ALL_NUMBERS_LEVELS_MAX = 8
 """Maximum number of levels at which numbers of lines do not overlap. With more levels, a line has no number if a
 thicker line joins the same level to a neighbour of its other level."""
 _SIDE = 0.2
@@ -37,17 +37,17 @@ def comparison_network(network: LevelNetwork, palette: Mapping[str, str], width_
         {"between": f"{a} and {b}", "sets": sets, "a": levels[a], "b": levels[b]} for a, b, sets in network.pairs
     ]
     points: list[Spec] = [{"level": level, "a": index} for level, index in levels.items()]
-    numbered = _without_overlap(sorted(lines, key=lambda line: -line["sets"]), len(levels))
+    numbered_lines = _without_overlap(sorted(lines, key=lambda line: -line["sets"]), len(levels))
     colours = {level: palette.get(level, PALETTE[-1]) for level in levels}
-    described = ", ".join(f"{line['between']} {line['sets']}" for line in lines)
+    line_texts = ", ".join(f"{line['between']} {line['sets']}" for line in lines)
     return chart(
-        f"Matched groups that have both of two levels: {described}",
+        f"Matched groups that have both of two levels: {line_texts}",
         {
             "width": width_px,
             "height": _HEIGHT_PX,
             "layer": [
                 _lines(lines, len(levels)),
-                _numbers(numbered, len(levels)),
+                _numbers(numbered_lines, len(levels)),
                 _points(points, colours),
                 *_names(points, len(levels)),
             ],
@@ -57,29 +57,32 @@ def comparison_network(network: LevelNetwork, palette: Mapping[str, str], width_
 
 def _without_overlap(lines: list[Spec], levels: int) -> list[Spec]:
     """Return the lines whose numbers do not overlap the number of a thicker line. ``lines``: the thickest first."""
-    if levels <= _APART_UP_TO:
+    if levels <= _ALL_NUMBERS_LEVELS_MAX:
         return lines
     return [
         line
         for index, line in enumerate(lines)
-        if not any(_share_a_level(line, other, levels) for other in lines[:index])
+        if not any(_share_a_level(line, thicker_line, levels) for thicker_line in lines[:index])
     ]
 
 
-def _share_a_level(line: Spec, other: Spec, levels: int) -> bool:
+def _share_a_level(line: Spec, other_line: Spec, levels: int) -> bool:
     """Return whether two lines share a level, and their other levels are neighbours on the circle."""
-    for end, far in (("a", "b"), ("b", "a")):
+    for end, far_end in (("a", "b"), ("b", "a")):
         for shared_end, other_end in (("a", "b"), ("b", "a")):
-            if line[end] == other[shared_end] and (line[far] - other[other_end]) % levels in (1, levels - 1):
+            if line[end] == other_line[shared_end] and (line[far_end] - other_line[other_end]) % levels in (
+                1,
+                levels - 1,
+            ):
                 return True
     return False
 
 
-def _at(field: str, name: str, levels: int, far: float = 1.0) -> list[Spec]:
+def _at(field: str, name: str, levels: int, distance: float = 1.0) -> list[Spec]:
     turn = f"(datum.{field} / {levels} * 2 * PI - PI / 2)"
     return [
-        {"calculate": f"{far} * cos{turn}", "as": f"x{name}"},
-        {"calculate": f"{far} * sin{turn}", "as": f"y{name}"},
+        {"calculate": f"{distance} * cos{turn}", "as": f"x{name}"},
+        {"calculate": f"{distance} * sin{turn}", "as": f"y{name}"},
     ]
 
 
@@ -110,12 +113,13 @@ def _lines(rows: list[Spec], levels: int) -> Spec:
 
 
 def _numbers(rows: list[Spec], levels: int) -> Spec:
-    between = [
-        {"calculate": f"{_NEARER} * datum.{axis}1 + {1 - _NEARER} * datum.{axis}2", "as": axis} for axis in ("x", "y")
+    positions = [
+        {"calculate": f"{_NUMBER_POSITION} * datum.{axis}1 + {1 - _NUMBER_POSITION} * datum.{axis}2", "as": axis}
+        for axis in ("x", "y")
     ]
     return {
         "data": {"values": rows},
-        "transform": [*_at("a", "1", levels), *_at("b", "2", levels), *between],
+        "transform": [*_at("a", "1", levels), *_at("b", "2", levels), *positions],
         "mark": {"type": "text", "fontSize": 12, "fontWeight": 600, "dy": -7},
         "encoding": {"x": _axis("x"), "y": _axis("y"), "text": {"field": "sets", "format": ","}},
     }
@@ -142,9 +146,9 @@ def _names(rows: list[Spec], levels: int) -> list[Spec]:
     return [
         {
             "data": {"values": rows},
-            "transform": [*_at("a", "", levels, 1.2 if align == "center" else 1.1), {"filter": which}],
+            "transform": [*_at("a", "", levels, 1.2 if align == "center" else 1.1), {"filter": condition}],
             "mark": {"type": "text", "fontSize": 12, "fontWeight": 600, "limit": 140, "align": align},
             "encoding": {"x": _axis("x"), "y": _axis("y"), "text": {"field": "level"}},
         }
-        for align, which in sides
+        for align, condition in sides
     ]

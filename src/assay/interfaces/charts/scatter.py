@@ -41,8 +41,8 @@ def scatter_points(view: ScatterView, palette: Mapping[str, str], width_px: int 
     }
     if view.by:
         levels = sorted({point.colour or "" for point in view.points})
-        unnamed = distinct_colours([level for level in levels if level not in palette], palette)
-        colour_by_level = {**palette, **unnamed}
+        new_colours = distinct_colours([level for level in levels if level not in palette], palette)
+        colour_by_level = {**palette, **new_colours}
         colours = (
             distinct_colours(levels, colour_by_level)
             if view.shape
@@ -50,11 +50,14 @@ def scatter_points(view: ScatterView, palette: Mapping[str, str], width_px: int 
         )
         shapes = shapes_of(colour_by_level)
         by_level = {"field": "colour", "type": "nominal"}
-        words = {level: level_text(view.by, level) for level in levels}
-        encoding["color"] = {**by_level, "scale": colour_scale({words[level]: colours[level] for level in levels})}
+        text_by_level = {level: level_text(view.by, level) for level in levels}
+        encoding["color"] = {
+            **by_level,
+            "scale": colour_scale({text_by_level[level]: colours[level] for level in levels}),
+        }
         if not view.shape:
-            of_level = {"domain": list(words.values()), "range": [shapes[level] for level in levels]}
-            encoding["shape"] = {**by_level, "scale": of_level}
+            shape_scale = {"domain": list(text_by_level.values()), "range": [shapes[level] for level in levels]}
+            encoding["shape"] = {**by_level, "scale": shape_scale}
     if view.shape:
         encoding["shape"] = {"field": "shape", "type": "nominal"}
     mark = {"type": "point", "filled": True, "size": 64, "opacity": 0.75, "cursor": "pointer", "color": PALETTE[0]}
@@ -77,5 +80,5 @@ def _axis(name: str, values: Sequence[float]) -> Spec:
 
 
 def _value_tooltip(name: str) -> Spec:
-    when: Spec = {"type": "temporal", "format": "%Y-%m-%d %H:%M", "timeUnit": "utcyearmonthdatehoursminutes"}
-    return {"field": name, "title": metric_title(name), **(when if name == STARTED else {})}
+    time_encoding: Spec = {"type": "temporal", "format": "%Y-%m-%d %H:%M", "timeUnit": "utcyearmonthdatehoursminutes"}
+    return {"field": name, "title": metric_title(name), **(time_encoding if name == STARTED else {})}

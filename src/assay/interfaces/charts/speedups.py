@@ -75,26 +75,34 @@ class ForestRow(Protocol):
         """Origin of the ratio: measured, simulated, predicted or published."""
 
 
-def speedup_domain(compared: Sequence[ForestRow]) -> tuple[float, float]:
+def speedup_domain(comparisons: Sequence[ForestRow]) -> tuple[float, float]:
     """Return the ends of an axis that contains 1 and all ratios, for charts that share this axis.
 
     It contains intervals that are no wider than :data:`_WIDTH_MAX` or the middle interval, and of those no more than
     :data:`_BEYOND_MAX` times the extreme ratios. An arrow marks longer intervals.
     """
-    ratios = [1.0, *(c.ratio for c in compared if c.ratio is not None)]
-    by_width = sorted((c.high / c.low, c.low, c.high) for c in compared if c.low and c.high)
+    ratios = [1.0, *(c.ratio for c in comparisons if c.ratio is not None)]
+    by_width = sorted((c.high / c.low, c.low, c.high) for c in comparisons if c.low and c.high)
     widest = max(_WIDTH_MAX, by_width[(len(by_width) - 1) // 2][0]) if by_width else 0.0
     ends = [*ratios, *(end for width, *interval in by_width if width <= widest for end in interval)]
     low, high = min([0.9, *(0.9 * end for end in ends)]), max([1.2, *(1.1 * end for end in ends)])
     return max(0.01, low, min(ratios) / _BEYOND_MAX), min(100.0, high, max(ratios) * _BEYOND_MAX)
 
 
-def row_names(compared: Sequence[ForestRow], groups: Sequence[str]) -> list[str]:
+def row_names(comparisons: Sequence[ForestRow], groups: Sequence[str]) -> list[str]:
     """Return the name that distinguishes each comparison: its group, its candidate, or both."""
-    several, grouped = len({c.candidate for c in compared}) > 1, len(set(groups)) > 1
+    has_several_candidates, has_several_groups = len({c.candidate for c in comparisons}) > 1, len(set(groups)) > 1
     return [
-        ", ".join(part for part in (group * (grouped or not several), c.candidate * several) if part) or c.candidate
-        for c, group in zip(compared, groups, strict=True)
+        ", ".join(
+            name
+            for name in (
+                group * (has_several_groups or not has_several_candidates),
+                c.candidate * has_several_candidates,
+            )
+            if name
+        )
+        or c.candidate
+        for c, group in zip(comparisons, groups, strict=True)
     ]
 
 
@@ -111,15 +119,15 @@ def _ticks(domain: tuple[float, float]) -> list[float]:
     ticks = [tick for tick in steps if domain[0] <= tick <= domain[1]]
     for per_unit in _FINER_PER_UNIT:
         if len(ticks) < _TICKS_MIN:
-            first, last = int(-(-domain[0] * per_unit // 1)), int(domain[1] * per_unit)
-            ticks = [number / per_unit for number in range(first, last + 1)]
+            first_number, last_number = int(-(-domain[0] * per_unit // 1)), int(domain[1] * per_unit)
+            ticks = [number / per_unit for number in range(first_number, last_number + 1)]
     return ticks
 
 
 def _axis(domain: tuple[float, float], baselines: Sequence[str], rows: Sequence[Spec]) -> Spec:
-    is_cut = any(row[end] != row[drawn] for row in rows for end, drawn in (("low", "from"), ("high", "to")))
-    more = "; arrow: the interval is longer" if is_cut else ""
-    title = wrap(f"Speedup vs {baselines[0] if len(baselines) == 1 else 'the baseline'}{more}", _TITLE_LETTERS_MAX)
+    is_cut = any(row[end] != row[drawn_end] for row in rows for end, drawn_end in (("low", "from"), ("high", "to")))
+    note = "; arrow: the interval is longer" if is_cut else ""
+    title = wrap(f"Speedup vs {baselines[0] if len(baselines) == 1 else 'the baseline'}{note}", _TITLE_LETTERS_MAX)
     return {
         "type": "quantitative",
         "scale": {"type": "log", "domain": list(domain), "nice": False, "clamp": True},
@@ -151,17 +159,17 @@ def _arrows(rows: Sequence[Spec], by_row: Spec, x: Spec) -> list[Spec]:
     sides = (("low", "from", "triangle-left"), ("high", "to", "triangle-right"))
     return [
         {
-            "transform": [{"filter": f"datum.{end} !== null && datum.{end} !== datum['{drawn}']"}],
+            "transform": [{"filter": f"datum.{end} !== null && datum.{end} !== datum['{drawn_end}']"}],
             "mark": {"type": "point", "shape": shape, "filled": True, "size": 70, "opacity": 1},
-            "encoding": {"x": {"field": drawn, **x}, **by_row},
+            "encoding": {"x": {"field": drawn_end, **x}, **by_row},
         }
-        for end, drawn, shape in sides
-        if any(row[end] != row[drawn] for row in rows)
+        for end, drawn_end, shape in sides
+        if any(row[end] != row[drawn_end] for row in rows)
     ]
 
 
 def speedup_forest(
-    named: Sequence[tuple[str, ForestRow]],
+    named_rows: Sequence[tuple[str, ForestRow]],
     palette: Mapping[str, str],
     width_px: int = FULL_PX,
     *,
@@ -173,11 +181,11 @@ def speedup_forest(
     A row without an interval has a ring instead of a dot. ``domain``: ends of the axis; by default they follow from
     these comparisons. ``counted``: print the number of matched groups after the ratio.
     """
-    compared_rows = [(name, c) for name, c in named if c.ratio is not None]
-    compared = [c for _, c in compared_rows]
-    ends = speedup_domain(compared) if domain is None else domain
-    baselines = list(dict.fromkeys(c.baseline for c in compared))
-    rows = [_row(name, c, ends, counted=counted) for name, c in compared_rows]
+    rows_with_ratio = [(name, c) for name, c in named_rows if c.ratio is not None]
+    comparisons = [c for _, c in rows_with_ratio]
+    ends = speedup_domain(comparisons) if domain is None else domain
+    baselines = list(dict.fromkeys(c.baseline for c in comparisons))
+    rows = [_row(name, c, ends, counted=counted) for name, c in rows_with_ratio]
     x: Spec = _axis(ends, baselines, rows)
     y: Spec = {
         "field": "name",
@@ -186,7 +194,7 @@ def speedup_forest(
         "title": None,
         "axis": {"labelLimit": 220, "labelExpr": _TWO_LINES, "labelBaseline": _BASELINE},
     }
-    levels = {c.candidate: palette.get(c.candidate, INK) for c in compared}
+    levels = {c.candidate: palette.get(c.candidate, INK) for c in comparisons}
     colour: Spec = {"field": "candidate", "type": "nominal", "legend": None, "scale": colour_scale(levels)}
     tooltip = [
         {"field": "name", "title": "Compared"},

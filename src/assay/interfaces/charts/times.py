@@ -23,7 +23,7 @@ def runtime_bars(summaries: Sequence[LevelSummary], palette: Mapping[str, str], 
     means = [
         {"level": s.level, "mean": s.geometric_mean_s, "low": s.low_s, "high": s.high_s} for s in summaries_with_runs
     ]
-    each_run = [{"level": s.level, "seconds": duration} for s in summaries_with_runs for duration in s.durations_s]
+    run_rows = [{"level": s.level, "seconds": duration} for s in summaries_with_runs for duration in s.durations_s]
     y = {"field": "level", "type": "nominal", "sort": None, "title": None}
     colour = {
         "field": "level",
@@ -41,7 +41,7 @@ def runtime_bars(summaries: Sequence[LevelSummary], palette: Mapping[str, str], 
         "encoding": {"x": {"field": "low", "type": "quantitative", "title": "Run time (s)"}, "x2": {"field": "high"}},
     }
     points = {
-        "data": {"values": each_run},
+        "data": {"values": run_rows},
         "mark": {"type": "point", "size": 36, "color": INK, "opacity": 0.85, "strokeWidth": 1.3, "yOffset": 16},
         "encoding": {"x": {"field": "seconds", "type": "quantitative"}},
     }

@@ -32,12 +32,14 @@ class TimeCostPoint:
     high_s: float | None = None
 
 
-def moved(measured: TimeCostPoint, then: TimeCostPoint, currency: str, width_px: int = FULL_PX) -> Spec:
+def change_chart(
+    measured_point: TimeCostPoint, simulated_point: TimeCostPoint, currency: str, width_px: int = FULL_PX
+) -> Spec:
     """Return a chart of the measured and the simulated point: time against cost, or time alone if a cost is unknown."""
-    has_costs = measured.cost is not None and then.cost is not None
+    has_costs = measured_point.cost is not None and simulated_point.cost is not None
     rows = [
         {"label": side.label, "time": side.time_s, "cost": side.cost, "low": side.low_s, "high": side.high_s}
-        for side in (measured, then)
+        for side in (measured_point, simulated_point)
     ]
     x = {"type": "quantitative", "title": "Time of a run (s)", "scale": {"zero": True, "nice": True}}
     if has_costs:
@@ -53,10 +55,10 @@ def moved(measured: TimeCostPoint, then: TimeCostPoint, currency: str, width_px:
         "field": "label",
         "type": "nominal",
         "legend": {"symbolType": "circle"} if has_costs else None,
-        "scale": {"domain": [measured.label, then.label], "range": [INK, PALETTE[0]]},
+        "scale": {"domain": [measured_point.label, simulated_point.label], "range": [INK, PALETTE[0]]},
     }
     layers: list[Spec] = [
-        {"mark": {"type": "line", "color": INK, "opacity": 0.4, "strokeDash": [2, 3]}, "encoding": {**at, "order": {}}},
+        {"mark": {"type": "line", "color": INK, "opacity": 0.4, "strokeDash": [2, 3]}, "encoding": at},
         {
             "transform": [{"filter": "datum.low !== null"}],
             "mark": {"type": "rule", "color": PALETTE[0], "strokeWidth": 2, "opacity": 0.7},
@@ -73,7 +75,6 @@ def moved(measured: TimeCostPoint, then: TimeCostPoint, currency: str, width_px:
             "encoding": {**at, "color": colour, "tooltip": tooltip},
         },
     ]
-    layers[0]["encoding"].pop("order")
     return chart(
         "Where a run was measured (hollow) and where it would be, simulated, with the interval of nine of ten runs",
         {

@@ -7,14 +7,14 @@ from typing import Any
 import click
 
 from assay.foundation.errors import did_you_mean
-from assay.interfaces.cli.commands import ANSWERING, COMMANDS, GROUPS, OLD_NAMES
+from assay.interfaces.cli.commands import ANSWER_COMMANDS, COMMANDS, GROUPS, OLD_NAMES
 from assay.interfaces.cli.terminal import elapsed_time, paged_output
 
 _OPTION_WORDS = {"--cost": "--prices", "--costs": "--prices", "--price-book": "--prices", "--hardware": "--catalogue"}
 """Words that users type, and the options that they mean."""
 _EXAMPLE_FILES = {"--prices": "examples/hardware/prices.yaml", "--catalogue": "examples/hardware/catalogue.yaml"}
 """Required options, and a file of the examples for each."""
-SHOWING_PROGRESS = frozenset({"recommend", "size"})
+COMMANDS_WITH_PROGRESS = frozenset({"recommend", "size"})
 """Commands that already show their progress."""
 
 
@@ -58,12 +58,12 @@ class AssayCommand(_WithExamples):
     def invoke(self, ctx: click.Context) -> Any:
         """Run the command; if its group answers questions, show the elapsed time, then the output in a pager."""
         command_context = ctx.parent if ctx.parent is not None and ctx.parent.parent is not None else ctx
-        paged = command_context.info_name in ANSWERING and ctx.find_root().params.get("pager")
-        with ExitStack() as shown:
-            if paged:
-                shown.enter_context(paged_output())
-                if command_context.info_name not in SHOWING_PROGRESS:
-                    shown.enter_context(elapsed_time("working"))
+        is_paged = command_context.info_name in ANSWER_COMMANDS and ctx.find_root().params.get("pager")
+        with ExitStack() as output_stack:
+            if is_paged:
+                output_stack.enter_context(paged_output())
+                if command_context.info_name not in COMMANDS_WITH_PROGRESS:
+                    output_stack.enter_context(elapsed_time("working"))
             return super().invoke(ctx)
 
 

@@ -383,5 +383,5 @@ OLD_NAMES: dict[str, tuple[str, ...]] = {
 
 COMMANDS: dict[str, CommandEntry] = {name: entry for group in GROUPS.values() for name, entry in group.items()}
 
-ANSWERING = frozenset(name for title in ("Decide", "Explain", "Forecast") for name in GROUPS[title])
+ANSWER_COMMANDS = frozenset(name for title in ("Decide", "Explain", "Forecast") for name in GROUPS[title])
 """Commands whose output is paged if it is longer than the screen."""

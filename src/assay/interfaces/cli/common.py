@@ -37,16 +37,20 @@ class RenamedOption(click.Option):
 
     def get_help_record(self, ctx: click.Context) -> tuple[str, str] | None:
         """Return the help text without the deprecated name."""
-        shown = copy.copy(self)
-        shown.opts = self.opts[:-1]
-        return click.Option.get_help_record(shown, ctx)
+        visible_option = copy.copy(self)
+        visible_option.opts = self.opts[:-1]
+        return click.Option.get_help_record(visible_option, ctx)
 
 
 def _of_group(context: click.Context, parameter: click.Parameter, value: Path) -> Path:
     """Return the value that the command line gives to the group if it gives none to the subcommand, else ``value``."""
-    named = click.core.ParameterSource.COMMANDLINE
+    command_line = click.core.ParameterSource.COMMANDLINE
     parent, name = context.parent, str(parameter.name)
-    if parent is None or context.get_parameter_source(name) is named or parent.get_parameter_source(name) is not named:
+    if (
+        parent is None
+        or context.get_parameter_source(name) is command_line
+        or parent.get_parameter_source(name) is not command_line
+    ):
         return value
     return Path(parent.params[name])
 
@@ -83,7 +87,7 @@ def where_option(command: F) -> F:
 
 
 def all_option(command: F) -> F:
-    """Add ``--all``, passed on as ``every: bool``."""
+    """Add ``--all``, passed on as ``all_rows: bool``."""
     return click.option("--all", "all_rows", is_flag=True, help="Print every row.")(command)
 
 
@@ -141,12 +145,12 @@ def profile_option(default: str = "the one shipped with assay") -> Callable[[F],
 def until_option(help_text: str) -> Callable[[F], F]:
     """Return a decorator that adds ``--until``, passed on as ``stop: Stop | None``."""
 
-    def parsed(_context: click.Context, _parameter: click.Parameter, text: str | None) -> object:
+    def parse(_context: click.Context, _parameter: click.Parameter, text: str | None) -> object:
         from assay.execution.planning.forecast.call_limits import parse_stop
 
         return parse_stop(text, datetime.now().astimezone()) if text else None
 
-    return click.option("--until", "stop", metavar="TIME|DURATION|N runs", callback=parsed, help=help_text)
+    return click.option("--until", "stop", metavar="TIME|DURATION|N runs", callback=parse, help=help_text)
 
 
 def row_limit(all_rows: bool, limit: int | None = None) -> int | None:
@@ -193,8 +197,8 @@ def print_table(headers: Sequence[str], rows: Sequence[Sequence[str]], *, title:
     table = Table(
         title=printable(title) if title else None, title_justify="left", header_style="bold", box=None, pad_edge=False
     )
-    for header, right in zip(headers, numeric, strict=True):
-        table.add_column(printable(header), justify="right" if right else "left", overflow="fold")
+    for header, is_numeric in zip(headers, numeric, strict=True):
+        table.add_column(printable(header), justify="right" if is_numeric else "left", overflow="fold")
     for row in rows:
         table.add_row(*map(printable, row))
     Console(file=unescaped(sys.stdout), soft_wrap=False, markup=False, highlight=False).print(table)
@@ -217,13 +221,16 @@ def _is_figure(cell: str) -> bool:
     return not cell or (cell[0] in "0123456789+-–−$€" and len(cell) <= _FIGURE_MAX and not _CODE.search(cell))
 
 
-def _width(headers: Sequence[str], rows: Sequence[Sequence[str]], shown: Iterable[int]) -> int:
-    """Return the width of a table with the columns ``shown``, including the gaps between columns."""
+def _width(headers: Sequence[str], rows: Sequence[Sequence[str]], column_indexes: Iterable[int]) -> int:
+    """Return the width of a table with the columns ``column_indexes``, including the gaps between columns."""
     from rich.cells import cell_len
 
     lines = [headers, *rows]
     return (
-        sum(_GAP + max(cell_len(part) for line in lines for part in line[column].split("\n")) for column in shown)
+        sum(
+            _GAP + max(cell_len(part) for line in lines for part in line[column].split("\n"))
+            for column in column_indexes
+        )
         - _GAP
     )
 
@@ -232,28 +239,36 @@ def _print_narrow(
     headers: Sequence[str], rows: Sequence[Sequence[str]], numeric: Sequence[bool], title: str | None, width: int
 ) -> None:
     """Print a table that is wider than the output, without splitting words or numbers."""
-    shown, alike = list(range(len(headers))), list[int]()
+    column_indexes, shared_indexes = list(range(len(headers))), list[int]()
     for n in reversed(range(1, len(headers))):
-        if _width(headers, rows, shown) > width and len(rows) > 1 and len({row[n] for row in rows}) == 1:
-            shown.remove(n)
-            alike.insert(0, n)
-    first = max(1, next((n for n in range(len(shown)) if _width(headers, rows, shown[: n + 1]) > width), len(shown)))
-    above, below = shown[:first], shown[first:]
+        if _width(headers, rows, column_indexes) > width and len(rows) > 1 and len({row[n] for row in rows}) == 1:
+            column_indexes.remove(n)
+            shared_indexes.insert(0, n)
+    columns_in_line = max(
+        1,
+        next(
+            (n for n in range(len(column_indexes)) if _width(headers, rows, column_indexes[: n + 1]) > width),
+            len(column_indexes),
+        ),
+    )
+    first_indexes, later_indexes = column_indexes[:columns_in_line], column_indexes[columns_in_line:]
     if title:
         click.echo(title)
-    lines = aligned([[line[n] for n in above] for line in (headers, *rows)], [numeric[n] for n in above])
+    lines = aligned_lines(
+        [[line[n] for n in first_indexes] for line in (headers, *rows)], [numeric[n] for n in first_indexes]
+    )
     click.secho(next(lines), bold=None if os.environ.get("TERM") == "dumb" else True)
     for line, row in zip(lines, rows, strict=True):
         click.echo(line)
-        rest = "; ".join(f"{_small(headers[n])} {row[n]}".strip() for n in below if row[n])
-        for more in textwrap.wrap(rest, max(20, width - len(_INDENT)), break_long_words=False):
-            click.echo(f"{_INDENT}{more}")
-    if alike:
-        same = "; ".join(f"{_small(headers[n])} {rows[0][n]}".strip() for n in alike)
-        click.echo(textwrap.fill(f"All of them: {same}.", width, break_long_words=False))
+        later_text = "; ".join(f"{_lower_case_title(headers[n])} {row[n]}".strip() for n in later_indexes if row[n])
+        for wrapped_line in textwrap.wrap(later_text, max(20, width - len(_INDENT)), break_long_words=False):
+            click.echo(f"{_INDENT}{wrapped_line}")
+    if shared_indexes:
+        shared_text = "; ".join(f"{_lower_case_title(headers[n])} {rows[0][n]}".strip() for n in shared_indexes)
+        click.echo(textwrap.fill(f"All of them: {shared_text}.", width, break_long_words=False))
 
 
-def _small(header: str) -> str:
+def _lower_case_title(header: str) -> str:
     return header if header[:2].isupper() else header[:1].lower() + header[1:]
 
 
@@ -264,18 +279,18 @@ def _print_plain(
     lines = [headers, *([" ".join(cell.split("\n")) for cell in row] for row in rows)]
     if title:
         click.echo(title)
-    for line in aligned(lines, numeric):
+    for line in aligned_lines(lines, numeric):
         click.echo(line)
 
 
-def aligned(lines: Sequence[Sequence[str]], right: Sequence[bool]) -> Iterator[str]:
-    """Yield the lines with aligned cells. ``right``: whether each column is aligned to the right."""
+def aligned_lines(lines: Sequence[Sequence[str]], right_aligned: Sequence[bool]) -> Iterator[str]:
+    """Yield the lines with aligned cells. ``right_aligned``: whether each column is aligned to the right."""
     from rich.cells import cell_len, set_cell_size
 
     widths = [max(map(cell_len, column)) for column in zip(*lines, strict=True)]
     for line in lines:
         cells = (
-            " " * (width - cell_len(cell)) + cell if to_right else set_cell_size(cell, width)
-            for cell, width, to_right in zip(line, widths, right, strict=True)
+            " " * (width - cell_len(cell)) + cell if is_right_aligned else set_cell_size(cell, width)
+            for cell, width, is_right_aligned in zip(line, widths, right_aligned, strict=True)
         )
         yield "  ".join(cells).rstrip()

@@ -18,8 +18,8 @@ time.
 """
 
 
-def _show_version(context: click.Context, parameter: click.Parameter, asked: bool) -> None:  # noqa: ARG001 - click's
-    if asked and not context.resilient_parsing:
+def _show_version(context: click.Context, parameter: click.Parameter, is_requested: bool) -> None:  # noqa: ARG001 - click's
+    if is_requested and not context.resilient_parsing:
         from assay.foundation.installation import installation
 
         click.echo(f"assay {installation().version}")

@@ -24,7 +24,7 @@ def read_table(root: Path, where: Sequence[str] = (), metrics: Sequence[str] = (
         return repository, matching_runs
     repository = Repository.open(root)
     table = repository.table(metrics)
-    _refuse_nothing(table, root)
+    _require_runs(table, root)
     return repository, selected(table, where, "--where")
 
 
@@ -35,11 +35,11 @@ def read_flagged(root: Path, where: Sequence[str] = ()) -> tuple[Repository, Fla
     """
     repository = Repository.open(root)
     flagged = flags_in(repository)
-    _refuse_nothing(flagged.table, root)
+    _require_runs(flagged.table, root)
     return repository, flagged, selected(flagged.table, where, "--where")
 
 
-def _refuse_nothing(table: RunTable, root: Path) -> None:
+def _require_runs(table: RunTable, root: Path) -> None:
     if len(table) == 0:
         raise RepositoryError(
             "there are no runs yet",

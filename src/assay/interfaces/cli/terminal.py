@@ -26,7 +26,7 @@ PROGRESS_AFTER_S = 2.0
 """Commands that end within this time show no elapsed time."""
 _REDRAW_S, _LINE_INTERVAL_S = 0.2, 30.0
 """Minimum times between two reports of progress: on a terminal, and elsewhere."""
-_KEPT = re.compile(r"(\x1b\[[01]m|\r\n)")
+_UNCHANGED = re.compile(r"(\x1b\[[01]m|\r\n)")
 
 
 class _EscapingStream:
@@ -36,7 +36,7 @@ class _EscapingStream:
         self.unescaped = stream
 
     def write(self, text: str) -> int:
-        parts = (part if _KEPT.fullmatch(part) else printable(part) for part in _KEPT.split(text))
+        parts = (part if _UNCHANGED.fullmatch(part) else printable(part) for part in _UNCHANGED.split(text))
         self.unescaped.write("".join(parts))
         return len(text)
 
@@ -86,22 +86,22 @@ def paged_output() -> Iterator[None]:
     without a pager.
     """
     stream = sys.stdout
-    off = os.environ.get("PAGER") in ("", "cat") or os.environ.get("TERM") == "dumb"
-    if off or not isinstance(stream, _EscapingStream) or not (stream.isatty() and sys.stdin.isatty()):
+    is_off = os.environ.get("PAGER") in ("", "cat") or os.environ.get("TERM") == "dumb"
+    if is_off or not isinstance(stream, _EscapingStream) or not (stream.isatty() and sys.stdin.isatty()):
         yield
         return
-    terminal, captured = stream.unescaped, _TerminalText()
-    stream.unescaped = captured
-    completed = False
+    terminal, buffer = stream.unescaped, _TerminalText()
+    stream.unescaped = buffer
+    is_complete = False
     try:
         yield
-        completed = True
+        is_complete = True
     finally:
         stream.unescaped = terminal
-        text = captured.getvalue()
+        text = buffer.getvalue()
         size = shutil.get_terminal_size()
         lines = sum(1 + max(0, len(line) - 1) // size.columns for line in text.splitlines())
-        if completed and lines >= size.lines:
+        if is_complete and lines >= size.lines:
             click.echo_via_pager(text, color=True)
         else:
             terminal.write(text)
@@ -142,16 +142,16 @@ def stage_progress(*, quiet: bool = False) -> Iterator[Progress]:
     """
     terminal = sys.stderr.isatty()
     since_by_stage: dict[str, tuple[float, int]] = {}
-    shown = 0.0 if terminal else time.monotonic()
+    last_shown_s = 0.0 if terminal else time.monotonic()
 
     def show(stage: str, done: int, total: int) -> None:
-        nonlocal shown
+        nonlocal last_shown_s
         now = time.monotonic()
-        since, first = since_by_stage.setdefault(stage, (now, done))
-        if now - shown < (_REDRAW_S if terminal else _LINE_INTERVAL_S):
+        since, first_count = since_by_stage.setdefault(stage, (now, done))
+        if now - last_shown_s < (_REDRAW_S if terminal else _LINE_INTERVAL_S):
             return
-        shown = now
-        left_s = (now - since) / (done - first) * (total - done) if first < done <= total else None
+        last_shown_s = now
+        left_s = (now - since) / (done - first_count) * (total - done) if first_count < done <= total else None
         text = f"{stage}: {done:,} of {total:,}" if total else f"{stage}: {done:,}" if done else stage
         text += f", about {format_duration(left_s)} left" if left_s is not None else ""
         if terminal:

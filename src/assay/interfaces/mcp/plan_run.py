@@ -52,13 +52,13 @@ def run_tool() -> Tool:
 
 
 async def run_plan(root: Path, arguments: Mapping[str, Any]) -> CallToolResult:
-    """Execute the command; its error is the result's. Raises SpecificationError for wrong arguments."""
+    """Execute the command; if it fails, the result is an error. Raises SpecificationError for wrong arguments."""
     try:
         request = PlanRunRequest.model_validate(dict(arguments))
     except ValidationError as error:
-        first = error.errors(include_url=False)[0]
-        where = ".".join(map(str, first["loc"]))
-        raise SpecificationError(f"{where}: {first['msg']}", where=RUN) from error
+        first_error = error.errors(include_url=False)[0]
+        where = ".".join(map(str, first_error["loc"]))
+        raise SpecificationError(f"{where}: {first_error['msg']}", where=RUN) from error
     process = await asyncio.create_subprocess_exec(
         *(sys.executable, "-m", "assay", "run", *_options(request, root)),
         stdin=DEVNULL,
@@ -67,11 +67,11 @@ async def run_plan(root: Path, arguments: Mapping[str, Any]) -> CallToolResult:
         start_new_session=True,  # a client that ends the server's process group must not interrupt the clean-up
     )
     try:
-        printed, progress = await process.communicate()
+        output, progress = await process.communicate()
     finally:
-        await finish(_stopped(process), "stopping the campaign", STOP_TIMEOUT_S)
+        await finish(_stop(process), "stopping the campaign", STOP_TIMEOUT_S)
     lines = progress.decode(errors="replace").splitlines()[-PROGRESS_LINES_MAX:]
-    text = printed.decode(errors="replace").strip()
+    text = output.decode(errors="replace").strip()
     return CallToolResult(
         content=[TextContent(text="\n".join([*lines, text]))],
         structured_content={"exit_code": process.returncode, "values": json.loads(text) if text else None},
@@ -83,10 +83,10 @@ def _options(request: PlanRunRequest, root: Path) -> list[str]:
     options = [f"--repository={root}", "--json", *(f"--only={name}" for name in request.only)]
     options += [f"--until={request.until}"] if request.until is not None else []
     flags = {"--simulate": request.simulate, "--dry-run": request.dry_run, "--again": request.again}
-    return [*options, *(flag for flag, wanted in flags.items() if wanted), "--", request.plan]
+    return [*options, *(flag for flag, is_set in flags.items() if is_set), "--", request.plan]
 
 
-async def _stopped(process: Process) -> None:
+async def _stop(process: Process) -> None:
     """Interrupt a process that still runs, and wait for its end."""
     if process.returncode is None:
         process.send_signal(signal.SIGINT)

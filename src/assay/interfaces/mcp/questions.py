@@ -81,21 +81,21 @@ def ask(repository: OpenedRepository, name: str, arguments: Mapping[str, Any]) -
     """Ask a question. Raises SpecificationError for an unknown question, and for wrong arguments."""
     model = _arguments(name)
     try:
-        checked = model.model_validate(dict(arguments))
+        checked_arguments = model.model_validate(dict(arguments))
     except ValidationError as error:
-        raise _refused(name, error) from error
-    values = {field: getattr(checked, field) for field in checked.model_fields_set}
-    in_order: list[Any] = []
+        raise _argument_error(name, error) from error
+    values = {field: getattr(checked_arguments, field) for field in checked_arguments.model_fields_set}
+    variadic_values: list[Any] = []
     for parameter in _parameters(name):
         if parameter.kind is _VARIADIC:
-            in_order += values.pop(parameter.name)
-    return _method(name)(repository, *in_order, **values)
+            variadic_values += values.pop(parameter.name)
+    return _method(name)(repository, *variadic_values, **values)
 
 
-def _refused(name: str, error: ValidationError) -> SpecificationError:
+def _argument_error(name: str, error: ValidationError) -> SpecificationError:
     """Return the first mistake in the arguments of a question as an error of assay."""
-    first = error.errors(include_url=False)[0]
-    argument = str(first["loc"][0]) if first["loc"] else name
+    first_error = error.errors(include_url=False)[0]
+    argument = str(first_error["loc"][0]) if first_error["loc"] else name
     parameter_names = [parameter.name for parameter in _parameters(name)]
     if argument not in parameter_names:
         suggestion = did_you_mean(argument, parameter_names)
@@ -103,4 +103,4 @@ def _refused(name: str, error: ValidationError) -> SpecificationError:
         return SpecificationError(
             f"unknown argument {argument!r}", where=name, hint=f"{suggestion}arguments: {choices}"
         )
-    return SpecificationError(f"{argument}: {first['msg']}", where=name, hint=description(name))
+    return SpecificationError(f"{argument}: {first_error['msg']}", where=name, hint=description(name))

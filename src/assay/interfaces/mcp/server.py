@@ -65,9 +65,9 @@ class QuestionServer:
 
     async def list_tools(self, _context: Any, _params: PaginatedRequestParams | None) -> ListToolsResult:
         """Return a tool for each question, and ``run`` if it is permitted."""
-        reads = ToolAnnotations(read_only_hint=True, open_world_hint=False)
+        read_only = ToolAnnotations(read_only_hint=True, open_world_hint=False)
         tools = [
-            Tool(name=name, description=description(name), input_schema=argument_schema(name), annotations=reads)
+            Tool(name=name, description=description(name), input_schema=argument_schema(name), annotations=read_only)
             for name in question_names()
         ]
         return ListToolsResult(tools=[*tools, run_tool()] if self._may_run else tools)
@@ -98,8 +98,8 @@ class QuestionServer:
             on_list_tools=self.list_tools,
             on_call_tool=self.call_tool,
         )
-        async with stdio_server() as (received, sent):
-            await server.run(received, sent, server.create_initialization_options())
+        async with stdio_server() as (read_stream, write_stream):
+            await server.run(read_stream, write_stream, server.create_initialization_options())
 
 
 def result_of(answer: Answer[Any]) -> CallToolResult:

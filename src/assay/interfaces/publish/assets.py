@@ -30,8 +30,8 @@ def asset_files(rendering: Rendering) -> Iterator[SiteFile]:
     for name in (*_PLAIN, *(name for name in contents if name.endswith(".otf"))):
         yield SiteFile(f"assets/{name}", lambda content=contents[name]: content)  # type: ignore[misc]
     for name, modules in _SCRIPTS.items():
-        last = "drawAll();\n" if "charts.js" in modules else ""
-        text = "".join(_MODULE_LINE.sub("", contents[module].decode()) for module in modules) + last
+        last_line = "drawAll();\n" if "charts.js" in modules else ""
+        text = "".join(_MODULE_LINE.sub("", contents[module].decode()) for module in modules) + last_line
         yield SiteFile(f"assets/{name}", lambda text=text: _enclosed(text.encode()))  # type: ignore[misc]
     yield SiteFile(f"assets/{VEGA}", lambda: _enclosed(rendering.asset(versions(), VEGA)[0]), key=versions())
 

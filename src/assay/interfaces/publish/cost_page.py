@@ -52,7 +52,7 @@ def _row_data(row: CostEffectivenessRow, names: Sequence[str]) -> dict[str, Any]
 
 
 def _prices(jobs: Sequence[JobCostEffectiveness]) -> list[SitePrice]:
-    """Return the prices of all rows, those above 0 first. A slider goes to the double of its price and further limits.
+    """Return the prices of all rows, those above 0 first. A slider ends at twice its price or a further limit.
 
     Further limits are 1.25 × the break-even prices, so that a visitor can drag a price across them.
     """

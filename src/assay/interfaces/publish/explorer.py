@@ -26,25 +26,27 @@ _FIXED = (*COLUMNS_SHOWN, "status", "origin", "lab_scale")
 """Columns that the list shows, with or without a filter."""
 
 
-def explorer_data(repository: Repository, table: RunTable, private: Sequence[str], linked: frozenset[str]) -> bytes:
-    """Return the script with all runs. ``private``: columns to leave out. ``linked``: ids of runs with a page."""
+def explorer_data(
+    repository: Repository, table: RunTable, private_columns: Sequence[str], linked_ids: frozenset[str]
+) -> bytes:
+    """Return the script with the runs. ``private_columns``: omitted columns. ``linked_ids``: ids of runs with pages."""
     table = with_columns((DEVICE_CLASS,), table)
     page = run_page(repository, table, RunPageRequest(limit=1, columns=()))
     order = {facet.column: [level.level for level in facet.levels] for facet in page.facets}
-    first = [name for name in (*_FILTERS, *_FIXED) if name in table.columns]
+    first_columns = [name for name in (*_FILTERS, *_FIXED) if name in table.columns]
     colours = palette(table, LAYOUT_FACTOR)
     ids = repository.ids_at(table, range(len(table)))
     data = {
         "ids": ids,
-        "linked": "all" if linked.issuperset(ids) else sorted(linked),
+        "linked": "all" if linked_ids.issuperset(ids) else sorted(linked_ids),
         "started_unix_s": [_whole(value) for value in table.values["started_unix_s"].tolist()],
         "duration_s": [finite(value) for value in table.values["duration_s"].tolist()],
         "columns": [
             _column(table, name, order.get(name, []), colours if name == LAYOUT_FACTOR else {})
-            for name in dict.fromkeys([*first, *order])
-            if name not in private
+            for name in dict.fromkeys([*first_columns, *order])
+            if name not in private_columns
         ],
-        "shown": [name for name in COLUMNS_SHOWN if name in table.columns and name not in private],
+        "shown": [name for name in COLUMNS_SHOWN if name in table.columns and name not in private_columns],
     }
     return b"globalThis.assayRuns = " + json.dumps(data, separators=(",", ":"), ensure_ascii=False).encode() + b";\n"
 

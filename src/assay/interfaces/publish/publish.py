@@ -71,7 +71,7 @@ class _Site:
     rendering: Rendering
     public: PublicRuns
     answers: tuple[QuestionAnswer, ...]
-    traced: frozenset[str]
+    traced_ids: frozenset[str]
     """Ids of runs with task attempts or a trace."""
 
     def page(self, name: str, path: str, **values: Any) -> bytes:
@@ -88,9 +88,9 @@ class _Site:
             [self.request.title, self.request.keep_private, self.request.prices is not None, sorted(self.public.names)]
         )
 
-    def observed(self, run: Run) -> tuple[tuple[TaskAttempt, ...], Trace]:
+    def observations(self, run: Run) -> tuple[tuple[TaskAttempt, ...], Trace]:
         """Return the task attempts and the trace of a run, without private fields; both empty if it has none."""
-        if run.run_id not in self.traced:
+        if run.run_id not in self.traced_ids:
             return (), Trace()
         tasks, trace = tuple(self.repository.tasks(run.run_id)), self.repository.trace(run.run_id)
         return (tasks, trace) if self.request.keep_private else public_parts(tasks, trace)
@@ -108,21 +108,21 @@ def publish_site(
     public = PublicRuns(tuple(runs), (), frozenset()) if request.keep_private else public_runs(runs)
     decision_request = DecisionRequest(where=request.where, prices=request.prices)
     answers = answer_questions(repository, table, decision_request)
-    traced = frozenset(repository.traced_runs(or_tasks=True))
-    site = _Site(repository, table, request, Rendering(), public, answers, traced)
+    traced_ids = frozenset(repository.traced_runs(or_tasks=True))
+    site = _Site(repository, table, request, Rendering(), public, answers, traced_ids)
     return write_site(request.folder, [*asset_files(site.rendering), *_site_files(site)], progress), public
 
 
 def _site_files(site: _Site) -> Iterator[SiteFile]:
-    linked = frozenset(run.run_id for run in site.public.runs)
-    private = private_columns(site.table, site.public.names) if site.public.names else []
+    linked_ids = frozenset(run.run_id for run in site.public.runs)
+    private_names = private_columns(site.table, site.public.names) if site.public.names else []
     yield SiteFile("index.html", lambda: _decide_page(site))
     if (book := site.request.prices) is not None:
         yield SiteFile("cost.html", lambda: _cost_page(site, book))
     yield SiteFile("relative.html", lambda: _relative_page(site))
     yield SiteFile("runs.html", lambda: site.page("site_runs", "runs.html"))
-    yield SiteFile("data/runs.js", lambda: explorer_data(site.repository, site.table, private, linked))
-    yield from run_pages(site.public.runs, _outliers(site), site.observed, site.page, site.shared)
+    yield SiteFile("data/runs.js", lambda: explorer_data(site.repository, site.table, private_names, linked_ids))
+    yield from run_pages(site.public.runs, _outliers(site), site.observations, site.page, site.shared)
     yield SiteFile("downloads/runs.csv", lambda: csv_bytes(site.public.runs))
     yield SiteFile("downloads/runs.parquet", lambda: parquet_bytes(site.public.runs), key=_key_of(site.public.runs))
     yield SiteFile("downloads/decisions.json", lambda: json_bytes(decisions_json(site.answers)))
@@ -190,7 +190,7 @@ def _data_page(site: _Site) -> bytes:
 def _package(site: _Site) -> bytes:
     def items() -> Iterator[ImportedRun]:
         for run in site.public.runs:
-            tasks, trace = site.observed(run)
+            tasks, trace = site.observations(run)
             yield ImportedRun(run.run_id, run.run_id, run, tasks, trace if len(trace) else None)
 
     return package_bytes(site.public.runs, items)

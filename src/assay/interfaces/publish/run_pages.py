@@ -41,12 +41,12 @@ class SitePage(Protocol):
         ...
 
 
-Observed = Callable[[Run], tuple[tuple[TaskAttempt, ...], Trace]]
-"""Returns the task attempts and the trace of a run, without private fields."""
+ObservationsOf = Callable[[Run], tuple[tuple[TaskAttempt, ...], Trace]]
+"""Function that returns the task attempts and the trace of a run, without private fields."""
 
 
 def run_pages(
-    runs: tuple[Run, ...], outliers: Mapping[str, str], observed: Observed, page: SitePage, shared: str
+    runs: tuple[Run, ...], outliers: Mapping[str, str], observations: ObservationsOf, page: SitePage, shared: str
 ) -> Iterator[SiteFile]:
     """Yield the page of each run. ``outliers``: kind of outlier by run id. ``shared``: text that all pages show."""
     for run in runs:
@@ -54,7 +54,7 @@ def run_pages(
         digest = hashlib.sha256(f"{__version__} {shared} {kind} ".encode() + msgspec.json.encode(run))
         yield SiteFile(
             page_name(run),
-            lambda run=run, kind=kind: _run_page(run, kind, observed, page),  # type: ignore[misc]
+            lambda run=run, kind=kind: _run_page(run, kind, observations, page),  # type: ignore[misc]
             key=digest.hexdigest(),
         )
 
@@ -64,12 +64,12 @@ def page_name(run: Run) -> str:
     return f"runs/{run.run_id}.html"
 
 
-def _run_page(run: Run, outlier: str, observed: Observed, page: SitePage) -> bytes:
-    tasks, trace = observed(run)
-    complete = CompleteRun(run, tasks, trace, run_detail(run, tasks, trace))
-    limits = limits_of_complete_run(complete)
-    chart = run_over_time(complete, Span(windows_max=WINDOWS_MAX), limits)
-    sections = run_sections(run, complete.detail, {})
+def _run_page(run: Run, outlier: str, observations: ObservationsOf, page: SitePage) -> bytes:
+    tasks, trace = observations(run)
+    complete_run = CompleteRun(run, tasks, trace, run_detail(run, tasks, trace))
+    limits = limits_of_complete_run(complete_run)
+    chart = run_over_time(complete_run, Span(windows_max=WINDOWS_MAX), limits)
+    sections = run_sections(run, complete_run.detail, {})
     return page(
         "site_run",
         page_name(run),

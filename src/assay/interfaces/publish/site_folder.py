@@ -52,14 +52,14 @@ class SiteSummary:
 
 
 @dataclass(frozen=True, slots=True)
-class _Listed:
+class _ListingEntry:
     sha256: str
     key: str
 
 
 def check_site(folder: Path) -> None:
     """Raise SpecificationError if ``folder`` holds something other than a site. Call it before long work."""
-    _listed_in(folder)
+    _listed_entries(folder)
 
 
 def write_site(folder: Path, files: Sequence[SiteFile], progress: Callable[[int, int], None]) -> SiteSummary:
@@ -68,34 +68,34 @@ def write_site(folder: Path, files: Sequence[SiteFile], progress: Callable[[int,
     ``progress`` receives the number of finished files and the total. Changed files are first written to the folder
     :data:`STAGING`. An interruption before they replace the old ones leaves the old site; afterwards, the new one.
     """
-    old = _listed_in(folder)
-    _refuse_foreign(folder, files, old)
-    listed: dict[str, _Listed] = {}
+    old_entries = _listed_entries(folder)
+    _refuse_foreign(folder, files, old_entries)
+    new_entries: dict[str, _ListingEntry] = {}
     size_bytes = 0
     try:
         folder.mkdir(parents=True, exist_ok=True)
         shutil.rmtree(folder / STAGING, ignore_errors=True)
-        for done, file in enumerate(files, start=1):
-            listed[file.name] = _staged(folder, file, old.get(file.name))
+        for number, file in enumerate(files, start=1):
+            new_entries[file.name] = _stage(folder, file, old_entries.get(file.name))
             size_bytes += newest_path(folder, file.name).stat().st_size
-            progress(done, len(files))
-        written = [file.name for file in files if (folder / STAGING / file.name).exists()]
+            progress(number, len(files))
+        written_names = [file.name for file in files if (folder / STAGING / file.name).exists()]
         with deferred_signals():
-            deleted = _replace(folder, written, old, listed)
+            deleted = _replace(folder, written_names, old_entries, new_entries)
     except OSError as error:
         raise AssayError(f"the site can't be written: {error.strerror}", where=str(error.filename or folder)) from error
     finally:
         shutil.rmtree(folder / STAGING, ignore_errors=True)
-    return SiteSummary(len(written), len(files) - len(written), deleted, size_bytes)
+    return SiteSummary(len(written_names), len(files) - len(written_names), deleted, size_bytes)
 
 
 def newest_path(folder: Path, name: str) -> Path:
     """Return the path of a site's file: the changed one, if this publication has written it already."""
-    staged = folder / STAGING / name
-    return staged if staged.exists() else folder / name
+    staged_path = folder / STAGING / name
+    return staged_path if staged_path.exists() else folder / name
 
 
-def _staged(folder: Path, file: SiteFile, entry: _Listed | None) -> _Listed:
+def _stage(folder: Path, file: SiteFile, entry: _ListingEntry | None) -> _ListingEntry:
     """Write a file to the staging folder if it changed; return its entry of the listing."""
     path = folder / file.name
     if entry is not None and file.key and path.is_file() and entry.key == file.key:
@@ -103,27 +103,29 @@ def _staged(folder: Path, file: SiteFile, entry: _Listed | None) -> _Listed:
     content = file.make()
     digest = hashlib.sha256(content).hexdigest()
     if not path.is_file() or file_sha256(path) != digest:
-        staged = folder / STAGING / file.name
-        staged.parent.mkdir(parents=True, exist_ok=True)
-        write_whole(staged, content)
-    return _Listed(digest, file.key)
+        staged_path = folder / STAGING / file.name
+        staged_path.parent.mkdir(parents=True, exist_ok=True)
+        write_whole(staged_path, content)
+    return _ListingEntry(digest, file.key)
 
 
-def _replace(folder: Path, written: Sequence[str], old: Mapping[str, _Listed], listed: dict[str, _Listed]) -> int:
+def _replace(
+    folder: Path, names: Sequence[str], old_entries: Mapping[str, _ListingEntry], new_entries: dict[str, _ListingEntry]
+) -> int:
     """Move the staged files to their places; return the number of deleted files.
 
-    The first listing names old and new files, so that after a loss of power the next publication knows them as its own.
+    The first listing names old and new files, so that after a loss of power the next publication recognises them.
     """
-    _write_listing(folder, {**old, **listed, **dict.fromkeys(written, _Listed(_UNFINISHED, ""))})
-    for name in written:
+    _write_listing(folder, {**old_entries, **new_entries, **dict.fromkeys(names, _ListingEntry(_UNFINISHED, ""))})
+    for name in names:
         (folder / name).parent.mkdir(parents=True, exist_ok=True)
         (folder / STAGING / name).replace(folder / name)
-    deleted = _delete(folder, old.keys() - listed.keys())
-    _write_listing(folder, listed)
+    deleted = _delete(folder, old_entries.keys() - new_entries.keys())
+    _write_listing(folder, new_entries)
     return deleted
 
 
-def _listed_in(folder: Path) -> dict[str, _Listed]:
+def _listed_entries(folder: Path) -> dict[str, _ListingEntry]:
     """Return the files that an earlier publication listed; empty for a new folder."""
     hint = "name a new or empty folder, or one that `assay publish` wrote"
     try:
@@ -132,14 +134,14 @@ def _listed_in(folder: Path) -> dict[str, _Listed]:
         if not folder.is_dir():
             raise SpecificationError("this is not a folder", where=str(folder), hint=hint)
         if not (folder / LISTING).exists():
-            foreign = sorted(path.name for path in folder.iterdir() if not path.name.startswith("."))
-            if foreign:
-                message = f"the folder holds other files, for example {foreign[0]!r}; nothing was written"
+            foreign_names = sorted(path.name for path in folder.iterdir() if not path.name.startswith("."))
+            if foreign_names:
+                message = f"the folder holds other files, for example {foreign_names[0]!r}; nothing was written"
                 raise SpecificationError(message, where=str(folder), hint=hint)
             return {}
-        described = json.loads((folder / LISTING).read_text(encoding="utf-8"))
-        version = described["assay_site"]
-        listed = {name: _Listed(entry["sha256"], entry["key"]) for name, entry in described["files"].items()}
+        listing = json.loads((folder / LISTING).read_text(encoding="utf-8"))
+        version = listing["assay_site"]
+        entries = {name: _ListingEntry(entry["sha256"], entry["key"]) for name, entry in listing["files"].items()}
     except OSError as error:
         raise AssayError(f"the folder can't be read: {error.strerror}", where=str(folder)) from error
     except (ValueError, KeyError, TypeError, AttributeError) as error:
@@ -147,16 +149,18 @@ def _listed_in(folder: Path) -> dict[str, _Listed]:
     if version != SITE_VERSION:
         message = f"the site was published by another version of assay (listing {version}, not {SITE_VERSION})"
         raise SpecificationError(message, where=str(folder / LISTING), hint="publish into a new folder")
-    return listed
+    return entries
 
 
-def _refuse_foreign(folder: Path, files: Sequence[SiteFile], old: Mapping[str, _Listed]) -> None:
+def _refuse_foreign(folder: Path, files: Sequence[SiteFile], old_entries: Mapping[str, _ListingEntry]) -> None:
     """Raise SpecificationError if a new file of the site would replace a file that assay did not write."""
-    taken = next((file.name for file in files if file.name not in old and (folder / file.name).exists()), None)
-    if taken is not None:
+    foreign_name = next(
+        (file.name for file in files if file.name not in old_entries and (folder / file.name).exists()), None
+    )
+    if foreign_name is not None:
         raise SpecificationError(
             "this file was not written by `assay publish`; nothing was written",
-            where=str(folder / taken),
+            where=str(folder / foreign_name),
             hint="move it, or name another folder",
         )
 
@@ -169,9 +173,9 @@ def _delete(folder: Path, names: Set[str]) -> int:
     return len(names)
 
 
-def _write_listing(folder: Path, listed: Mapping[str, _Listed]) -> None:
-    entries = {name: {"sha256": entry.sha256, "key": entry.key} for name, entry in sorted(listed.items())}
-    content = json.dumps({"assay_site": SITE_VERSION, "files": entries}, indent=1) + "\n"
+def _write_listing(folder: Path, entries: Mapping[str, _ListingEntry]) -> None:
+    listing_values = {name: {"sha256": entry.sha256, "key": entry.key} for name, entry in sorted(entries.items())}
+    content = json.dumps({"assay_site": SITE_VERSION, "files": listing_values}, indent=1) + "\n"
     path = folder / LISTING
     if not path.is_file() or path.read_text(encoding="utf-8") != content:
         write_whole(path, content.encode())

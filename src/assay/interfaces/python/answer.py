@@ -119,8 +119,8 @@ class Answer(Generic[T]):
     def _table(self) -> Markup:
         rows = self.to_rows()
         shown_rows = rows[:HTML_ROWS_MAX]
-        recorded = dict.fromkeys(name for row in shown_rows for name in row)
-        names = [name for name in self.shown or recorded if name in recorded]
+        recorded_names = dict.fromkeys(name for row in shown_rows for name in row)
+        names = [name for name in self.shown or recorded_names if name in recorded_names]
         if not names:
             return Markup("")
         head = Markup("").join(Markup("<th>{}</th>").format(name.replace("_", " ").replace(".", " ")) for name in names)

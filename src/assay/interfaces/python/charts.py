@@ -10,7 +10,7 @@ from assay.interfaces.charts.drawing.identity import colours_of
 from assay.interfaces.charts.drawing.style import FULL_PX
 from assay.interfaces.charts.speedups import named_speedups, speedup_forest
 from assay.interfaces.charts.times import runtime_bars
-from assay.interfaces.charts.whatif import TimeCostPoint, moved
+from assay.interfaces.charts.whatif import TimeCostPoint, change_chart
 from assay.interfaces.python.answer import AnswerChart
 from assay.questions.comparisons.speedup import SpeedupView
 from assay.questions.costs.cost_rows import JobCostEffectiveness
@@ -76,7 +76,7 @@ def whatif_charts(answers: Sequence[WhatIf]) -> list[AnswerChart]:
         AnswerChart(
             f"{workload_title(answer.workload)} on {answer.configuration}: measured, and simulated with the changes; "
             "the interval holds 90 % of runs.",
-            moved(
+            change_chart(
                 TimeCostPoint("measured", answer.measured_s, answer.cost_before),
                 TimeCostPoint("with these changes", answer.simulated_s, answer.cost_after, answer.low_s, answer.high_s),
                 answer.currency,

@@ -66,26 +66,26 @@ class Forecasts:
         from assay.questions.forecasts.whatif.whatif_costs import stated_prices
         from assay.specs.document import read_document
 
-        described = read_document(file_path(cluster, "cluster")).text if cluster is not None else ""
-        parsed = parse_question(conditions(changes))
-        question = WhatIfQuestion(parsed, conditions(where), text(target, "target"), described)
-        known = profile_from(ProfileRequest((file_path(profile, "profile"),))) if profile is not None else None
+        cluster_source = read_document(file_path(cluster, "cluster")).text if cluster is not None else ""
+        parsed_changes = parse_question(conditions(changes))
+        question = WhatIfQuestion(parsed_changes, conditions(where), text(target, "target"), cluster_source)
+        file_profile = profile_from(ProfileRequest((file_path(profile, "profile"),))) if profile is not None else None
         extras = text(extra_costs, "extra_costs")
         book = stated_prices(price_book(prices), stated or {}, extras) if prices is not None else None
-        answer = what_if(self._store, question, book, known)
-        simulated = answer.configurations
+        answer = what_if(self._store, question, book, file_profile)
+        configurations = answer.configurations
         return Answer(
             answer,
             answer.sentence,
             (
                 *filter(None, (answer.money, answer.caveat)),
                 *(f"not simulated, {row.workload} on {row.configuration}: {row.reason}" for row in answer.refused),
-                *dict.fromkeys(assumption for row in simulated for assumption in row.assumptions),
+                *dict.fromkeys(assumption for row in configurations for assumption in row.assumptions),
             ),
             rows.WHATIF_COLUMNS,
             json_values=lambda: json_value(answer),
             rows=rows.of("configurations"),
-            chart_specs=lambda: whatif_charts(simulated),
+            chart_specs=lambda: whatif_charts(configurations),
         )
 
     def predict(self, where: Where, *, cluster: str | None = None) -> Answer[Prediction]:
@@ -165,13 +165,13 @@ class Forecasts:
         sources = sources_from(ProfileRequest((), self._store.root if learn else None, request.where))
         with SimulatorPool(whole(jobs, 1, 1_000, "jobs") if jobs is not None else None) as pool:
             recommendation = recommend(request, hardware, book, sources, pool)
-        more = (*lead(recommendation), *cluster_sentences(recommendation))
+        first_notes = (*lead(recommendation), *cluster_sentences(recommendation))
         if recommendation.chosen is not None:
-            more = (*more, *headline(recommendation))
+            first_notes = (*first_notes, *headline(recommendation))
         return Answer(
             recommendation,
             summary(recommendation),
-            (*more, *sentences(recommendation)),
+            (*first_notes, *sentences(recommendation)),
             rows.CHOICE_COLUMNS,
             json_values=lambda: json_value(recommendation),
             rows=rows.of("front"),

@@ -167,8 +167,8 @@ class OpenedRepository(Forecasts):
             book,
         )
         if (buyer_question := question_named(request.factor)) is not None:
-            answered = answer_question(self._store, flagged.table, buyer_question, request)
-            decisions, view = answered.decisions, view_of(answered)
+            question_answer = answer_question(self._store, flagged.table, buyer_question, request)
+            decisions, view = question_answer.decisions, view_of(question_answer)
         else:
             decisions, view = decisions_of(self._store, flagged.table, request), None
         answers = tuple(answer_of(decision) for decision in decisions)
@@ -223,12 +223,12 @@ class OpenedRepository(Forecasts):
             deployments,
         )
         view = speedup_view(self._store, table, request)
-        decided = self.decide(factor, where, baseline=baseline, ignore=ignore)
-        view = replace(view, decisions=tuple(answer_of(item.decision) for item in decided.value))
+        decision_answer = self.decide(factor, where, baseline=baseline, ignore=ignore)
+        view = replace(view, decisions=tuple(answer_of(item.decision) for item in decision_answer.value))
         return Answer(
             view,
-            decided.sentence,
-            decided.notes,
+            decision_answer.sentence,
+            decision_answer.notes,
             rows.SPEEDUP_COLUMNS,
             json_values=lambda: json_value(view),
             rows=rows.of("results"),
@@ -248,10 +248,10 @@ class OpenedRepository(Forecasts):
         stored_runs = [self._store.run(text(run, "run")) for run in runs]
         sides = sides_of(self._store, self._store.table(), stored_runs, scope)
         sentences = [different_jobs_text(sides), *(side_sentence(sides, side) for side in sides.sides)]
-        first, *notes = [sentence for sentence in sentences if sentence] or ["Nothing can be compared."]
+        first_sentence, *notes = [sentence for sentence in sentences if sentence] or ["Nothing can be compared."]
         return Answer(
             sides,
-            first,
+            first_sentence,
             tuple(notes),
             rows.SIDE_COLUMNS,
             json_values=lambda: json_value(sides),
@@ -322,10 +322,12 @@ class OpenedRepository(Forecasts):
         from assay.questions.costs.years_of_use import JobCostRequest, job_costs
 
         flagged, table = self._selected(where)
-        rounded: Any = one_of(rounding, ("none", "paper"), "rounding")
-        over = within(years, 0.001, 100, "years")
+        rounding_value: Any = one_of(rounding, ("none", "paper"), "rounding")
+        years_value = within(years, 0.001, 100, "years")
         baseline_name = optional_text(baseline, "baseline")
-        request = JobCostRequest(price_book(prices), conditions(where), over, rounded, baseline_name, exclude_flagged)
+        request = JobCostRequest(
+            price_book(prices), conditions(where), years_value, rounding_value, baseline_name, exclude_flagged
+        )
         costs = job_costs(self._store, flagged.table, request)
         return Answer(
             costs,

@@ -41,8 +41,8 @@ class CampaignLog:
 
     def begin(self, number: int, total: int, title: str, left_s: float | None) -> None:
         """Log the run that begins. ``left_s``: expected seconds for all remaining runs, if known."""
-        left = "" if left_s is None else f", about {left_s:.0f} s left"
-        _log.info("run %d of %d: %s%s", number, total, title, left)
+        left_text = "" if left_s is None else f", about {left_s:.0f} s left"
+        _log.info("run %d of %d: %s%s", number, total, title, left_text)
 
     def end(self, run: Run) -> None:
         """Log a finished run."""
@@ -83,16 +83,16 @@ def run_plan(
     from assay.store import Repository
 
     _refuse_event_loop(plan)
-    described = load_plan(file_path(plan, "plan"))
-    simulated = simulate or described.cluster.simulated
-    if not simulated and (profile is not None or learn_from is not None or conditions(where)):
+    loaded_plan = load_plan(file_path(plan, "plan"))
+    is_simulated = simulate or loaded_plan.cluster.simulated
+    if not is_simulated and (profile is not None or learn_from is not None or conditions(where)):
         raise SpecificationError("a profile applies to simulations", where="profile", hint="add simulate=True")
     files = (file_path(profile, "profile"),) if profile is not None else ()
-    learned = file_path(learn_from, "learn_from") if learn_from is not None else None
-    costs = profile_from(ProfileRequest(files, learned, conditions(where))) if simulated else None
+    learning_folder = file_path(learn_from, "learn_from") if learn_from is not None else None
+    costs = profile_from(ProfileRequest(files, learning_folder, conditions(where))) if is_simulated else None
     stop = parse_stop(text(until, "until"), datetime.now().astimezone()) if until is not None else None
     request = replace(
-        campaign_request(described, costs), again=again, only=texts(only, "only"), stop=stop, baseline=baseline
+        campaign_request(loaded_plan, costs), again=again, only=texts(only, "only"), stop=stop, baseline=baseline
     )
     opened = Repository.create(file_path(repository, "repository"))
     with spans_sent(text(otlp, "otlp") if otlp is not None else None, opened.root, _log.info) as collected:

@@ -53,18 +53,18 @@ def size_from_logs(
         whole(seed, 0, SEED_MAX, "seed"),
         text(extra_costs, "extra_costs"),
     )
-    described = read_job_logs([file_path(log, "logs") for log in logs])
+    job_description = read_job_logs([file_path(log, "logs") for log in logs])
     if catalogue is None or prices is None:
-        answer = describe_job(described, request)
+        answer = describe_job(job_description, request)
     else:
         hardware, book = load_catalogue(file_path(catalogue, "catalogue")), price_book(prices)
         with SimulatorPool(whole(jobs, 1, 1_000, "jobs") if jobs is not None else None) as pool:
-            answer = size(described, request, hardware, book, pool)
-    first, *others = size_sentences.first_sentences(answer)
+            answer = size(job_description, request, hardware, book, pool)
+    first_sentence, *further_sentences = size_sentences.first_sentences(answer)
     return Answer(
         answer,
-        first,
-        (*others, *size_sentences.sentences(answer)),
+        first_sentence,
+        (*further_sentences, *size_sentences.sentences(answer)),
         rows.SHAPE_COLUMNS,
         json_values=lambda: json_value(answer),
         rows=rows.of("shapes"),

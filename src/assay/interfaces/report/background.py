@@ -53,7 +53,7 @@ def findings_chapter(view: FindingsView) -> Chapter | None:
         )
     ]
     for origin, findings in view.by_origin.items():
-        tested = [finding for finding in findings if any(item.ratio is not None for item in finding.evidence)]
+        tested_findings = [finding for finding in findings if any(item.ratio is not None for item in finding.evidence)]
         rows = [
             (
                 finding.claim,
@@ -61,15 +61,17 @@ def findings_chapter(view: FindingsView) -> Chapter | None:
                 f"{' '.join(str(item) for item in finding.evidence)} {finding.judged}".rstrip(),
                 finding.source,
             )
-            for finding in tested
+            for finding in tested_findings
         ]
         if rows:
-            full = table(("Claim", "Answer", "Numbers", "Source"), rows, origin if len(view.by_origin) > 1 else "")
-            blocks += shortened(full, f"findings-{slug(origin)}")
-        untested = [finding for finding in findings if finding not in tested]
-        if untested:
-            assert all(finding.answer is ClaimAnswer.UNDECIDED for finding in untested)
-            claims = "; ".join(finding.claim.rstrip(".") for finding in untested)
+            full_table = table(
+                ("Claim", "Answer", "Numbers", "Source"), rows, origin if len(view.by_origin) > 1 else ""
+            )
+            blocks += shortened(full_table, f"findings-{slug(origin)}")
+        untested_findings = [finding for finding in findings if finding not in tested_findings]
+        if untested_findings:
+            assert all(finding.answer is ClaimAnswer.UNDECIDED for finding in untested_findings)
+            claims = "; ".join(finding.claim.rstrip(".") for finding in untested_findings)
             text = f"Not tested: {claims}. Too few matched groups differ only in the factor of these claims."
             blocks.append(Paragraph((text,), "soft"))
     if view.flagged:
@@ -87,13 +89,13 @@ def appendix_chapter(report: Report) -> Chapter:
     """Return the appendix: configuration, hosts, provenance and runs."""
     provenance = report.provenance
     varied_settings = [(setting.name, _levels(setting)) for setting in provenance.settings if setting.varies]
-    fixed = [(setting.name, _levels(setting)) for setting in provenance.settings if not setting.varies]
+    fixed_settings = [(setting.name, _levels(setting)) for setting in provenance.settings if not setting.varies]
     blocks: list[Block] = [Heading("Configuration")]
     if varied_settings:
         blocks += shortened(table(("Varies", "Levels (runs)"), varied_settings), "configuration-varies", 30)
-    if fixed:
-        fixed_table = shortened(table(("Setting", "Level"), fixed), "configuration-same")
-        blocks.append(Fold(f"Settings that are the same in every run ({len(fixed)})", fixed_table))
+    if fixed_settings:
+        fixed_table = shortened(table(("Setting", "Level"), fixed_settings), "configuration-same")
+        blocks.append(Fold(f"Settings that are the same in every run ({len(fixed_settings)})", fixed_table))
     if provenance.hosts:
         blocks += [Heading("Hosts"), Facts(provenance.hosts)]
     for cluster in provenance.checked:
@@ -155,6 +157,8 @@ def _host_checks(cluster: CheckedCluster) -> list[Block]:
     ]
     blocks: list[Block] = [Heading(f"Host checks of {report.cluster}"), Paragraph((summary,))]
     if rows:
-        full = table(("Grade", "Host", "Check", "Value", "Recommended (source)"), rows)
-        blocks.append(Fold(f"Failed checks ({len(rows)})", shortened(full, f"host-checks-{slug(report.cluster)}")))
+        full_table = table(("Grade", "Host", "Check", "Value", "Recommended (source)"), rows)
+        blocks.append(
+            Fold(f"Failed checks ({len(rows)})", shortened(full_table, f"host-checks-{slug(report.cluster)}"))
+        )
     return blocks

@@ -79,8 +79,8 @@ def _jobs(cost: CostView) -> list[Block]:
         )
         for row in cost.rows
     ]
-    first = ("Workload", "Layout", "#Price", "#Cost per job", "#95 % interval")
-    second = (
+    cost_columns = ("Workload", "Layout", "#Price", "#Cost per job", "#95 % interval")
+    time_columns = (
         "Workload",
         "Layout",
         "#Run time (s)",
@@ -90,8 +90,8 @@ def _jobs(cost: CostView) -> list[Block]:
         f"#Jobs in {cost.years:g} years",
     )
     return [
-        *shortened(table(first, costs, "Cost per job"), "cost-per-job"),
-        *shortened(table(second, times, "Run times and jobs"), "run-times-and-jobs"),
+        *shortened(table(cost_columns, costs, "Cost per job"), "cost-per-job"),
+        *shortened(table(time_columns, times, "Run times and jobs"), "run-times-and-jobs"),
     ]
 
 
@@ -107,8 +107,8 @@ def _bills(cost: CostView) -> tuple[Block, ...]:
         for layout, bill in cost.bills.items()
         for item in bill.items
     ]
-    full = table(("Layout", "Item", "#Number", "#Unit price", "#Total"), rows, "Components of the price")
-    return shortened(full, "components-of-the-price")
+    full_table = table(("Layout", "Item", "#Number", "#Unit price", "#Total"), rows, "Components of the price")
+    return shortened(full_table, "components-of-the-price")
 
 
 def run_cost_chapter(report: Report, palette: Mapping[str, str]) -> Chapter | None:
@@ -117,30 +117,30 @@ def run_cost_chapter(report: Report, palette: Mapping[str, str]) -> Chapter | No
     views = [view for view in costs.jobs if view.rows] if costs else []
     if costs is None or not views:
         return None
-    titled = [(titles.workload_title(view.job.get("workload", "")), view) for view in views]
-    first = views[0]
+    titled_views = [(titles.workload_title(view.job.get("workload", "")), view) for view in views]
+    first_view = views[0]
     blocks: list[Block] = [
         Paragraph(
             (
                 "The answers compare runs that are equal in everything except what makes a row. Tables and charts are "
                 "details: means over all valid runs of each row, ranked by the answer. ",
                 Code("assay cost"),
-                f" also shows switching prices. Prices: {first.book}, {first.date} ({first.source}).",
+                f" also shows switching prices. Prices: {first_view.book}, {first_view.date} ({first_view.source}).",
             )
         )
     ]
-    width = FULL_PX if len(titled) == 1 else HALF_PX
+    width = FULL_PX if len(titled_views) == 1 else HALF_PX
     cells: list[tuple[Block, ...]] = [
         (Heading(title), *_charts(title, view, f"run-cost-chart-{number}-{language.slug(title)}", palette, width))
-        for number, (title, view) in enumerate(titled[:JOBS_MAX], start=1)
+        for number, (title, view) in enumerate(titled_views[:JOBS_MAX], start=1)
     ]
-    charts: tuple[Block, ...] = cells[0][1:] if len(titled) == 1 else (Pair(tuple(cells)),)
-    for title, view in titled[:JOBS_MAX]:
-        blocks.append(Paragraph((f"{title}: {view.headline}" if len(titled) > 1 else view.headline,)))
+    charts: tuple[Block, ...] = cells[0][1:] if len(titled_views) == 1 else (Pair(tuple(cells)),)
+    for title, view in titled_views[:JOBS_MAX]:
+        blocks.append(Paragraph((f"{title}: {view.headline}" if len(titled_views) > 1 else view.headline,)))
         blocks += _rows(title, view)
     blocks.append(Fold("Time against cost, every row", charts))
-    if len(titled) > JOBS_MAX:
-        blocks.append(Paragraph((f"Not shown: {plural(len(titled) - JOBS_MAX, 'further workload')}.",), "soft"))
+    if len(titled_views) > JOBS_MAX:
+        blocks.append(Paragraph((f"Not shown: {plural(len(titled_views) - JOBS_MAX, 'further workload')}.",), "soft"))
     blocks += [Paragraph((f"Without a price: {text}.",), "soft") for text in costs.unpriced[:UNPRICED_MAX]]
     if len(costs.unpriced) > UNPRICED_MAX:
         more = f"Without a price: {len(costs.unpriced) - UNPRICED_MAX} more. "
@@ -199,5 +199,5 @@ def _rows(title: str, view: JobCostEffectiveness) -> tuple[Block, ...]:
         "Pareto front",
         "Verdict",
     )
-    full = table(columns, rows, f"{title}: time and cost of a run")
-    return shortened(full, f"cost-per-run-{language.slug(title)}", ROWS_MAX)
+    full_table = table(columns, rows, f"{title}: time and cost of a run")
+    return shortened(full_table, f"cost-per-run-{language.slug(title)}", ROWS_MAX)

@@ -56,12 +56,14 @@ ROWS_MAX = 6
 
 def palette_of(report: Report) -> dict[str, str]:
     """Return the colour of every option that the report shows."""
-    of_decisions = [
+    decision_levels = [
         level for decision in report.decisions for level in (decision.baseline, *(o.option for o in decision.options))
     ]
     runs = report.configurations.runs if report.configurations else ()
     classes = [device_class.value for device_class in DeviceClass]
-    names = dict.fromkeys([*of_decisions, *(level for _, level in report.not_compared), *(run.layout for run in runs)])
+    names = dict.fromkeys(
+        [*decision_levels, *(level for _, level in report.not_compared), *(run.layout for run in runs)]
+    )
     return colours_of([*classes, *names], report.layout_classes)
 
 
@@ -86,8 +88,8 @@ def report_lead(report: Report) -> tuple[str, ...]:
     """Return the paragraphs below the answer: the evidence, then the cost."""
     if not report.decisions:
         return ()
-    first = report.decisions[0]
-    return tuple(text for text in (evidence(first), cost_headline(first)) if text)
+    first_decision = report.decisions[0]
+    return tuple(text for text in (evidence(first_decision), cost_headline(first_decision)) if text)
 
 
 def first_page(report: Report, palette: Mapping[str, str]) -> tuple[Block, ...]:
@@ -95,10 +97,10 @@ def first_page(report: Report, palette: Mapping[str, str]) -> tuple[Block, ...]:
     blocks: list[Block] = []
     facts = []
     if report.decisions:
-        first = report.decisions[0]
-        blocks += _chart(first, "decision", report, palette)
-        facts += _money(first)
-        facts += [Fact(f"Caveat: {caveat.kind}", caveat.text) for caveat in first.caveats[:CAVEATS_MAX]]
+        first_decision = report.decisions[0]
+        blocks += _chart(first_decision, "decision", report, palette)
+        facts += _money(first_decision)
+        facts += [Fact(f"Caveat: {caveat.kind}", caveat.text) for caveat in first_decision.caveats[:CAVEATS_MAX]]
     for decision in report.decisions[1 : 1 + FURTHER_MAX]:
         facts.append(Fact(_title(decision), f"{headline(decision)} {evidence(decision)}"))
     facts += _not_compared(report)
@@ -174,34 +176,36 @@ def decisions_chapter(report: Report, palette: Mapping[str, str]) -> Chapter | N
         return None
     blocks: list[Block] = []
     for number, decision in enumerate(decisions):
-        of_decision = _decision_blocks(report, decision, number, palette)
+        decision_blocks = _decision_blocks(report, decision, number, palette)
         if number == 0:
             blocks += [Heading(_title(decision))] if len(decisions) > 1 else []
-            blocks += of_decision
-        elif of_decision:
-            blocks.append(Fold(_title(decision), of_decision))
+            blocks += decision_blocks
+        elif decision_blocks:
+            blocks.append(Fold(_title(decision), decision_blocks))
     return Chapter("comparisons", "Every comparison", tuple(blocks))
 
 
 def _decision_blocks(report: Report, decision: Decision, number: int, palette: Mapping[str, str]) -> tuple[Block, ...]:
     """Return the sentences, chart and tables of a decision. ``number``: its position among all decisions."""
     blocks: list[Block] = []
-    further = number >= len(report.decisions)
+    is_further = number >= len(report.decisions)
     name = f"decision-{number + 1}-{slug(decision.factor)}"
-    on_page_one = number == 0 and not further
+    is_on_page_one = number == 0 and not is_further
     money = cost_headline(decision) or ""
     sentences = (headline(decision), evidence(decision), money, *remarks(decision))
     amounts = amount_sentences(decision)
-    texts = list(remarks(decision) if on_page_one else filter(None, (*sentences, *(amounts.every if amounts else ()))))
+    texts = list(
+        remarks(decision) if is_on_page_one else filter(None, (*sentences, *(amounts.every if amounts else ())))
+    )
     if texts:
         blocks.append(Paragraph((" ".join(texts),)))
-    if number and not further:
+    if number and not is_further:
         blocks += _chart(decision, name, report, palette) if number < DECISIONS_MAX else []
     curve = curve_of(decision)
     blocks += _curve(decision, curve) if curve else []
     blocks += _results(decision, name, rows_max=ROWS_MAX)
     # The chapter on the six questions has the next step of a further decision.
-    proposals = [] if further else [Fact("Next", sentence) for sentence in next_sentences(decision)]
+    proposals = [] if is_further else [Fact("Next", sentence) for sentence in next_sentences(decision)]
     blocks += [Facts(tuple(proposals))] if proposals else []
     return tuple(blocks)
 
@@ -223,15 +227,15 @@ def _not_compared(report: Report) -> list[Fact]:
     """Return the options and workloads that no decision compares, with the reason."""
     facts = []
     if report.decisions and report.not_compared:
-        names = _named([option_text(factor, level) for factor, level in report.not_compared])
+        names = _joined_names([option_text(factor, level) for factor, level in report.not_compared])
         facts.append(Fact("Options not compared", f"{names}: no run is equal in everything else to another option's."))
     if report.decisions and report.workloads_not_compared:
-        names = _named([workload_title(name) for name in report.workloads_not_compared])
+        names = _joined_names([workload_title(name) for name in report.workloads_not_compared])
         facts.append(Fact("Workloads not compared", f"{names}: no two runs differ in the factor alone."))
     return facts
 
 
-def _named(names: Sequence[str]) -> str:
+def _joined_names(names: Sequence[str]) -> str:
     more = len(names) - NAMES_MAX
     return joined([*names[:NAMES_MAX], f"{more} more"] if more > 0 else list(names))
 
@@ -275,13 +279,13 @@ def _results(decision: Decision, name: str, rows_max: int) -> tuple[Block, ...]:
         )
         for result in decision.results
     ]
-    compared = [option.option for option in decision.options if option.time]
-    leader = decision.leader if decision.leader in compared else next(iter(compared), "")
-    of_leader = [at for at, result in enumerate(decision.results) if result.option == leader]
+    compared_options = [option.option for option in decision.options if option.time]
+    leader = decision.leader if decision.leader in compared_options else next(iter(compared_options), "")
+    leader_positions = [position for position, result in enumerate(decision.results) if result.option == leader]
     cost = ["#Cost per job (95 %)"] if has_costs else []
     columns = ("Workload", "Option", "Verdict", "#Speedup (95 %)", "Runs", "Scope", *cost)
-    full = table(columns, rows, f"Every workload, against {compared_option(decision, decision.baseline)}")
-    return shortened(full, name, rows_max, chosen=of_leader, which="leading option's")
+    full_table = table(columns, rows, f"Every workload, against {compared_option(decision, decision.baseline)}")
+    return shortened(full_table, name, rows_max, row_positions=leader_positions, rows_name="leading option's")
 
 
 def _curve(decision: Decision, curve: Curve) -> list[Block]:

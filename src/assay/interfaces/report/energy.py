@@ -49,5 +49,5 @@ def energy_chapter(report: Report) -> Chapter | None:
         f"#kWh in {years}",
         f"#Cost in {years}",
     )
-    full = table(columns, rows, "Energy of each option")
-    return Chapter("energy", "Energy", (Paragraph((text,)), *shortened(full, "energy")))
+    full_table = table(columns, rows, "Energy of each option")
+    return Chapter("energy", "Energy", (Paragraph((text,)), *shortened(full_table, "energy")))

@@ -42,35 +42,35 @@ class Figures:
 
 
 def _section(section: ReportSection, name: str, palette: Mapping[str, str]) -> SectionFigures:
-    counted = [summary for summary in section.summaries if summary.n]
-    origin = f"{origins_text((s.origin, s.lab_scale) for s in counted).capitalize()}."
-    runs = ", ".join(f"{s.level}: {s.n}" for s in counted)
-    has_rates = any(rate is not None for s in counted for rate in s.throughputs_mb_per_s.values())
-    has_phases = any(s.phases for s in counted)
+    summaries_with_runs = [summary for summary in section.summaries if summary.n]
+    origin = f"{origins_text((s.origin, s.lab_scale) for s in summaries_with_runs).capitalize()}."
+    runs = ", ".join(f"{s.level}: {s.n}" for s in summaries_with_runs)
+    has_rates = any(rate is not None for s in summaries_with_runs for rate in s.throughputs_mb_per_s.values())
+    has_phases = any(s.phases for s in summaries_with_runs)
     series = {traffic.level: traffic.series for traffic in section.traffic}
     devices = "; ".join(f"{t.level}: {', '.join(dict.fromkeys(s.device for s in t.series))}" for t in section.traffic)
     shares = {view.level: view.detail.breakdown for view in section.views}
-    attempted = [view for view in section.views if view.timeline.placed]
-    tasks = {view.level: view.occupancy for view in attempted}
+    views_with_tasks = [view for view in section.views if view.timeline.placed]
+    tasks = {view.level: view.occupancy for view in views_with_tasks}
     uses = {
         view.level: view.detail.by_purpose
         for view in section.views
         if any(u.transfers.read_request_bytes or u.transfers.write_request_bytes for u in view.detail.by_purpose)
     }
-    end_s = max((view.duration_s for view in attempted), default=0.0)
+    end_s = max((view.duration_s for view in views_with_tasks), default=0.0)
     runtime = ReportFigure(
         f"{name}-run-time",
-        lambda width: runtime_bars(counted, palette, width),
+        lambda width: runtime_bars(summaries_with_runs, palette, width),
         f"Run time: geometric mean, 95 % interval, and a ring for each run ({runs}). {origin}",
     )
     throughput = ReportFigure(
         f"{name}-throughput",
-        lambda width: throughput_bars(counted, palette, width),
+        lambda width: throughput_bars(summaries_with_runs, palette, width),
         f"Throughput by name, median of the runs ({runs}). {origin}",
     )
     phases = ReportFigure(
         f"{name}-phases",
-        lambda width: phase_timeline(counted, palette, width),
+        lambda width: phase_timeline(summaries_with_runs, palette, width),
         f"Phases: median begin and end ({runs}). Phases overlap. {origin}",
     )
     traffic = ReportFigure(
@@ -80,7 +80,7 @@ def _section(section: ReportSection, name: str, palette: Mapping[str, str]) -> S
         f"have the same axes. Shades are devices, from below: {devices}. {origin}",
         panels=True,
     )
-    time_went = ReportFigure(
+    shares_figure = ReportFigure(
         f"{name}-where-time-went",
         lambda width: time_shares(shares, width),
         f"Time {_OF_RUN}, by phase. Overlapping phases share time by their number of tasks. {origin}",
@@ -97,26 +97,26 @@ def _section(section: ReportSection, name: str, palette: Mapping[str, str]) -> S
         f"Mean size of the requests that reached the disks, {_OF_RUN}. {origin}",
     )
     return SectionFigures(
-        runtime=runtime if counted else None,
+        runtime=runtime if summaries_with_runs else None,
         throughput=throughput if has_rates else None,
         phases=phases if has_phases else None,
         traffic=traffic if series else None,
-        shares=time_went if shares else None,
+        shares=shares_figure if shares else None,
         occupancy=occupancy if tasks else None,
-        timelines=tuple(_timeline(view, end_s, name) for view in attempted),
+        timelines=tuple(_timeline(view, end_s, name) for view in views_with_tasks),
         requests=requests if uses else None,
     )
 
 
 def _timeline(view: RunView, end_s: float, name: str) -> ReportFigure:
     timeline = view.timeline
-    part = (
+    nodes_text = (
         f" The first {timeline.nodes_shown} of {timeline.nodes} nodes." if timeline.nodes_shown < timeline.nodes else ""
     )
     return ReportFigure(
         f"{name}-containers-{slug(view.level)}",
         lambda width: task_timeline(timeline.placed, end_s, width),
-        f"{view.level}: task attempts by node and container.{part} Run {view.run_id}.",
+        f"{view.level}: task attempts by node and container.{nodes_text} Run {view.run_id}.",
     )
 
 
@@ -133,5 +133,5 @@ def figures_of(report: Report, palette: Mapping[str, str]) -> Figures:
         )
     sections = report.configurations.sections if report.configurations else ()
     names = [slug(section.title) for section in sections]
-    unique = [name if names.count(name) == 1 else f"{name}-{number}" for number, name in enumerate(names, 1)]
-    return Figures(tuple(_section(*pair, palette) for pair in zip(sections, unique, strict=True)), cost)
+    unique_names = [name if names.count(name) == 1 else f"{name}-{number}" for number, name in enumerate(names, 1)]
+    return Figures(tuple(_section(*pair, palette) for pair in zip(sections, unique_names, strict=True)), cost)

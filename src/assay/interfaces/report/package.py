@@ -34,26 +34,26 @@ PRICES = "prices.yaml"
 _PLAIN = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,99}")
 
 
-def plan_files(campaigns: Path, plans: Sequence[PlanText], given: Plan | None) -> dict[str, bytes]:
+def plan_files(campaigns: Path, plans: Sequence[PlanText], user_plan: Plan | None) -> dict[str, bytes]:
     """Return the files of the plans: for each plan, a folder with the plan and its cluster file.
 
-    ``given``: the user's plan. It supplies a cluster file that its campaign lacks. If ``plans`` is empty, ``given`` is
-    packed instead; otherwise SpecificationError is raised if ``plans`` does not contain it.
+    ``user_plan`` supplies a cluster file that its campaign lacks. If ``plans`` is empty, ``user_plan`` is packed
+    instead; otherwise SpecificationError is raised if ``plans`` does not contain it.
     """
     files: dict[str, bytes] = {}
-    if given is not None and plans and given.source not in {plan.text for plan in plans}:
+    if user_plan is not None and plans and user_plan.source not in {plan.text for plan in plans}:
         names = ", ".join(dict.fromkeys(plan.plan for plan in plans))
         raise SpecificationError(
-            f"these runs were not made for the plan {given.name}",
+            f"these runs were not made for the plan {user_plan.name}",
             hint=f"they were made for {names}; the file has changed or is another plan. Leave --plan out",
         )
     for plan in plans:
         cluster = cluster_text(campaigns, plan.campaign_id)
-        if not cluster and given is not None and plan.text == given.source:
-            cluster = given.cluster_source
+        if not cluster and user_plan is not None and plan.text == user_plan.source:
+            cluster = user_plan.cluster_source
         _add(files, plan.plan, plan.text, cluster)
-    if given is not None and not plans:
-        _add(files, given.name, given.source, given.cluster_source)
+    if user_plan is not None and not plans:
+        _add(files, user_plan.name, user_plan.source, user_plan.cluster_source)
     return files
 
 
@@ -61,7 +61,7 @@ def _add(files: dict[str, bytes], name: str, text: str, cluster: str) -> None:
     """Add a plan and its cluster file to ``files``; another plan of the same name gets a number."""
     folder = base = f"{PLANS}/{slug(name)}"
     number = 1
-    while (existing := files.get(f"{folder}/plan.yaml")) is not None and existing != text.encode():
+    while (earlier_text := files.get(f"{folder}/plan.yaml")) is not None and earlier_text != text.encode():
         number += 1
         folder = f"{base}-{number}"
     files[f"{folder}/plan.yaml"] = text.encode()
@@ -105,16 +105,16 @@ def _command(report: Report) -> str:
 def _steps(report: Report, files: Mapping[str, bytes]) -> list[str]:
     command = _command(report)
     plans = [name for name in files if name.startswith(PLANS) and name.endswith("/plan.yaml")]
-    again = [f"assay run {name} --repository again" for name in plans]
+    run_commands = [f"assay run {name} --repository again" for name in plans]
     if not plans:
         return ["These runs were imported: `repository/bundles/*/source/` has the original files.", ""]
-    lines = ["## Run it again", "", *(f"    {line}" for line in again), f"    {command} --repository again", ""]
+    lines = ["## Run it again", "", *(f"    {line}" for line in run_commands), f"    {command} --repository again", ""]
     folders = Counter(name.rpartition("/")[0] for name in files)
-    lacking = [name for name in plans if folders[name.rpartition("/")[0]] < 2]
-    if lacking:
+    plans_without_cluster = [name for name in plans if folders[name.rpartition("/")[0]] < 2]
+    if plans_without_cluster:
         lines += [
-            f"The campaign did not keep the cluster file of {', '.join(lacking)}. Each run's environment describes its "
-            "hosts: `assay show RUN --json --repository repository`.",
+            f"The campaign did not keep the cluster file of {', '.join(plans_without_cluster)}. Each run's environment "
+            "describes its hosts: `assay show RUN --json --repository repository`.",
             "",
         ]
     lines += [
@@ -126,7 +126,7 @@ def _steps(report: Report, files: Mapping[str, bytes]) -> list[str]:
 
 
 def _readme(document: ReportDocument, report: Report, files: Mapping[str, bytes], bundles: int) -> bytes:
-    listed = [
+    file_facts = [
         Fact("report.html", "the report"),
         Fact(
             f"{TABLES}/",
@@ -155,7 +155,7 @@ def _readme(document: ReportDocument, report: Report, files: Mapping[str, bytes]
         *([escaped(document.question), ""] if document.question != document.title else []),
         escaped(" ".join((document.answer, *document.lead))),
         "",
-        *(f"- `{fact.name}`: {fact.text}" for fact in listed if fact.text),
+        *(f"- `{fact.name}`: {fact.text}" for fact in file_facts if fact.text),
         "",
         "## Check it",
         "",
@@ -173,10 +173,10 @@ def _readme(document: ReportDocument, report: Report, files: Mapping[str, bytes]
 
 
 def package_files(
-    document: ReportDocument, report: Report, given: Mapping[str, bytes], bundles: int
+    document: ReportDocument, report: Report, input_files: Mapping[str, bytes], bundles: int
 ) -> dict[str, bytes]:
-    """Return all files of the package except its runs, the README first. ``given``: plans and price book, by name."""
-    files = dict(given) | table_files(document)
+    """Return all files of the package except its runs, the README first. ``input_files``: plans and price book."""
+    files = dict(input_files) | table_files(document)
     return {
         "README.md": _readme(document, report, files, bundles),
         "report.html": html(document).encode(),

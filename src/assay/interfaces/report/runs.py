@@ -35,9 +35,9 @@ def run_blocks(report: Report) -> list[Block]:
         text = (Code("assay runs"), " lists every run, ", Code("assay anomalies"), " the outliers.")
         return [Paragraph(text, "soft")]
     runs = report.configurations.runs
-    invalid = [run for run in runs if run.status is not RunStatus.VALID]
+    invalid_runs = [run for run in runs if run.status is not RunStatus.VALID]
     blocks: list[Block] = []
-    if invalid:
+    if invalid_runs:
         rows = [
             (
                 (Code(run.run_id),),
@@ -46,11 +46,11 @@ def run_blocks(report: Report) -> list[Block]:
                 run.status.value,
                 run.cause or "not recorded",
             )
-            for run in invalid
+            for run in invalid_runs
         ]
-        full = table(("Run", "Workload", "Layout", "Status", "Cause"), rows)
-        blocks += [Heading("Runs that do not count"), *shortened(full, "runs-that-do-not-count")]
-    all_blocks = [
+        full_table = table(("Run", "Workload", "Layout", "Status", "Cause"), rows)
+        blocks += [Heading("Runs that do not count"), *shortened(full_table, "runs-that-do-not-count")]
+    run_rows = [
         (
             (Code(run.run_id),),
             titles.workload_title(run.workload),
@@ -67,5 +67,5 @@ def run_blocks(report: Report) -> list[Block]:
         for run in runs
     ]
     note = (Code("assay show RUN"), " shows everything that was recorded of a run.")
-    full = replace(table(_COLUMNS, all_blocks), dense=True)
-    return [*blocks, Heading("Every run"), Paragraph(note, "soft"), *shortened(full, "runs", RUNS_MAX)]
+    full_table = replace(table(_COLUMNS, run_rows), dense=True)
+    return [*blocks, Heading("Every run"), Paragraph(note, "soft"), *shortened(full_table, "runs", RUNS_MAX)]

@@ -36,35 +36,41 @@ def table(columns: Sequence[str], rows: Iterable[Sequence[Line | str]], caption:
 
 
 def shortened(
-    full: Table, name: str, rows_max: int = ROWS_MAX, *, chosen: Sequence[int] | None = None, which: str = "first"
+    full_table: Table,
+    name: str,
+    rows_max: int = ROWS_MAX,
+    *,
+    row_positions: Sequence[int] | None = None,
+    rows_name: str = "first",
 ) -> tuple[Block, ...]:
     """Return the table with at most ``rows_max`` rows, and a note that names the file with all rows.
 
-    ``chosen``: positions of the rows to show if there are more; by default the first rows. ``which`` names these rows
-    in the note.
+    ``row_positions``: positions of the rows to show if there are more; by default the first rows. ``rows_name``: name
+    of these rows in the note.
     """
-    if len(full.rows) <= rows_max:
-        return (full,)
-    shown = tuple(full.rows[at] for at in chosen or range(len(full.rows)))[:rows_max]
+    if len(full_table.rows) <= rows_max:
+        return (full_table,)
+    positions = row_positions or range(len(full_table.rows))
+    shown_rows = tuple(full_table.rows[position] for position in positions)[:rows_max]
     file = f"{FOLDER}/{name}.csv"
     note = (
-        f"Shown: the {which} {len(shown):,} of {len(full.rows):,} rows. ",
+        f"Shown: the {rows_name} {len(shown_rows):,} of {len(full_table.rows):,} rows. ",
         Code("assay report --bundle"),
         " writes all of them to ",
         Code(file),
         ".",
     )
-    return replace(full, rows=shown, file=file, all_rows=full.rows), Paragraph(note, "soft")
+    return replace(full_table, rows=shown_rows, file=file, all_rows=full_table.rows), Paragraph(note, "soft")
 
 
 def table_files(document: ReportDocument) -> dict[str, bytes]:
     """Return the CSV files of all shortened tables, by name."""
     files = {}
-    for shown in tables_of(document):
-        if shown.file:
+    for short_table in tables_of(document):
+        if short_table.file:
             text = io.StringIO()
             writer = csv.writer(text, lineterminator="\n")
-            writer.writerow([column.title for column in shown.columns])
-            writer.writerows([plain(cell) for cell in row] for row in shown.all_rows)
-            files[shown.file] = text.getvalue().encode()
+            writer.writerow([column.title for column in short_table.columns])
+            writer.writerows([plain(cell) for cell in row] for row in short_table.all_rows)
+            files[short_table.file] = text.getvalue().encode()
     return files

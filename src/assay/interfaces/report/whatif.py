@@ -17,11 +17,11 @@ def whatif_chapter(answer: WhatIfAnswer | None) -> Chapter | None:
     if answer is None:
         return None
     answers = answer.configurations
-    changed = ", ".join(f"{name}={value}" for name, value in answers[0].changes.items())
-    first = Paragraph(
+    changes_text = ", ".join(f"{name}={value}" for name, value in answers[0].changes.items())
+    introduction = Paragraph(
         (
             "Not measured. The simulator predicts the times of the measured runs with ",
-            Code(changed),
+            Code(changes_text),
             ". It first simulates the measured configurations, and its prediction is corrected by its error there. "
             "The interval should contain nine of ten runs.",
         )
@@ -29,8 +29,8 @@ def whatif_chapter(answer: WhatIfAnswer | None) -> Chapter | None:
     has_costs = any(row.cost_after is not None for row in answers)
     columns = ["Workload", "Data", "Measured on", "#Runs", "#Measured (s)", "Origin", "#Predicted (s)", "#90 % of runs"]
     columns += ["#Speedup", "Predicted limit", *(["#Predicted cost per run"] if has_costs else [])]
-    rows = [_row(row, priced=has_costs) for row in answers]
-    full = table(columns, rows, f"With {changed}: simulated, not measured")
+    rows = [_row(row, has_costs=has_costs) for row in answers]
+    full_table = table(columns, rows, f"With {changes_text}: simulated, not measured")
     notes = dict.fromkeys(text for row in answers for text in row.assumptions)
     notes |= dict.fromkeys(f"no cost: {row.cost_unknown}" for row in answers if row.cost_unknown)
     notes |= dict.fromkeys(
@@ -43,12 +43,12 @@ def whatif_chapter(answer: WhatIfAnswer | None) -> Chapter | None:
     blocks: list[Block] = [Paragraph((text,)) for text in (answer.sentence, answer.money, answer.caveat) if text]
     if effects := effects_table(answer.effects):
         blocks.append(table(effects.headers, effects.rows, effects.title))
-    blocks += [first, *shortened(full, "what-if")]
+    blocks += [introduction, *shortened(full_table, "what-if")]
     blocks += [Paragraph((f"{capitalised(text)}.",), "soft") for text in notes]
     return Chapter("what-if", "What if", tuple(blocks))
 
 
-def _row(answer: WhatIf, *, priced: bool) -> tuple[Line | str, ...]:
+def _row(answer: WhatIf, *, has_costs: bool) -> tuple[Line | str, ...]:
     cost = numbers.NO_VALUE if answer.cost_after is None else amounts.money(answer.cost_after, answer.currency)
     return (
         titles.workload_title(answer.workload),
@@ -61,5 +61,5 @@ def _row(answer: WhatIf, *, priced: bool) -> tuple[Line | str, ...]:
         numbers.interval_s(answer.low_s, answer.high_s),
         f"{answer.ratio:.2f} ({answer.ratio_low:.2f} to {answer.ratio_high:.2f})",
         limit_title(answer.limit_after),
-        *((cost,) if priced else ()),
+        *((cost,) if has_costs else ()),
     )

@@ -52,10 +52,10 @@ def workload_chapters(report: Report, figures: Figures) -> list[Chapter]:
         return []
     chapters = [_comparisons(details)]
     chapters += [
-        _workload(report, section, index, drawn)
-        for index, (section, drawn) in enumerate(zip(details.sections, figures.sections, strict=True))
+        _workload(report, section, index, section_figures)
+        for index, (section, section_figures) in enumerate(zip(details.sections, figures.sections, strict=True))
     ]
-    if any(drawn.throughput for drawn in figures.sections):
+    if any(section_figures.throughput for section_figures in figures.sections):
         facts = tuple(Fact(title, THROUGHPUT_MEANINGS[key]) for key, title in THROUGHPUT_TITLES.items())
         note = "They answer different questions and differ by factors. Compare each only with itself."
         chapters.append(
@@ -64,9 +64,9 @@ def workload_chapters(report: Report, figures: Figures) -> list[Chapter]:
     return [*chapters, *_profile(details)]
 
 
-def _by_level(first: str, levels: list[str], unit: str, rows: list[tuple[str, list[str]]]) -> Table:
+def _by_level(row_title: str, levels: list[str], unit: str, rows: list[tuple[str, list[str]]]) -> Table:
     """Return a table with a column for each configuration."""
-    columns = (TableColumn(first), *(TableColumn(f"{level} ({unit})", True, level) for level in levels))
+    columns = (TableColumn(row_title), *(TableColumn(f"{level} ({unit})", True, level) for level in levels))
     return Table(columns, tuple(((name,), *((text,) for text in texts)) for name, texts in rows))
 
 
@@ -137,19 +137,19 @@ def _throughput(section: ReportSection, figure: ReportFigure) -> tuple[Block, ..
     return (Heading("Throughput"), figure, _by_level("Throughput", levels, "MB/s", rows))
 
 
-def _workload(report: Report, section: ReportSection, index: int, drawn: SectionFigures) -> Chapter:
+def _workload(report: Report, section: ReportSection, index: int, figures: SectionFigures) -> Chapter:
     cells: list[tuple[Block, ...]] = []
-    if drawn.runtime:
-        cells.append((Heading("Run time"), drawn.runtime))
-    if drawn.phases:
-        cells.append(_phases(section, drawn.phases))
-    if drawn.throughput:
-        cells.append(_throughput(section, drawn.throughput))
-    if drawn.traffic:  # last: on paper, a chart of full width comes below the others
-        cells.append((Heading("Disk traffic of one run of each"), drawn.traffic))
+    if figures.runtime:
+        cells.append((Heading("Run time"), figures.runtime))
+    if figures.phases:
+        cells.append(_phases(section, figures.phases))
+    if figures.throughput:
+        cells.append(_throughput(section, figures.throughput))
+    if figures.traffic:  # last: on paper, a chart of full width comes below the others
+        cells.append((Heading("Disk traffic of one run of each"), figures.traffic))
     blocks = [*_sentences(report, section), Pair(tuple(cells))]
     if section.views:
-        blocks.append(Fold("One run of each in detail", _views(section, drawn)))
+        blocks.append(Fold("One run of each in detail", _views(section, figures)))
     return Chapter(f"workload-{index + 1}-{language.slug(section.title)}", section.title, tuple(blocks), inner=True)
 
 
@@ -190,13 +190,22 @@ def _limits(section: ReportSection) -> tuple[Block, ...]:
     limits = {view.level: view.limits for view in section.views if view.limits is not None}
     if not limits:
         return ()
-    names = [name for name in LIMIT_TITLES if any(of_run.total_s(name) > 0 for of_run in limits.values())]
+    names = [name for name in LIMIT_TITLES if any(run_limits.total_s(name) > 0 for run_limits in limits.values())]
     rows = [
-        (LIMIT_TITLES[name], [numbers.seconds(of_run.total_s(name)) for of_run in limits.values()]) for name in names
+        (LIMIT_TITLES[name], [numbers.seconds(run_limits.total_s(name)) for run_limits in limits.values()])
+        for name in names
     ]
-    for freed in dict.fromkeys(bound.freed for of_run in limits.values() for bound in of_run.bounds):
-        least = [next((b.least_s for b in of_run.bounds if b.freed == freed), None) for of_run in limits.values()]
-        rows.append((f"shortest time if {freed} cost no time", [numbers.seconds(least_s) for least_s in least]))
+    for freed_resource in dict.fromkeys(bound.freed for run_limits in limits.values() for bound in run_limits.bounds):
+        shortest_times_s = [
+            next((run_bound.least_s for run_bound in run_limits.bounds if run_bound.freed == freed_resource), None)
+            for run_limits in limits.values()
+        ]
+        rows.append(
+            (
+                f"shortest time if {freed_resource} cost no time",
+                [numbers.seconds(shortest_s) for shortest_s in shortest_times_s],
+            )
+        )
     note = next(iter(limits.values())).rests_on
     return (Heading("Bottlenecks"), _by_level("Limit", list(limits), "s", rows), Paragraph((" ".join(note),), "soft"))
 
@@ -225,31 +234,40 @@ def _stages(section: ReportSection) -> list[Block]:
     views = [view for view in section.views if view.stages]
     blocks: list[Block] = [Heading("Spark stages")] if views else []
     for tables in zip(*(view.stages for view in views), strict=True):
-        first = tables[0]
+        first_table = tables[0]
         headers = [
-            f"#{name}" if right else name for name, right in zip(first.headers, first.right_aligned, strict=True)
+            f"#{name}" if is_numeric else name
+            for name, is_numeric in zip(first_table.headers, first_table.right_aligned, strict=True)
         ]
-        rows = [((Level(view.level),), *row) for view, shown in zip(views, tables, strict=True) for row in shown.rows]
-        full = table(("Run of", *headers), rows, f"{first.title.capitalize()} of each run")
-        blocks += shortened(full, f"{language.slug(first.title)}-{language.slug(section.title)}", TABLE_ROWS_MAX)
-        blocks += [Paragraph((note,), "soft") for note in dict.fromkeys(n for shown in tables for n in shown.notes)]
+        rows = [
+            ((Level(view.level),), *row)
+            for view, stage_table in zip(views, tables, strict=True)
+            for row in stage_table.rows
+        ]
+        full_table = table(("Run of", *headers), rows, f"{first_table.title.capitalize()} of each run")
+        blocks += shortened(
+            full_table, f"{language.slug(first_table.title)}-{language.slug(section.title)}", TABLE_ROWS_MAX
+        )
+        blocks += [
+            Paragraph((note,), "soft") for note in dict.fromkeys(n for stage_table in tables for n in stage_table.notes)
+        ]
     return blocks
 
 
-def _views(section: ReportSection, drawn: SectionFigures) -> tuple[Block, ...]:
-    named: list[str | Level | Code] = []
+def _views(section: ReportSection, figures: SectionFigures) -> tuple[Block, ...]:
+    view_parts: list[str | Level | Code] = []
     for index, view in enumerate(section.views):
-        named += [", " if index else "", Level(view.level), " is run ", Code(view.run_id)]
+        view_parts += [", " if index else "", Level(view.level), " is run ", Code(view.run_id)]
     blocks: list[Block] = [
-        Paragraph((*named, ". ", Code("assay show RUN"), " shows more."), "soft"),
-        *(_shares(section, drawn.shares) if drawn.shares else ()),
-        *(_requests(section, drawn.requests) if drawn.requests else ()),
+        Paragraph((*view_parts, ". ", Code("assay show RUN"), " shows more."), "soft"),
+        *(_shares(section, figures.shares) if figures.shares else ()),
+        *(_requests(section, figures.requests) if figures.requests else ()),
         *_limits(section),
     ]
-    if drawn.occupancy:
-        blocks += [Heading("Tasks in each phase"), drawn.occupancy]
-    if drawn.timelines:
-        blocks += [Heading("Tasks by container"), Pair(tuple((figure,) for figure in drawn.timelines))]
+    if figures.occupancy:
+        blocks += [Heading("Tasks in each phase"), figures.occupancy]
+    if figures.timelines:
+        blocks += [Heading("Tasks by container"), Pair(tuple((figure,) for figure in figures.timelines))]
     rows = [row for view in section.views for row in _task_rows(view)]
     if rows:
         columns = (
@@ -275,7 +293,7 @@ def _profile(details: ConfigurationDetails) -> list[Chapter]:
         return []
     rows: list[tuple[Line | str, ...]] = []
     for row in profile.rows:
-        stored = row.output_bytes if row.stored_bytes is None else row.stored_bytes
+        output_bytes = row.output_bytes if row.stored_bytes is None else row.stored_bytes
         rows.append(
             (
                 titles.workload_title(row.workload),
@@ -283,13 +301,13 @@ def _profile(details: ConfigurationDetails) -> list[Chapter]:
                 str(row.n),
                 numbers.size(row.input_bytes) + ratios.in_brackets(row.input_ratio),
                 numbers.size(row.shuffle_bytes) + ratios.in_brackets(row.shuffle_ratio),
-                numbers.size(stored) + ratios.in_brackets(row.output_ratio),
+                numbers.size(output_bytes) + ratios.in_brackets(row.output_ratio),
                 numbers.share(row.cpu_busy_share) + ratios.in_brackets(row.cpu_ratio),
             )
         )
     reference = titles.workload_title(profile.reference)
-    against = f"In brackets: relative to {reference} on the same configuration. " if profile.has_ratios else ""
-    note = f"Medians of the valid runs. {against}Output counts every copy."
-    full = table(("Workload", "Configuration", "#Runs", "#Input", "#Shuffle", "#Output", "#CPU busy"), rows)
-    blocks = (Paragraph((note,)), *shortened(full, "workload-profiles", TABLE_ROWS_MAX))
+    reference_text = f"In brackets: relative to {reference} on the same configuration. " if profile.has_ratios else ""
+    note = f"Medians of the valid runs. {reference_text}Output counts every copy."
+    full_table = table(("Workload", "Configuration", "#Runs", "#Input", "#Shuffle", "#Output", "#CPU busy"), rows)
+    blocks = (Paragraph((note,)), *shortened(full_table, "workload-profiles", TABLE_ROWS_MAX))
     return [Chapter("profile", "Data and CPU use of each workload", blocks, inner=True)]

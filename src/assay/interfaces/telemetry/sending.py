@@ -20,9 +20,9 @@ def spans_sent(url: str | None, root: Path, report: Callable[[str], None]) -> It
     MissingLibraryError and SpecificationError before the block. A receiver that does not answer is only reported,
     because the runs are kept.
     """
-    finished: list[str] = []
+    finished_ids: list[str] = []
     if url is None:
-        yield finished
+        yield finished_ids
         return
     try:
         from assay.interfaces.telemetry.spans import receiver_address, send_spans
@@ -33,11 +33,11 @@ def spans_sent(url: str | None, root: Path, report: Callable[[str], None]) -> It
         raise MissingLibraryError("sending spans needs OpenTelemetry's SDK and exporter", hint=hint) from error
     address = receiver_address(url)
     try:
-        yield finished
+        yield finished_ids
     finally:
-        if finished:
+        if finished_ids:
             try:
-                count = send_spans(Repository.open(root), finished, address)
+                count = send_spans(Repository.open(root), finished_ids, address)
                 report(f"{plural(count, 'span')} sent to {address}")
             except AssayError as error:
                 report(f"note: no spans are at {address}: {error.message}; the runs are kept")

@@ -33,28 +33,28 @@ _SPARK_KINDS = ("shuffle_map", "result", "task")
 
 def receiver_address(url: str) -> str:
     """Return the address that takes spans; an address without a path gets OTLP's path. Raises SpecificationError."""
-    parts = urlsplit(url)
-    if parts.scheme not in ("http", "https") or not parts.netloc:
+    url_parts = urlsplit(url)
+    if url_parts.scheme not in ("http", "https") or not url_parts.netloc:
         raise SpecificationError(
             f"{url!r} is not an HTTP address", where="--otlp", hint="such as http://localhost:4318"
         )
-    return url if parts.path.strip("/") else url.rstrip("/") + TRACES_PATH
+    return url if url_parts.path.strip("/") else url.rstrip("/") + TRACES_PATH
 
 
 def send_spans(repository: Repository, run_ids: Sequence[str], address: str) -> int:
     """Send the spans of a campaign's runs; return their number. Raises AssayError if the receiver refuses them."""
-    finished = InMemorySpanExporter()
+    span_collector = InMemorySpanExporter()
     resource = Resource.create({"service.name": "assay", "service.version": __version__})
     provider = TracerProvider(resource=resource, shutdown_on_exit=False)
-    provider.add_span_processor(SimpleSpanProcessor(finished))
+    provider.add_span_processor(SimpleSpanProcessor(span_collector))
     runs = [run for run in map(repository.run, run_ids) if run.started_at]
     if runs:
         _make_spans(provider.get_tracer("assay", __version__), repository, runs)
-    spans = finished.get_finished_spans()
+    spans = span_collector.get_finished_spans()
     exporter = OTLPSpanExporter(endpoint=address, timeout=TIMEOUT_S)
     try:
-        for first in range(0, len(spans), BATCH_SPANS):
-            if exporter.export(spans[first : first + BATCH_SPANS]) is not SpanExportResult.SUCCESS:
+        for start_index in range(0, len(spans), BATCH_SPANS):
+            if exporter.export(spans[start_index : start_index + BATCH_SPANS]) is not SpanExportResult.SUCCESS:
                 raise AssayError("the receiver of spans did not accept them", where=address)
     finally:
         exporter.shutdown()  # type: ignore[no-untyped-call]
@@ -80,20 +80,20 @@ def _job_spans(tracer: Tracer, parent: Span, run: Run, tasks: Sequence[TaskAttem
     ends = {job.job_id: (job.submit_s, job.finish_s) for job in run.jobs}
     ids = dict.fromkeys([*ends, *(task.job_id for task in tasks)])
     for job_id in ids:
-        of_job = [task for task in tasks if task.job_id == job_id]
-        first_s, last_s = ends.get(job_id) or _extent(of_job)
-        job = _child(tracer, parent, f"job {job_id}", start_s + first_s, {"assay.job_id": job_id})
-        for name, of_stage in _stages(of_job):
-            first, last = _extent(of_stage)
-            stage = _child(tracer, job, name, start_s + first, {"assay.tasks": len(of_stage)})
-            for task in of_stage:
+        job_tasks = [task for task in tasks if task.job_id == job_id]
+        job_start_s, job_end_s = ends.get(job_id) or _extent(job_tasks)
+        job = _child(tracer, parent, f"job {job_id}", start_s + job_start_s, {"assay.job_id": job_id})
+        for name, stage_tasks in _stages(job_tasks):
+            stage_start_s, stage_end_s = _extent(stage_tasks)
+            stage = _child(tracer, job, name, start_s + stage_start_s, {"assay.tasks": len(stage_tasks)})
+            for task in stage_tasks:
                 facts = {"assay.attempt_id": task.attempt_id, "assay.node": task.node, "assay.kind": task.kind}
                 attempt = _child(tracer, stage, f"task {task.task_id}", start_s + task.start_s, facts)
                 if task.status != "succeeded":
                     attempt.set_status(Status(StatusCode.ERROR, task.status))
                 attempt.end(_ns(start_s + task.end_s))
-            stage.end(_ns(start_s + last))
-        job.end(_ns(start_s + last_s))
+            stage.end(_ns(start_s + stage_end_s))
+        job.end(_ns(start_s + job_end_s))
 
 
 def _stages(tasks: Sequence[TaskAttempt]) -> Iterator[tuple[str, list[TaskAttempt]]]:

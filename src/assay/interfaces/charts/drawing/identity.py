@@ -18,13 +18,17 @@ from assay.interfaces.charts.drawing.style import PALETTE
 from assay.model.clusters.layout_code import parse_prefix
 
 
-def _star(points: int, inner: float, radius: float = 1.0, centre: float = 0.0) -> str:
-    """Return a star as an SVG path; ``inner``: radius of its inner corners as a share of ``radius``."""
+def _star(points: int, inner_share: float, radius: float = 1.0, centre: float = 0.0) -> str:
+    """Return a star as an SVG path; ``inner_share``: radius of its inner corners as a share of ``radius``."""
     corners = [
-        (radius * (inner if number % 2 else 1.0), math.pi * (number / points - 0.5)) for number in range(2 * points)
+        (radius * (inner_share if number % 2 else 1.0), math.pi * (number / points - 0.5))
+        for number in range(2 * points)
     ]
-    at = (f"{centre + far * math.cos(angle):.3g} {centre + far * math.sin(angle):.3g}" for far, angle in corners)
-    return f"M{'L'.join(at)}Z"
+    vertices = (
+        f"{centre + distance * math.cos(angle):.3g} {centre + distance * math.sin(angle):.3g}"
+        for distance, angle in corners
+    )
+    return f"M{'L'.join(vertices)}Z"
 
 
 _STARS: Final = ((5, 0.81), (4, 0.35), (5, 0.45), (6, 0.87), (3, 0.2), (6, 0.5), (8, 0.6), (12, 0.7))
@@ -46,7 +50,7 @@ SHAPE_PATHS: Final[Mapping[str, str]] = {
     **{_star(*star): _star(*star, radius=5, centre=5) for star in _STARS},
 }
 """The same shapes as SVG paths in a square of 10 × 10."""
-OTHERS: Final = (
+ADDITIONAL_COLOURS: Final = (
     "#C024B4",
     "#5490CC",
     "#C08454",
@@ -98,8 +102,10 @@ def shapes_of(colours: Mapping[str, str]) -> dict[str, str]:
     shapes_by_colour: dict[str, set[str]] = defaultdict(set)
     shapes = {}
     for name in sorted(colours):
-        preferred, used_shapes = shape_of(name), shapes_by_colour[colours[name]]
-        shapes[name] = next((shape for shape in (preferred, *SHAPES) if shape not in used_shapes), preferred)
+        preferred_shape, used_shapes = shape_of(name), shapes_by_colour[colours[name]]
+        shapes[name] = next(
+            (shape for shape in (preferred_shape, *SHAPES) if shape not in used_shapes), preferred_shape
+        )
         used_shapes.add(shapes[name])
     return {name: shapes[name] for name in colours}
 
@@ -108,10 +114,14 @@ def distinct_colours(names: Sequence[str], palette: Mapping[str, str]) -> dict[s
     """Return a different colour for each name: that of ``palette`` if no earlier name has it, else the first unused."""
     colours: dict[str, str] = {}
     for name in names:
-        unused = (colour for colour in (*_HUES, *OTHERS) if colour not in {*palette.values(), *colours.values()})
+        unused_colours = (
+            colour for colour in (*_HUES, *ADDITIONAL_COLOURS) if colour not in {*palette.values(), *colours.values()}
+        )
         palette_colour = palette.get(name)
         colours[name] = (
-            palette_colour if palette_colour and palette_colour not in colours.values() else next(unused, PALETTE[-1])
+            palette_colour
+            if palette_colour and palette_colour not in colours.values()
+            else next(unused_colours, PALETTE[-1])
         )
     return colours
 
@@ -124,8 +134,8 @@ def _class_of(name: str) -> DeviceClass | None:
     return device_class_of(str(layout_code[0]), None) if layout_code is not None else None
 
 
-def _turned(colours: Sequence[str], first: int) -> tuple[str, ...]:
-    start = first % len(colours)
+def _rotated(colours: Sequence[str], offset: int) -> tuple[str, ...]:
+    start = offset % len(colours)
     return (*colours[start:], *colours[:start])
 
 
@@ -136,17 +146,17 @@ def colours_of(names: Iterable[str], classes: Mapping[str, DeviceClass] | None =
     no colour of a device class.
     """
     distinct_names = list(dict.fromkeys(names))
-    class_of_name = classes or {}
-    of_name = {name: class_of_name.get(name) or _class_of(name) for name in distinct_names}
+    layout_classes = classes or {}
+    class_by_name = {name: layout_classes.get(name) or _class_of(name) for name in distinct_names}
     colours, counts = {}, Counter[DeviceClass]()
-    for name, device_class in sorted(of_name.items()):
+    for name, device_class in sorted(class_by_name.items()):
         if device_class is not None and counts[device_class] < len(SHAPES):
             colours[name] = CLASS_COLOURS[device_class]
             counts[device_class] += 1
     reserved_colours = set(CLASS_COLOURS.values()) if colours or classes is not None else set()
     for name in sorted(name for name in distinct_names if name not in colours):
-        first = int.from_bytes(hashlib.sha256(name.encode()).digest()[:4], "big")
-        colour_order = (*_turned(_HUES, first), *_turned(OTHERS, first))
+        offset = int.from_bytes(hashlib.sha256(name.encode()).digest()[:4], "big")
+        colour_order = (*_rotated(_HUES, offset), *_rotated(ADDITIONAL_COLOURS, offset))
         colours[name] = next((colour for colour in colour_order if colour not in reserved_colours), colour_order[0])
         reserved_colours.add(colours[name])
     return {name: colours[name] for name in distinct_names}

@@ -38,15 +38,15 @@ class Extent:
         return (value - self.low) / (self.high - self.low)
 
 
-def extent_of(drawn: Sequence[tuple[float, float]], *, is_log: bool) -> Extent:
-    """Return the extent of a linear axis from 0, or of a logarithmic axis, that contains the intervals ``drawn``."""
-    ends = [end for pair in drawn for end in pair if end > 0] or [1.0]
+def extent_of(intervals: Sequence[tuple[float, float]], *, is_log: bool) -> Extent:
+    """Return the extent of a linear axis from 0, or of a logarithmic axis, that contains ``intervals``."""
+    ends = [end for pair in intervals for end in pair if end > 0] or [1.0]
     if is_log:
         low, high = (math.log10(end) for end in (min(ends), max(ends)))
         return Extent(10.0 ** math.floor(low), 10.0 ** max(math.ceil(high), math.floor(low) + 1), is_log=True)
-    exact = max(ends) / _NICE_STEPS
-    power = 10.0 ** math.floor(math.log10(exact))
-    step = power * next((nice for nice, least in _NICE if exact / power >= least), 1)
+    exact_step = max(ends) / _NICE_STEPS
+    power = 10.0 ** math.floor(math.log10(exact_step))
+    step = power * next((multiple for multiple, quotient_min in _NICE if exact_step / power >= quotient_min), 1)
     return Extent(0.0, step * math.ceil(max(ends) / step), is_log=False)
 
 
@@ -91,12 +91,16 @@ def _box_of(name: str, side: Side, x: float, y: float) -> _Box:
     return _Box(left, y + side.dy - _LINE_PX / 2, left + width, y + side.dy + _LINE_PX / 2)
 
 
-def _around(x: float, y: float) -> _Box:
+def _point_box(x: float, y: float) -> _Box:
     return _Box(x - _POINT_PX, y - _POINT_PX, x + _POINT_PX, y + _POINT_PX)
 
 
-def _is_free(box: _Box, taken: Sequence[_Box], width_px: float) -> bool:
-    return box.left >= 0 and box.right <= width_px and not any(box.overlaps(other) for other in taken)
+def _is_free(box: _Box, occupied_boxes: Sequence[_Box], width_px: float) -> bool:
+    return (
+        box.left >= 0
+        and box.right <= width_px
+        and not any(box.overlaps(occupied_box) for occupied_box in occupied_boxes)
+    )
 
 
 @dataclass(frozen=True, slots=True)
@@ -124,7 +128,7 @@ class Line:
         return _Box(left * width_px - 1, top - 1, right * width_px + 1, bottom + 1)
 
 
-def crossed(text: FixedText, lines: Sequence[Line], widths_px: tuple[float, float]) -> bool:
+def is_crossed(text: FixedText, lines: Sequence[Line], widths_px: tuple[float, float]) -> bool:
     """Return whether a line crosses ``text`` at the smallest or the largest width of the plot."""
     side = Side(text.align, text.dx, 0)
     return any(
@@ -134,38 +138,38 @@ def crossed(text: FixedText, lines: Sequence[Line], widths_px: tuple[float, floa
     )
 
 
-def placed(
+def name_sides(
     points: Sequence[tuple[float, float]],
     names: Sequence[str],
     widths_px: tuple[float, float],
-    fixed: Sequence[FixedText] = (),
+    fixed_texts: Sequence[FixedText] = (),
     lines: Sequence[Line] = (),
 ) -> list[Side | None]:
     """Return the side of each name; None if the name is empty or no side is free.
 
     ``points``: x as a share of the plot's width, y in pixels from its top. ``widths_px``: smallest and largest width
-    of the plot; a side must be free at both. ``fixed``: other texts of the plot. ``lines``: its intervals.
+    of the plot; a side must be free at both. ``fixed_texts``: other texts of the plot. ``lines``: its intervals.
     """
     sides: list[Side | None] = []
-    taken = {
+    occupied_boxes = {
         width: [
-            *(_around(x * width, y) for x, y in points),
-            *(_box_of(text.text, Side(text.align, text.dx, 0), text.x * width, text.y) for text in fixed),
+            *(_point_box(x * width, y) for x, y in points),
+            *(_box_of(text.text, Side(text.align, text.dx, 0), text.x * width, text.y) for text in fixed_texts),
             *(line.box(width) for line in lines),
         ]
         for width in widths_px
     }
     for index, ((x, y), name) in enumerate(zip(points, names, strict=True)):
-        position = None
+        free_side = None
         for side in SIDES if name else ():
-            boxes = {width: _box_of(name, side, x * width, y) for width in taken}
+            boxes = {width: _box_of(name, side, x * width, y) for width in occupied_boxes}
             if all(
-                _is_free(box, [*taken[width][:index], *taken[width][index + 1 :]], width)
+                _is_free(box, [*occupied_boxes[width][:index], *occupied_boxes[width][index + 1 :]], width)
                 for width, box in boxes.items()
             ):
-                position = side
+                free_side = side
                 for width, box in boxes.items():
-                    taken[width].append(box)
+                    occupied_boxes[width].append(box)
                 break
-        sides.append(position)
+        sides.append(free_side)
     return sides

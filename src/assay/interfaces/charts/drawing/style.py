@@ -66,22 +66,22 @@ _DECADES_FINE_MAX = 3
 _FONT = "system-ui, -apple-system, Segoe UI, Roboto, Helvetica, Arial, sans-serif"
 
 
-def colour_scale(levels_colours: dict[str, str]) -> Spec:
+def colour_scale(colour_by_level: dict[str, str]) -> Spec:
     """Return the Vega-Lite scale that assigns the configurations their colours."""
-    return {"domain": list(levels_colours), "range": list(levels_colours.values())}
+    return {"domain": list(colour_by_level), "range": list(colour_by_level.values())}
 
 
-def opacity_scale(levels_colours: Mapping[str, str]) -> Spec:
+def opacity_scale(colour_by_level: Mapping[str, str]) -> Spec:
     """Return the scale of opacities by level, so that levels of one colour differ."""
-    totals = Counter(levels_colours.values())
+    totals = Counter(colour_by_level.values())
     counts, opacities = Counter[str](), []
-    for colour in levels_colours.values():
+    for colour in colour_by_level.values():
         total = totals[colour]
         step = (OPACITIES[0] - OPACITIES[-1]) / max(total - 1, 1)
-        even = round(OPACITIES[0] - step * counts[colour], 3)
-        opacities.append(OPACITIES[counts[colour]] if total <= len(OPACITIES) else even)
+        even_opacity = round(OPACITIES[0] - step * counts[colour], 3)
+        opacities.append(OPACITIES[counts[colour]] if total <= len(OPACITIES) else even_opacity)
         counts[colour] += 1
-    return {"type": "ordinal", "domain": list(levels_colours), "range": opacities}
+    return {"type": "ordinal", "domain": list(colour_by_level), "range": opacities}
 
 
 def phase_scale(names: Sequence[str]) -> Spec:
@@ -157,10 +157,10 @@ def log_axis(values: Sequence[float]) -> Spec:
 
     Vega's default axis has grid lines at 2 to 9 between two powers of ten, most of them without a label.
     """
-    below = [power for power in _POWERS if float(f"1e{power}") <= min(values)]
-    within = [power for power in _POWERS if power >= below[-1] and float(f"1e{power}") < max(values)]
-    steps = (1, 2, 5) if len(within) <= _DECADES_FINE_MAX else (1,)
-    ticks = [float(f"{step}e{power}") for power in within or below[-1:] for step in steps]
+    powers_below = [power for power in _POWERS if float(f"1e{power}") <= min(values)]
+    powers_within = [power for power in _POWERS if power >= powers_below[-1] and float(f"1e{power}") < max(values)]
+    steps = (1, 2, 5) if len(powers_within) <= _DECADES_FINE_MAX else (1,)
+    ticks = [float(f"{step}e{power}") for power in powers_within or powers_below[-1:] for step in steps]
     values = [*ticks, 10 * ticks[-len(steps)]]
     return {
         "values": values,
@@ -171,5 +171,5 @@ def log_axis(values: Sequence[float]) -> Spec:
 
 def chart(description: str, body: Spec, config: Spec | None = None) -> Spec:
     """Return a complete specification. ``description``: text for screen readers. ``config``: default, the theme."""
-    whole_width = {"type": "fit-x", "contains": "padding"}  # the width includes labels and legends
-    return {"$schema": SCHEMA, "description": description, "autosize": whole_width, "config": config or theme(), **body}
+    autosize = {"type": "fit-x", "contains": "padding"}  # the width includes labels and legends
+    return {"$schema": SCHEMA, "description": description, "autosize": autosize, "config": config or theme(), **body}

@@ -43,10 +43,10 @@ def disk_traffic_areas(
     Devices are stacked. All panels share both axes, so heights and lengths are comparable. ``sides``: configuration to
     its series. Below the default width, the panels are in one column.
     """
-    stacked = width_px < HALF_PX
+    is_one_column = width_px < HALF_PX
     panel = {
-        "width": width_px - AXIS_PX if stacked else (width_px - AXIS_PX - GAP_PX) // 2,
-        "height": STACKED_PX if stacked else PAPER_PX if width_px < FULL_PX else SIDE_PX,
+        "width": width_px - AXIS_PX if is_one_column else (width_px - AXIS_PX - GAP_PX) // 2,
+        "height": STACKED_PX if is_one_column else PAPER_PX if width_px < FULL_PX else SIDE_PX,
         "mark": {"type": "area", "interpolate": "step-after", "line": False},
         "encoding": {
             "x": {
@@ -81,7 +81,7 @@ def disk_traffic_areas(
             "autosize": "pad",
             "data": {"values": _rows(sides)},
             "spacing": GAP_PX,
-            "columns": 1 if stacked else 2,
+            "columns": 1 if is_one_column else 2,
             "facet": by_panel,
             "spec": panel,
         },

@@ -18,10 +18,19 @@ _COLOURS = {"other tasks": PALETTE[0], "outliers": PALETTE[1]}
 def duration_histograms(phases: Sequence[PhaseDurations], width_px: int = FULL_PX) -> Spec:
     """Return a histogram of task durations in seconds for each phase; triangles mark bins with outliers."""
     rows = [
-        {"phase": phase.phase, "low_s": part.low_s, "high_s": part.high_s, "what": what, "tasks": tasks, "rank": rank}
+        {
+            "phase": phase.phase,
+            "low_s": time_bin.low_s,
+            "high_s": time_bin.high_s,
+            "what": what,
+            "tasks": tasks,
+            "rank": rank,
+        }
         for phase in phases
-        for part in phase.bins
-        for rank, (what, tasks) in enumerate(zip(_COLOURS, (part.tasks - part.outliers, part.outliers), strict=True))
+        for time_bin in phase.bins
+        for rank, (what, tasks) in enumerate(
+            zip(_COLOURS, (time_bin.tasks - time_bin.outliers, time_bin.outliers), strict=True)
+        )
         if tasks
     ]
     panels = min(_COLUMNS, len(phases))

@@ -91,12 +91,14 @@ def over_time(window: OverTime, width_px: int = FULL_PX) -> Spec:
         panels.append(_task_panel(window, width_px))
     if window.code:
         panels.append(_code_panel(window.code, window, width_px))
-    named: set[tuple[str, ...]] = set()
+    legend_names: set[tuple[str, ...]] = set()
     for lines in window.lines:
         # One legend serves all panels with the same nodes and devices.
         nodes, devices = ("node", *lines.nodes), ("device", *lines.devices)
-        panels.append(_line_panel(lines, window, width_px, nodes=nodes not in named, devices=devices not in named))
-        named |= {nodes, devices}
+        panels.append(
+            _line_panel(lines, window, width_px, nodes=nodes not in legend_names, devices=devices not in legend_names)
+        )
+        legend_names |= {nodes, devices}
     for panel in panels[1:-1]:
         panel["encoding"]["x"]["axis"] = {"labels": False, "title": None}
     if len(panels) > 1:
@@ -108,10 +110,10 @@ def over_time(window: OverTime, width_px: int = FULL_PX) -> Spec:
         "vconcat": panels,
     }
     spec = chart("The run over time: " + ", ".join(str(panel["title"]["text"]) for panel in panels), body)
-    even = {"minExtent": LABELS_PX, "maxExtent": LABELS_PX, "labelLimit": LABELS_PX - 10}
+    axis_y = {"minExtent": LABELS_PX, "maxExtent": LABELS_PX, "labelLimit": LABELS_PX - 10}
     spec["config"] = {
         **spec["config"],
-        "axisY": even,
+        "axisY": axis_y,
         "title": {"color": "currentColor", "fontSize": 12, "fontWeight": 600, "anchor": "start", "offset": 4},
     }
     return spec
@@ -232,12 +234,12 @@ def _code_panel(code: CodeOverTime, window: OverTime, width_px: int) -> Spec:
 
 def _line_panel(lines: Lines, window: OverTime, width_px: int, *, nodes: bool, devices: bool) -> Spec:
     panel = trace_lines(lines, window.end_s, window.start_s, width_px)
-    parts = {name: panel[name] for name in ("data", "mark", "encoding")}
-    for channel, shown in (("color", nodes), ("strokeDash", devices)):
-        if channel in parts["encoding"] and not shown:
-            parts["encoding"][channel]["legend"] = None
-    parts["encoding"]["y"] |= {"title": None, "axis": {"tickCount": 4}}
-    return {"title": {"text": lines_title(lines)}, "width": width_px - LABELS_PX, "height": _LINES_PX, **parts}
+    panel_parts = {name: panel[name] for name in ("data", "mark", "encoding")}
+    for channel, has_legend in (("color", nodes), ("strokeDash", devices)):
+        if channel in panel_parts["encoding"] and not has_legend:
+            panel_parts["encoding"][channel]["legend"] = None
+    panel_parts["encoding"]["y"] |= {"title": None, "axis": {"tickCount": 4}}
+    return {"title": {"text": lines_title(lines)}, "width": width_px - LABELS_PX, "height": _LINES_PX, **panel_parts}
 
 
 def lines_title(lines: Lines) -> str:
@@ -259,19 +261,19 @@ def trace_lines(
         for t, value in zip(line.t_s, line.values, strict=True)
     ]
     window = OverTime(start_s, end_s)
-    fixed = highest if any(row["value"] for row in rows) else highest or 1.0
+    axis_end = highest if any(row["value"] for row in rows) else highest or 1.0
     encoding: Spec = {
         "x": _x("t", window),
         "y": {
             "field": "value",
             "type": "quantitative",
             "title": lines_title(lines),
-            **({} if not fixed else {"scale": {"domain": [0, fixed]}}),
+            **({} if not axis_end else {"scale": {"domain": [0, axis_end]}}),
         },
-        "color": _named("node", lines.nodes, PALETTE),
+        "color": _name_encoding("node", lines.nodes, PALETTE),
     }
     if len(lines.devices) > 1:
-        encoding["strokeDash"] = _named("device", lines.devices, DASHES)
+        encoding["strokeDash"] = _name_encoding("device", lines.devices, DASHES)
     elif lines.devices:
         encoding["detail"] = {"field": "device", "type": "nominal"}
     return chart(
@@ -286,11 +288,11 @@ def trace_lines(
     )
 
 
-def _named(field: str, names: Sequence[str], looks: Sequence[object]) -> Spec:
+def _name_encoding(field: str, names: Sequence[str], styles: Sequence[object]) -> Spec:
     return {
         "field": field,
         "type": "nominal",
         "sort": list(names),
-        "scale": {"domain": list(names), "range": [looks[index % len(looks)] for index in range(len(names))]},
-        "legend": {"symbolType": "stroke", **({"symbolSize": _DASHES_SIZE} if looks is DASHES else {})},
+        "scale": {"domain": list(names), "range": [styles[index % len(styles)] for index in range(len(names))]},
+        "legend": {"symbolType": "stroke", **({"symbolSize": _DASHES_SIZE} if styles is DASHES else {})},
     }

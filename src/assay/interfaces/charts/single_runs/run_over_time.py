@@ -46,17 +46,24 @@ class Span:
 
 
 def run_over_time(
-    close: CompleteRun, span: Span, limits: Limits | None, code: CodeOverTime | None = None
+    complete_run: CompleteRun, span: Span, limits: Limits | None, code: CodeOverTime | None = None
 ) -> Spec | None:
     """Return the chart of the run over time; None without phases, tasks, trace or code."""
-    shown, run = timeline([task for task in close.tasks if span.node in (None, task.node)]), close.run
-    lines = _lines(close, span)
-    if not (run.phases or shown.placed or lines or code):
+    run = complete_run.run
+    drawn_tasks = timeline([task for task in complete_run.tasks if span.node in (None, task.node)])
+    lines = _lines(complete_run, span)
+    if not (run.phases or drawn_tasks.placed or lines or code):
         return None
-    last_s = max([run.duration_s, *(p.end_s for p in run.phases), *(drawn.task.end_s for drawn in shown.placed)])
+    last_s = max(
+        [run.duration_s, *(p.end_s for p in run.phases), *(attempt.task.end_s for attempt in drawn_tasks.placed)]
+    )
     start_s = span.start_s or 0.0
     end_s = last_s if span.end_s is None or span.end_s <= start_s else span.end_s
-    left_out = f" (the first {shown.nodes_shown} of {shown.nodes} nodes)" if shown.nodes_shown < shown.nodes else ""
+    left_out = (
+        f" (the first {drawn_tasks.nodes_shown} of {drawn_tasks.nodes} nodes)"
+        if drawn_tasks.nodes_shown < drawn_tasks.nodes
+        else ""
+    )
     title = f"Tasks, a lane for each container, coloured as phases are{left_out}"
     spans = limit_spans(limits) if limits is not None and span.node is None else ()
     return over_time(
@@ -64,7 +71,7 @@ def run_over_time(
             start_s=start_s,
             end_s=end_s,
             phases=run.phases,
-            placed=shown.placed,
+            placed=drawn_tasks.placed,
             tasks_title=title,
             lines=lines,
             limits=spans,
@@ -73,20 +80,26 @@ def run_over_time(
     )
 
 
-def _lines(close: CompleteRun, span: Span) -> list[Lines]:
-    panels, views = [], views_of([close.trace])
-    windows = min(windows_for(close.trace), span.windows_max or windows_for(close.trace))
+def _lines(complete_run: CompleteRun, span: Span) -> list[Lines]:
+    panels, views = [], views_of([complete_run.trace])
+    windows = min(windows_for(complete_run.trace), span.windows_max or windows_for(complete_run.trace))
     for name in sorted(views, key=lambda name: list(GROUPS).index(TRACE_VIEWS[name].group)):
         view = TRACE_VIEWS[name]
         if view.group not in span.shown:
             continue
-        series = lines_of(close.trace, view, node=span.node, start_s=span.start_s, end_s=span.end_s, windows=windows)
+        series = lines_of(
+            complete_run.trace, view, node=span.node, start_s=span.start_s, end_s=span.end_s, windows=windows
+        )
         groups = coinciding(series)
-        most = busiest([group[0] for group in groups])
-        title = f"{view.title}, the {len(most)} busiest of {len(groups)}" if len(most) < len(groups) else view.title
-        title += "".join(_note(group) for group in groups if len(group) > 1 and group[0] in most)
-        nodes, devices = names_shown(close.trace, view)
-        panels.append(Lines(title, most, nodes, devices))
+        busiest_series = busiest([group[0] for group in groups])
+        title = (
+            f"{view.title}, the {len(busiest_series)} busiest of {len(groups)}"
+            if len(busiest_series) < len(groups)
+            else view.title
+        )
+        title += "".join(_note(group) for group in groups if len(group) > 1 and group[0] in busiest_series)
+        nodes, devices = names_shown(complete_run.trace, view)
+        panels.append(Lines(title, busiest_series, nodes, devices))
     return panels
 
 

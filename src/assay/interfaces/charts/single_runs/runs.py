@@ -33,10 +33,16 @@ _LANES_PX = 420
 
 
 def _phase_colour(names: Sequence[str], width_px: int) -> Spec:
-    ordered = sorted(dict.fromkeys(names), key=rank)
-    tight = width_px < HALF_PX or (width_px < FULL_PX and len(ordered) > _LEGEND_HALF_MAX)
-    legend = {"columns": _LEGEND_COLUMNS if tight else len(ordered)}
-    return {"field": "phase", "type": "nominal", "sort": ordered, "scale": phase_scale(ordered), "legend": legend}
+    phase_names = sorted(dict.fromkeys(names), key=rank)
+    is_narrow = width_px < HALF_PX or (width_px < FULL_PX and len(phase_names) > _LEGEND_HALF_MAX)
+    legend = {"columns": _LEGEND_COLUMNS if is_narrow else len(phase_names)}
+    return {
+        "field": "phase",
+        "type": "nominal",
+        "sort": phase_names,
+        "scale": phase_scale(phase_names),
+        "legend": legend,
+    }
 
 
 def time_shares(sides: Mapping[str, Breakdown], width_px: int = HALF_PX) -> Spec:
@@ -68,7 +74,7 @@ def time_shares(sides: Mapping[str, Breakdown], width_px: int = HALF_PX) -> Spec
 
 def task_occupancy(sides: Mapping[str, Sequence[Occupancy]], width_px: int = FULL_PX) -> Spec:
     """Return a chart of the number of tasks in each phase over time, with a panel for each configuration."""
-    stacked = width_px < HALF_PX or len(sides) < 2
+    is_one_column = width_px < HALF_PX or len(sides) < 2
     rows: list[Spec] = [
         {"level": level, "phase": line.phase, "t": t_s, "tasks": tasks, "rank": index}
         for level, series in sides.items()
@@ -76,7 +82,7 @@ def task_occupancy(sides: Mapping[str, Sequence[Occupancy]], width_px: int = FUL
         for t_s, tasks in zip(line.t_s, line.tasks, strict=True)
     ]
     panel = {
-        "width": width_px - _AXIS_PX if stacked else (width_px - _AXIS_PX - _GAP_PX) // 2,
+        "width": width_px - _AXIS_PX if is_one_column else (width_px - _AXIS_PX - _GAP_PX) // 2,
         "height": 130,
         "mark": {"type": "area", "interpolate": "step-after", "line": False},
         "encoding": {
@@ -99,7 +105,7 @@ def task_occupancy(sides: Mapping[str, Sequence[Occupancy]], width_px: int = FUL
             "autosize": "pad",
             "data": {"values": rows},
             "spacing": _GAP_PX,
-            "columns": 1 if stacked else 2,
+            "columns": 1 if is_one_column else 2,
             "facet": {"field": "level", "type": "nominal", "sort": list(sides), "header": header},
             "spec": panel,
         },
@@ -155,11 +161,14 @@ def request_sizes(
 ) -> Spec:
     """Return a bar chart of the mean disk request size in kB by purpose and direction, as in LISA'14, figure 3."""
     rows = [
-        {"what": f"{PURPOSE_TITLES[use.purpose]}, {way}", "level": level, "size": size / 1e3}
+        {"what": f"{PURPOSE_TITLES[use.purpose]}, {direction}", "level": level, "size": size / 1e3}
         for level, uses in sides.items()
         for use in uses
         if use.purpose in PURPOSE_TITLES
-        for way, size in (("read", use.transfers.read_request_bytes), ("write", use.transfers.write_request_bytes))
+        for direction, size in (
+            ("read", use.transfers.read_request_bytes),
+            ("write", use.transfers.write_request_bytes),
+        )
         if size is not None
     ]
     return grouped_bars(

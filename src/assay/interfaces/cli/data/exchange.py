@@ -38,10 +38,10 @@ def pull(source: str, token_file: Path | None, as_json: bool, repository: Path) 
     target = Repository.create(repository)
     if _is_address(source):
         from assay.store.exchange.remote import Remote
-        from assay.store.exchange.remote import pull as take
+        from assay.store.exchange.remote import pull as pull_remote
 
         with Remote(source, _token(token_file)) as remote:
-            _show(lambda progress: take(remote, target, progress), as_json)
+            _show(lambda progress: pull_remote(remote, target, progress), as_json)
     if Path(source).is_file():
         from assay.store.exchange.package import pull_package
 
@@ -61,16 +61,16 @@ def push(target: str, create: bool, token_file: Path | None, as_json: bool, repo
     opened = Repository.open(repository)
     if _is_address(target):
         from assay.store.exchange.remote import Remote
-        from assay.store.exchange.remote import push as give
+        from assay.store.exchange.remote import push as push_remote
 
         with Remote(target, _token(token_file)) as remote:
-            _show(lambda progress: give(opened, remote, progress), as_json)
+            _show(lambda progress: push_remote(opened, remote, progress), as_json)
     if not create and not Repository.is_at(Path(target)):
         raise RepositoryError(
             "not a repository", where=target, hint="check the name, or create a repository with --create"
         )
-    created = Repository.create(Path(target))
-    _show(lambda progress: copy_bundles(opened, created, progress), as_json)
+    target_repository = Repository.create(Path(target))
+    _show(lambda progress: copy_bundles(opened, target_repository, progress), as_json)
 
 
 def _is_address(text: str) -> bool:

@@ -71,9 +71,9 @@ def export(
     """
     opened = Repository.open(repository)
     request = request_of(RunsRequest, options)
-    filtered = request != RunsRequest()
+    has_filter = request != RunsRequest()
     if dataset is not None:
-        if form or run or output or filtered:
+        if form or run or output or has_filter:
             raise SpecificationError("a dataset takes all runs; leave out the other options", where="--dataset")
         _export_dataset(opened, dataset)
         return
@@ -82,7 +82,7 @@ def export(
             "no output format", hint=f"choose one of {', '.join([*_WRITERS, 'parquet', *_RUN_FORMS])}, or --dataset"
         )
     if form in _RUN_FORMS or run:
-        if form not in _RUN_FORMS or not run or filtered:
+        if form not in _RUN_FORMS or not run or has_filter:
             raise SpecificationError(
                 "this form is of one run, and takes no filter",
                 where=form,

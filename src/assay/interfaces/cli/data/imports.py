@@ -32,7 +32,7 @@ from assay.store.formats.tables.table import table_format
 from assay.store.index.tables import rows_of_table
 from assay.text import plural
 
-_LEFT_SHOWN = 20
+_REJECTED_SHOWN = 20
 """Maximum number of rejected files and rows to print."""
 
 
@@ -96,17 +96,17 @@ def import_results(
         _list(as_json)
         return
     is_profile = words[:1] == (PROFILE,) and not Path(PROFILE).exists()
-    other = ("mapping", "defaults", "origin", "plan", "strict", "replace", "again")
-    if refused := given_options(context, other if is_profile else ("run", "kind", "interval_ms")):
+    other_options = ("mapping", "defaults", "origin", "plan", "strict", "replace", "again")
+    if refused_options := given_options(context, other_options if is_profile else ("run", "kind", "interval_ms")):
         message = f"this option {'does not apply to profiles' if is_profile else 'applies to profiles only'}"
-        raise SpecificationError(message, where=refused[0], hint="assay import profile FILE… --run RUN")
+        raise SpecificationError(message, where=refused_options[0], hint="assay import profile FILE… --run RUN")
     if is_profile:
         import_profile_command(repository, words[1:], options, as_json)
         return
     job = _import_job(words, request_of(_TableOptions, options))
     request = request_of(ImportRequest, options)
     opened = Repository.create(repository)
-    if request.strict and job.unknown:
+    if request.strict and job.skipped_files:
         job.by_format.clear()
     for format_, sources in job.by_format:
         with stage_progress(quiet=as_json) as progress:
@@ -120,7 +120,7 @@ def import_results(
         job.summaries.append(summary)
     _print(job, request.strict, as_json)
     imported_runs = sum(summary.taken + summary.already_there for summary in job.summaries)
-    sys.exit(0 if imported_runs and not (request.strict and job.left) else FormatError.exit_code)
+    sys.exit(0 if imported_runs and not (request.strict and job.left_out) else FormatError.exit_code)
 
 
 @dataclass(frozen=True, slots=True)
@@ -135,13 +135,13 @@ class _TableOptions:
 @dataclass(slots=True)
 class _ImportJob:
     by_format: list[tuple[Format, list[Source]]]
-    unknown: dict[str, str]
+    skipped_files: dict[str, str]
     summaries: list[ImportSummary] = field(default_factory=list)
 
     @property
-    def left(self) -> list[SkippedItem]:
+    def left_out(self) -> list[SkippedItem]:
         """Files and rows that were not imported, including unrecognised files."""
-        files = [SkippedItem(name, why) for name, why in self.unknown.items()]
+        files = [SkippedItem(name, why) for name, why in self.skipped_files.items()]
         return [*files, *(item for summary in self.summaries for item in summary.left)]
 
 
@@ -174,13 +174,16 @@ def _import_job(words: Sequence[str], table: _TableOptions) -> _ImportJob:
             _pairs(table.mapping), _pairs(table.defaults), Origin(table.origin)
         )
         return _ImportJob([(format_, sources)], duplicates)
-    by_name, unknown = sorted_by_format(sources, format_by_name)
-    return _ImportJob([(format_by_name[name], files) for name, files in by_name.items()], {**duplicates, **unknown})
+    sources_by_format, unrecognised_files = sorted_by_format(sources, format_by_name)
+    return _ImportJob(
+        [(format_by_name[name], files) for name, files in sources_by_format.items()],
+        {**duplicates, **unrecognised_files},
+    )
 
 
 def _distinct(sources: Iterable[Source]) -> tuple[list[Source], dict[str, str]]:
     """Return the files with distinct content, and a message for each duplicate, by name."""
-    first: dict[str, str] = {}
+    name_by_digest: dict[str, str] = {}
     distinct_sources: list[Source] = []
     duplicates: dict[str, str] = {}
     for source in sources:
@@ -188,12 +191,12 @@ def _distinct(sources: Iterable[Source]) -> tuple[list[Source], dict[str, str]]:
         # Each job needs its own configuration file, even if another job's is identical.
         if source.name.endswith("_conf.xml"):
             distinct_sources.append(source)
-        elif digest in first:
-            duplicates[source.name if source.name != first[digest] else str(source.path)] = (
-                f"is the same as {first[digest]}"
+        elif digest in name_by_digest:
+            duplicates[source.name if source.name != name_by_digest[digest] else str(source.path)] = (
+                f"is the same as {name_by_digest[digest]}"
             )
         else:
-            first[digest] = source.name
+            name_by_digest[digest] = source.name
             distinct_sources.append(source)
     return distinct_sources, duplicates
 
@@ -209,7 +212,7 @@ def _pairs(options: Sequence[str]) -> dict[str, str]:
 
 
 def _print(job: _ImportJob, strict: bool, as_json: bool) -> None:
-    left_out = job.left
+    left_out = job.left_out
     if as_json:
         value: dict[str, Any] = {
             "imports": [msgspec.to_builtins(summary) for summary in job.summaries],
@@ -218,20 +221,22 @@ def _print(job: _ImportJob, strict: bool, as_json: bool) -> None:
         print_json(value)
         return
     for summary in job.summaries:
-        present = f", {summary.already_there} already present" if summary.already_there else ""
+        present_text = f", {summary.already_there} already present" if summary.already_there else ""
         import_text = f" as import {summary.import_id}" if summary.import_id else ""
-        rejected = f", {len(summary.left)} rejected" if summary.left else ""
-        click.echo(f"{summary.format}: {plural(summary.taken, 'run')} imported{import_text}{present}{rejected}")
+        rejected_text = f", {len(summary.left)} rejected" if summary.left else ""
+        click.echo(
+            f"{summary.format}: {plural(summary.taken, 'run')} imported{import_text}{present_text}{rejected_text}"
+        )
         for duplicate in summary.probably:
             click.echo(
                 f"  not imported: {duplicate.runs} of {duplicate.of} runs are probably in {duplicate.bundle} already, "
                 "in another format: their times and all shared fields are equal. Import both with --again, or replace"
                 " it with --replace."
             )
-        for other in summary.other_mappings:
+        for import_id in summary.other_mappings:
             click.echo(
                 f"  the same file was imported before with another --map, and both imports count. To undo that import, "
-                f"delete the folder bundles/{other} of the repository."
+                f"delete the folder bundles/{import_id} of the repository."
             )
         if summary.replaced:
             click.echo(f"  replaces import {', '.join(summary.replaced)}")
@@ -240,17 +245,19 @@ def _print(job: _ImportJob, strict: bool, as_json: bool) -> None:
                 f"  a file of this name was imported before with other content, and both imports count. If this is a "
                 f"correction, delete bundles/{summary.import_id} and import the file with --replace."
             )
-    imported = any(summary.taken or summary.already_there for summary in job.summaries)
-    for item in left_out[:_LEFT_SHOWN]:
-        label = "skipped" if imported and item.why == UNRECOGNISED else "rejected"
+    has_imports = any(summary.taken or summary.already_there for summary in job.summaries)
+    for item in left_out[:_REJECTED_SHOWN]:
+        label = "skipped" if has_imports and item.why == UNRECOGNISED else "rejected"
         click.echo(f"  {label}: {item.where}: {item.why}", err=True)
-    if len(left_out) > _LEFT_SHOWN:
-        click.echo(f"  … {len(left_out) - _LEFT_SHOWN} more (--json)", err=True)
-    if UNRECOGNISED in job.unknown.values() and not imported:
+    if len(left_out) > _REJECTED_SHOWN:
+        click.echo(f"  … {len(left_out) - _REJECTED_SHOWN} more (--json)", err=True)
+    if UNRECOGNISED in job.skipped_files.values() and not has_imports:
         click.echo("  → for a table of runs: `assay import table FILE --map COLUMN=FIELD …`", err=True)
     if strict and left_out:
-        unknown = "nothing was imported, because a file is unrecognised or a duplicate"
-        click.echo(f"--strict: {unknown if job.unknown else 'formats with rejected rows were not imported'}", err=True)
+        reason = "nothing was imported, because a file is unrecognised or a duplicate"
+        click.echo(
+            f"--strict: {reason if job.skipped_files else 'formats with rejected rows were not imported'}", err=True
+        )
 
 
 def _list(as_json: bool) -> None:

@@ -33,8 +33,8 @@ def import_profile_command(repository: Path, files: Sequence[str], options: Mapp
     if as_json:
         print_json(json_value(summary))
         return
-    parts = ", ".join(f"{part} {count}" for part, count in summary.parts)
-    click.echo(f"{plural(summary.facts.recordings, 'recording')} attached to run {summary.facts.run_id}: {parts}")
+    counts_text = ", ".join(f"{part} {count}" for part, count in summary.parts)
+    click.echo(f"{plural(summary.facts.recordings, 'recording')} attached to run {summary.facts.run_id}: {counts_text}")
     if summary.skipped_lines:
         say(f"{plural(summary.skipped_lines, 'line')} of the files are not stacks")
     if summary.facts.interval_ms is None and summary.facts.kind in ("cpu", "wall"):

@@ -30,12 +30,14 @@ def sign(bundles: tuple[str, ...], key: Path, as_json: bool, repository: Path) -
     """
     folders = Repository.open(repository).folders
     names = bundle_names(folders.bundles)
-    unknown = [name for name in bundles if name not in names]
-    if unknown:
-        raise RepositoryError(f"no bundle {unknown[0]!r}", where=str(repository), hint="list the ids with `assay runs`")
+    unknown_bundles = [name for name in bundles if name not in names]
+    if unknown_bundles:
+        raise RepositoryError(
+            f"no bundle {unknown_bundles[0]!r}", where=str(repository), hint="list the ids with `assay runs`"
+        )
     bundles_to_sign = list(bundles) or names
-    signed = sum(sign_bundle(folders, folders.bundles / name, key) for name in bundles_to_sign)
+    signed_count = sum(sign_bundle(folders, folders.bundles / name, key) for name in bundles_to_sign)
     if as_json:
-        print_json({"signed": signed, "signed_before": len(bundles_to_sign) - signed})
+        print_json({"signed": signed_count, "signed_before": len(bundles_to_sign) - signed_count})
     else:
-        click.echo(f"{plural(signed, 'bundle')} signed, {len(bundles_to_sign) - signed} already signed")
+        click.echo(f"{plural(signed_count, 'bundle')} signed, {len(bundles_to_sign) - signed_count} already signed")

@@ -34,8 +34,11 @@ def verify(package: Path | None, as_json: bool, repository: Path) -> None:
         from assay.store.exchange.package import opened_package
 
         repository = package
-        with TemporaryDirectory(prefix="assay-verify-") as scratch, opened_package(package, Path(scratch)) as packed:
-            problems = packed.verify(_progress)
+        with (
+            TemporaryDirectory(prefix="assay-verify-") as scratch,
+            opened_package(package, Path(scratch)) as packed_repository,
+        ):
+            problems = packed_repository.verify(_progress)
     if as_json:
         print_json([asdict(problem) for problem in problems])
     elif problems:

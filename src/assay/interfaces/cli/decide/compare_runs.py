@@ -43,14 +43,14 @@ def print_sides(root: Path, run_ids: Sequence[str], of: Of, *, all_rows: bool, a
     ]
     headers = ("Side", "Run", "Runs", "Mean (s)", "95 % interval", "Speedup vs A", "95 % interval", "Origin")
     print_table(headers, rows)
-    differing = [
+    difference_rows = [
         (column_title(item.name), item.kind.value, *(_levels(item.name, levels) for levels in item.levels))
         for item in sides.differences
     ]
-    if differing:
+    if difference_rows:
         click.echo()
         letters = [side.label[0] for side in sides.sides]
-        print_rows(("What differs", "Kind", *letters), differing, limit=row_limit(all_rows))
+        print_rows(("What differs", "Kind", *letters), difference_rows, limit=row_limit(all_rows))
     for warning in sides.warnings:
         click.echo(f"warning: {warning}")
     click.echo()

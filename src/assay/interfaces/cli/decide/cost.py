@@ -100,17 +100,17 @@ def _remarks(view: JobCostEffectiveness) -> Iterator[str]:
     """Yield the limitations of the ranking: few runs, outliers, unknown data sizes."""
     from assay.analysis.cost.run_cost import SPREAD_RUNS_MIN
 
-    borrowed = sum(row.borrowed for row in view.rows)
-    if borrowed:
-        single = sum(row.n == 1 for row in view.rows)
-        rows = plural(borrowed, "row has", "rows have")
+    borrowed_rows = sum(row.borrowed for row in view.rows)
+    if borrowed_rows:
+        single_rows = sum(row.n == 1 for row in view.rows)
+        rows = plural(borrowed_rows, "row has", "rows have")
         yield (
-            f"* {rows} fewer than {SPREAD_RUNS_MIN} runs ({single} a single run): their intervals use the pooled "
+            f"* {rows} fewer than {SPREAD_RUNS_MIN} runs ({single_rows} a single run): their intervals use the pooled "
             "spread of all repeated runs of this job."
         )
     if view.flagged:
-        how = "; they count, --exclude-flagged leaves them out" if view.includes_flagged else ", and left out"
-        yield f"{runs_flagged(view.flagged)}{how}."
+        remark = "; they count, --exclude-flagged leaves them out" if view.includes_flagged else ", and left out"
+        yield f"{runs_flagged(view.flagged)}{remark}."
     if not view.size_recorded:
         yield "The source does not record the data size of these runs: they may have different sizes."
 
@@ -136,10 +136,10 @@ def _print_jobs(views: Sequence[JobCostEffectiveness], limit: int | None) -> Non
     ]
     headers = ("Job", "Lowest mean cost on", "Cost per run", "95 % interval", "Verdict")
     print_rows(headers, rows, limit=limit, title="Cost per run of each job, where its mean over all runs is the lowest")
-    first = views[0]
+    first_view = views[0]
     for note in dict.fromkeys(view.note for view in views if view.note):
         click.echo(note)
-    click.echo(f"Prices: {first.book}, {first.date} ({first.source}).")
+    click.echo(f"Prices: {first_view.book}, {first_view.date} ({first_view.source}).")
     click.echo("Rows of one job: --workload. Rows of every job, with the prices that change their order: --all.")
 
 
@@ -271,8 +271,8 @@ def cost(
     book = load_prices(prices)
     if years is not None:
         request = request_of(JobCostRequest, options, prices=book, where=where)
-        full = details or all_rows
-        print_costs_over_years(repository, request, row_limit(all_rows), details=full, as_json=as_json)
+        has_details = details or all_rows
+        print_costs_over_years(repository, request, row_limit(all_rows), details=has_details, as_json=as_json)
         return
     output = _CostOutput(row_limit(all_rows), details or all_rows, as_json)
     _print_costs_per_run(repository, where, book, _request(book, prices, options), output)
@@ -282,7 +282,7 @@ def _request(book: PriceBook, file: Path, options: dict[str, Any]) -> CostEffect
     """Return the request for the options. Prints a warning if ``--on`` is before the date of the price book."""
     from assay.specs.prices import checked_date
 
-    factors = tuple(part.strip() for part in options["by"].split(",")) if options["by"] else ()
+    factors = tuple(name.strip() for name in options["by"].split(",")) if options["by"] else ()
     day = checked_date(options["on"], "--on") if options["on"] else None
     if day and day < book.date:
         click.echo(
@@ -318,8 +318,8 @@ def _print_costs_per_run(
             click.secho(
                 answer or "Not compared: no two runs of different hardware are equal in everything else.", bold=True
             )
-            if decisions and (others := not_compared(decisions[0])):
-                click.echo(others)
+            if decisions and (omitted_options := not_compared(decisions[0])):
+                click.echo(omitted_options)
         _print_jobs([view for view in views if view.rows], output.rows)
     else:
         for index, view in enumerate(views):

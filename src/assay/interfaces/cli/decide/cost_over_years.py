@@ -56,8 +56,10 @@ def _print(view: CostView, limit: int | None) -> None:
         )
         for r in view.rows
     ]
-    over = f"Jobs in {view.years:g} years"
-    print_rows(("Workload", "Storage layout", "Run time (s)", "Jobs per day", over), jobs, limit=limit, title=over)
+    jobs_title = f"Jobs in {view.years:g} years"
+    print_rows(
+        ("Workload", "Storage layout", "Run time (s)", "Jobs per day", jobs_title), jobs, limit=limit, title=jobs_title
+    )
     click.echo()
     lines = [
         (
@@ -68,7 +70,7 @@ def _print(view: CostView, limit: int | None) -> None:
             money(float(line.total), view.currency),
         )
         for layout, bill in view.bills.items()
-        for line in (*bill.items,)
+        for line in bill.items
     ]
     title = f"Prices: {view.book} of {view.date} ({view.source})"
     print_rows(("Storage layout", "Item", "Number", "Unit price", "Total"), lines, limit=limit, title=title)
@@ -84,7 +86,7 @@ def _print(view: CostView, limit: int | None) -> None:
         )
         for r in view.rows
     ]
-    columns = ("Workload", "Storage layout", "Price", over, "Cost per job", "95 % interval")
+    columns = ("Workload", "Storage layout", "Price", jobs_title, "Cost per job", "95 % interval")
     print_rows(columns, costs, limit=limit, title="Cost per job")
 
 
@@ -133,7 +135,7 @@ def print_costs_over_years(
         print_json(cost_over_years_json(costs))
         return
     if costs.over_years is not None:
-        print_over_years(costs.over_years, every=details)
+        print_over_years(costs.over_years, all_options=details)
         if not details:
             click.echo("\nJobs and costs of each storage layout: --details. All rows: --all.")
             return

@@ -147,8 +147,8 @@ def decide(
         raise click.UsageError("--years needs --prices.")
     request = request_of(DecisionRequest, options, factor=question or "", where=where, prices=_book(prices))
     option_text = repeated_options(context, ("where", "prices", "years", "repository"))
-    of_years = repeated_options(context, ("where", "prices", "repository"))
-    output = _Output(row_limit(all_rows), as_json, details is not Details.NONE, option_text, of_years)
+    option_text_without_years = repeated_options(context, ("where", "prices", "repository"))
+    output = _Output(row_limit(all_rows), as_json, details is not Details.NONE, option_text, option_text_without_years)
     if options["dataset"] is not None or options["on"] is not None:
         table = _dataset_table(options["dataset"], options["on"], where)
         _show_options(None, None, table, request, options, output)
@@ -173,15 +173,15 @@ class _Output:
     rows: int | None
     """Maximum number of rows of a table; None for all rows."""
     as_json: bool
-    full: bool
+    has_details: bool
     """Whether to print decisions with their details."""
-    given: str
+    option_text: str
     """Options of this call that a further command needs, too."""
-    of_years: str
-    """The same without the years of use."""
+    option_text_without_years: str
+    """``option_text`` without the years of use."""
 
 
-def _answered(
+def _decisions_and_view(
     opened: Repository, flagged: Flagged, request: DecisionRequest
 ) -> tuple[Sequence[Decision], QuestionView | None]:
     """Return the decisions and, if the request names a buyer's question, the sentences of its answer."""
@@ -220,25 +220,25 @@ def _show_decision(opened: Repository, flagged: Flagged, request: DecisionReques
     if request.factor == LIMITS:
         _show_limits(_limits(opened, flagged, request), output)
         return
-    decisions, view = _answered(opened, flagged, request)
+    decisions, view = _decisions_and_view(opened, flagged, request)
     if output.as_json:
         print_json(json_value([answer_of(decision) for decision in decisions]))
-    elif decisions and output.full:
+    elif decisions and output.has_details:
         if view and view.over_years and request.years is not None:
-            print_over_years(view.over_years, every=True)
+            print_over_years(view.over_years, all_options=True)
             click.echo()
         print_decisions(decisions, rows=output.rows, view=view)
     elif view and view.over_years and request.years is not None:
-        print_over_years(view.over_years, every=False)
-        click.echo(f"\nIn full: assay decide {request.factor} --details{output.given}")
+        print_over_years(view.over_years, all_options=False)
+        click.echo(f"\nIn full: assay decide {request.factor} --details{output.option_text}")
     elif decisions:
         print_brief(decisions[0], view, over_years=request.years is not None)
         more = f", with {plural(len(decisions) - 1, 'further decision')}" if len(decisions) > 1 else ""
         baseline = f" --baseline {shlex.quote(request.baseline)}" if request.baseline else ""
-        click.echo(f"\nIn full{more}: assay decide {request.factor}{baseline} --details{output.given}")
+        click.echo(f"\nIn full{more}: assay decide {request.factor}{baseline} --details{output.option_text}")
     elif view is not None:
         click.echo(view.answer)
-        _print_next(view, "", output.given)
+        _print_next(view, "", output.option_text)
     else:
         click.echo(f"Not compared: no two runs differ in {request.factor} and are equal in everything else.")
 
@@ -271,13 +271,13 @@ def _show_questions(opened: Repository, flagged: Flagged, request: DecisionReque
             answer = costs.answer if costs and request.years is not None else view.summary
             click.echo(f"{view.name:<{width}}  {answer}")
             if costs:
-                over = f"Over {costs.period}: assay decide {view.name} --years {costs.years:g}"
-                click.echo(f"{'':<{width}}  {over}{output.of_years}")
-            _print_next(view, f"{'':<{width}}  ", output.given)
+                years_text = f"Over {costs.period}: assay decide {view.name} --years {costs.years:g}"
+                click.echo(f"{'':<{width}}  {years_text}{output.option_text_without_years}")
+            _print_next(view, f"{'':<{width}}  ", output.option_text)
         click.echo(f"{LIMITS:<{width}}  {_limits(opened, flagged, request).answer}")
         note = lab_sentence(views)
         click.echo(f"\n{note}\n" if note else "")
-        click.echo(f"More: assay decide QUESTION{output.given}")
+        click.echo(f"More: assay decide QUESTION{output.option_text}")
 
 
 def _show_groups(
@@ -286,7 +286,7 @@ def _show_groups(
     from assay.interfaces.cli.decide.group_details import print_groups
     from assay.questions.comparisons.comparison import comparison_view, nothing_to_compare_text
 
-    decisions, question = _answered(opened, flagged, request)
+    decisions, question = _decisions_and_view(opened, flagged, request)
     view = comparison_view(opened, table, decisions, factor_of_details(table, request.factor), flagged.table)
     if output.as_json:
         print_json(json_value(view))
@@ -316,7 +316,7 @@ def _show_options(
         print_published(table, names, request.baseline, options["method"], output.as_json)
         return
     view = speedup_view(opened, table, speedup_request) if opened else speedups_over(table, speedup_request)
-    decisions, question = _answered(opened, flagged, request) if opened and flagged else ((), None)
+    decisions, question = _decisions_and_view(opened, flagged, request) if opened and flagged else ((), None)
     if output.as_json:
         print_json(json_value(replace(view, decisions=tuple(answer_of(decision) for decision in decisions))))
         return
@@ -337,15 +337,15 @@ def _dataset_table(dataset: str | None, on: str | None, where: Sequence[str]) ->
     return dataset_table(dataset, on, where, say)
 
 
-def _print_next(view: QuestionView, indent: str, given: str) -> None:
+def _print_next(view: QuestionView, indent: str, option_text: str) -> None:
     """Print the next step, and below it the command that answers the question without new runs."""
     if view.next_step:
         click.echo(f"{indent}next: {view.next_step}")
     if view.next_command:
         command = view.next_command
-        click.echo(f"{indent}      {command}{'' if '--repository' in command else given}")
+        click.echo(f"{indent}      {command}{'' if '--repository' in command else option_text}")
     if view.plan_command:
-        click.echo(f"{indent}plan: {view.plan_command}{given}")
+        click.echo(f"{indent}plan: {view.plan_command}{option_text}")
 
 
 def _book(prices: Path | None) -> PriceBook | None:

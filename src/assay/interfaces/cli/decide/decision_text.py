@@ -34,10 +34,10 @@ def print_brief(decision: Decision, view: QuestionView | None, *, over_years: bo
     """
     if view is not None:
         answer, *reasons = filter(None, (view.advice, view.answer, view.evidence, view.cost))
-        following = view.next_step
+        next_step = view.next_step
     else:
         answer, *reasons = filter(None, (headline(decision), evidence(decision), cost_headline(decision)))
-        following = next_run(decision)
+        next_step = next_run(decision)
     if over_years:
         amounts = amount_sentences(decision)
         reasons += [amounts.over_years, amounts.break_even] if amounts else [missing_amounts(decision) or ""]
@@ -46,18 +46,18 @@ def print_brief(decision: Decision, view: QuestionView | None, *, over_years: bo
         click.echo(sentence)
     for caveat in decision.caveats[:CAVEATS_BRIEF]:
         click.echo(f"caveat: {caveat.text}")
-    if following:
-        click.echo(f"next: {following}")
+    if next_step:
+        click.echo(f"next: {next_step}")
 
 
-def print_over_years(costs: CostsOverYears, *, every: bool) -> None:
+def print_over_years(costs: CostsOverYears, *, all_options: bool) -> None:
     """Print the costs over years of use: the answer, what it assumes, a row for each option, and what prices cover.
 
-    ``every``: print all options; otherwise the cheapest ones and the baseline.
+    ``all_options``: print all options; otherwise the cheapest ones and the baseline.
     """
     click.secho(costs.answer, bold=True)
     click.echo(costs.assumptions)
-    rows = costs.by_work if every else costs.options
+    rows = costs.by_work if all_options else costs.options
     print_table(costs.headers, [costs.cells(option) for option in rows])
     if len(rows) < len(costs.by_work):
         click.echo(f"… {len(costs.further)} more (--details)")
@@ -69,14 +69,14 @@ def print_decision(
     decision: Decision,
     *,
     rows: int | None,
-    printed: set[str],
+    printed_texts: set[str],
     view: QuestionView | None = None,
     question_line: str = "",
 ) -> None:
-    """Print the answer, a row for each workload and option, and the caveats that are not in ``printed``.
+    """Print the answer, a row for each workload and option, and the caveats that are not in ``printed_texts``.
 
-    Adds these caveats to ``printed``. ``rows``: maximum number of rows; None for all. ``view``: the buyer's question
-    that the decision answers; its sentences replace the decision's sentences. ``question_line``: text of the line below
+    Adds these caveats to ``printed_texts``. ``rows``: maximum number of rows; None for all. ``view``: the question of a
+    buyer that the decision answers; its sentences replace the decision's. ``question_line``: text of the line below
     the answer.
     """
     if view is not None:
@@ -97,12 +97,12 @@ def print_decision(
     speedup = f"Speedup vs {baseline_text(decision.factor, decision.baseline)}"
     headers = ["Workload", "Option", "Verdict", speedup, "95 % interval", "Runs", "Scope"]
     headers += ["Cost ratio", "95 % interval"] if has_costs else []
-    print_rows(headers, [_cells(decision, result, priced=has_costs) for result in results], limit=rows)
+    print_rows(headers, [_cells(decision, result, has_costs=has_costs) for result in results], limit=rows)
     click.echo()
     for caveat in decision.caveats:
-        if caveat.text not in printed:
+        if caveat.text not in printed_texts:
             click.echo(f"caveat: {caveat.text}")
-            printed.add(caveat.text)
+            printed_texts.add(caveat.text)
     for sentence in next_sentences(decision):
         click.echo(f"next: {sentence}")
     scale = origin_badge(decision.origin, decision.lab_scale)
@@ -118,7 +118,7 @@ def _print_curve(decision: Decision, curve: Curve) -> None:
     print_table(text.headers, text.rows)
 
 
-def _cells(decision: Decision, result: WorkloadResult, *, priced: bool) -> list[str]:
+def _cells(decision: Decision, result: WorkloadResult, *, has_costs: bool) -> list[str]:
     time, cost = result.time, result.cost
     option = compared_option(decision, result.option)
     cells = [workload_title(result.workload), option, row_verdict(decision, result)]
@@ -127,7 +127,7 @@ def _cells(decision: Decision, result: WorkloadResult, *, priced: bool) -> list[
     else:
         interval = interval_text(time) if time.low is not None else NO_VALUE
         cells += [ratio(time.ratio), interval, basis_text(time), scope_text(time.scope)]
-    if priced:
+    if has_costs:
         cells += [ratio(cost.ratio), interval_text(cost)] if cost else [NO_VALUE, NO_VALUE]
     return cells
 
@@ -137,7 +137,7 @@ def print_decisions(decisions: Sequence[Decision], *, rows: int | None, view: Qu
 
     ``view``: the buyer's question that the first decision answers.
     """
-    printed: set[str] = set()
+    printed_texts: set[str] = set()
     for number, decision in enumerate(decisions):
         if number:
             click.echo()
@@ -148,5 +148,9 @@ def print_decisions(decisions: Sequence[Decision], *, rows: int | None, view: Qu
             badge = origin_badge(decision.origin, decision.lab_scale)
             question_line = f"{question(decision)} {badge}: {options}"
         print_decision(
-            decision, rows=rows, printed=printed, view=view if number == 0 else None, question_line=question_line
+            decision,
+            rows=rows,
+            printed_texts=printed_texts,
+            view=view if number == 0 else None,
+            question_line=question_line,
         )

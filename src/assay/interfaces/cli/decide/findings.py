@@ -39,8 +39,8 @@ def findings(
         return
     click.echo(f"{findings_sentence(view)}\n")
     for origin, items in view.by_origin.items():
-        alone = len(view.by_origin) == 1
-        click.echo(f"{origin} ({view.valid_runs} valid runs)" if alone else origin)
+        is_only_origin = len(view.by_origin) == 1
+        click.echo(f"{origin} ({view.valid_runs} valid runs)" if is_only_origin else origin)
         for item in items:
             click.echo(f"\n  {item.claim} {str(item.answer).upper()} [{item.source}]")
             for evidence in item.evidence:
@@ -49,5 +49,5 @@ def findings(
                 click.echo(f"    {item.judged}")
         click.echo()
     if view.flagged:
-        how = "they count; --exclude-flagged leaves them out" if view.includes_flagged else "left out"
-        click.echo(f"{runs_flagged(view.flagged)}: {how}.")
+        remark = "they count; --exclude-flagged leaves them out" if view.includes_flagged else "left out"
+        click.echo(f"{runs_flagged(view.flagged)}: {remark}.")

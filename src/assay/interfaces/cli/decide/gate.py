@@ -94,14 +94,14 @@ def junit_xml(view: GateView) -> bytes:
     """Return the verdicts as JUnit XML: a test case for each configuration, skipped where runs are too few."""
     from assay.questions.trust.gate import gate_sentence, row_name, row_text
 
-    skipped = len(view.rows) - view.judged
-    counts = {"tests": str(len(view.rows)), "failures": str(len(view.exceeded)), "skipped": str(skipped)}
+    skipped_count = len(view.rows) - view.judged
+    counts = {"tests": str(len(view.rows)), "failures": str(len(view.exceeded)), "skipped": str(skipped_count)}
     suite = ET.Element("testsuite", {"name": "assay gate", "errors": "0", **counts})
-    exceeded = set(map(id, view.exceeded))
+    exceeded_ids = set(map(id, view.exceeded))
     for row in view.rows:
         case = ET.SubElement(suite, "testcase", classname="assay.gate", name=printable(row_name(row)))
         text = printable(row_text(row))
-        if id(row) in exceeded:
+        if id(row) in exceeded_ids:
             ET.SubElement(case, "failure", message=text).text = gate_sentence(view)
         elif row.ratio is None:
             ET.SubElement(case, "skipped", message=text)

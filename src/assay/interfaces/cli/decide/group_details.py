@@ -71,11 +71,11 @@ def _print_details(results: Sequence[SpeedupResult]) -> None:
 
 def _print_notes(results: Sequence[SpeedupResult]) -> None:
     """Print each distinct warning with its results. Warnings about caches are omitted: the caveats cover them."""
-    about: dict[str, list[str]] = {}
+    names_by_warning: dict[str, list[str]] = {}
     for result in results:
         for warning in (warning for warning in result.warnings if warning.code is not WarningCode.CACHES):
-            about.setdefault(str(warning), []).append(name_of(result))
-    for text, names in about.items():
+            names_by_warning.setdefault(str(warning), []).append(name_of(result))
+    for text, names in names_by_warning.items():
         where = f", {len(names)} of {len(results)} comparisons" if len(names) > 1 else f", {names[0]}"
         click.echo(f"warning{where}: {text}")
 

@@ -61,14 +61,14 @@ def _cells(item: SpeedupResult) -> tuple[str, ...]:
 
 
 def _print_counts(view: SpeedupView) -> None:
-    alone = [f"{name_of(item)} {item.candidate}".strip() for item in view.results if item.ratio is None]
-    if alone:
-        names = ", ".join(alone[:_NAMED_MAX]) + (" …" if len(alone) > _NAMED_MAX else "")
-        click.echo(f"{plural(len(alone), 'comparison')} without two otherwise equal runs: {names}")
+    uncompared_options = [f"{name_of(item)} {item.candidate}".strip() for item in view.results if item.ratio is None]
+    if uncompared_options:
+        names = ", ".join(uncompared_options[:_NAMED_MAX]) + (" …" if len(uncompared_options) > _NAMED_MAX else "")
+        click.echo(f"{plural(len(uncompared_options), 'comparison')} without two otherwise equal runs: {names}")
     statuses = view.runs_by_status
-    not_valid = "".join(f", {statuses[status]} {status}" for status in ("invalid", "failed") if status in statuses)
+    status_text = "".join(f", {statuses[status]} {status}" for status in ("invalid", "failed") if status in statuses)
     click.echo(
-        f"{plural(sum(statuses.values()), 'run')} read{not_valid}. A valid run counts if an otherwise equal run of "
+        f"{plural(sum(statuses.values()), 'run')} read{status_text}. A valid run counts if an otherwise equal run of "
         "another level exists. --json has the number of runs that do not count, by comparison."
     )
 

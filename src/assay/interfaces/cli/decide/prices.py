@@ -54,23 +54,24 @@ def storage(book: Path, baseline: str | None, gain: float | None, all_rows: bool
         print_json(_as_json(view))
         return
     limit = row_limit(all_rows)
-    for against in view.against[:limit]:
-        gained = (
-            "" if (cost := against.cost_per_performance) is None else f" and {ratio(cost)} the cost per performance"
+    for comparison in view.against[:limit]:
+        performance_text = (
+            "" if (cost := comparison.cost_per_performance) is None else f" and {ratio(cost)} the cost per performance"
         )
         click.echo(
-            f"{against.candidate.name}: {ratio(against.per_tb_ratio)} the cost per TB{gained} of {view.baseline}."
+            f"{comparison.candidate.name}: {ratio(comparison.per_tb_ratio)} the cost per TB{performance_text} "
+            f"of {view.baseline}."
         )
     if view.against:
         click.echo()
     headers = ("Device", "Price", "Capacity (TB)", "Bandwidth (MB/s)", "Per TB", "Per MB/s")
     devices = [_setup(setup, view.currency) for setup in view.devices]
     print_rows(headers, devices, limit=limit, title=f"Prices: {view.book}")
-    for title, which in (("equal bandwidth", "equal_bandwidth"), ("equal cost", "equal_cost")):
+    for title, attribute in (("equal bandwidth", "equal_bandwidth"), ("equal cost", "equal_cost")):
         rows = [
             _setup(setup, view.currency)
-            for against in view.against
-            for setup in (against.candidate, getattr(against, which))
+            for comparison in view.against
+            for setup in (comparison.candidate, getattr(comparison, attribute))
         ]
         if rows:
             click.echo()
@@ -126,16 +127,16 @@ def _price_list(path: Path) -> tuple[Path, str]:
 
     if not path.is_dir():
         return path, path.name
-    stored: Path | None = path / FILE_NAME
+    list_path: Path | None = path / FILE_NAME
     if Repository.is_at(path):
-        stored = imported_file(Repository.open(path).folders.bundles, "aloja", FILE_NAME)
-    if stored is None or not stored.exists():
+        list_path = imported_file(Repository.open(path).folders.bundles, "aloja", FILE_NAME)
+    if list_path is None or not list_path.exists():
         raise SpecificationError(
-            f"there is no {FILE_NAME} in this {'repository' if stored is None else 'folder'}",
+            f"there is no {FILE_NAME} in this {'repository' if list_path is None else 'folder'}",
             where=str(path),
             hint="name ALOJA's list of clusters itself, or import it together with its runs",
         )
-    return stored, FILE_NAME
+    return list_path, FILE_NAME
 
 
 @prices.command("instances")

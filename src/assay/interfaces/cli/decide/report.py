@@ -103,7 +103,7 @@ def report(
     document = compose(answer)
     targets.write(document, as_json)
     if targets.bundle is not None:
-        files = _given_files(opened, answer, plan, prices)
+        files = _input_files(opened, answer, plan, prices)
         _write_package(targets.bundle, opened, table, document, answer, files)
     if as_json:
         from assay.questions.decisions.sentences.decision_sentences import answer_of
@@ -152,7 +152,7 @@ class _ReportTargets:
             click.echo(f"wrote {number} charts to {self.charts}", err=as_json)
 
 
-def _given_files(repository: Repository, report: Report, plan: Path | None, prices: Path | None) -> dict[str, bytes]:
+def _input_files(repository: Repository, report: Report, plan: Path | None, prices: Path | None) -> dict[str, bytes]:
     """Return the plans of the report with their campaign files, and the price book, by name in the package."""
     from assay.interfaces.report.package import PRICES, campaign_files, plan_files
 
@@ -172,14 +172,14 @@ def _write_package(
     table: RunTable,
     document: ReportDocument,
     report: Report,
-    given: Mapping[str, bytes],
+    input_files: Mapping[str, bytes],
 ) -> None:
     from assay.interfaces.report.package import package_files
     from assay.store.exchange.package import bundles_with, write_package
     from assay.text import plural
 
     bundles = bundles_with(repository, repository.ids_at(table, range(len(table))))
-    size = write_package(path, repository, bundles, package_files(document, report, given, len(bundles)))
+    size = write_package(path, repository, bundles, package_files(document, report, input_files, len(bundles)))
     click.echo(
         f"wrote {path}: {plural(len(table), 'run')} in {plural(len(bundles), 'bundle')}, {size / 1e6:.1f} MB", err=True
     )

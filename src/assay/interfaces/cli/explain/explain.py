@@ -89,9 +89,9 @@ def _print(answer: ImportanceView, limit: int | None) -> None:
         click.echo("\nMeasured, as `assay decide FACTOR` answers:")
     for decision in answer.decisions:
         click.echo(f"{column_title(decision.factor)}: {decision.headline} {decision.evidence}")
-    fixed = {condition.partition("=")[0] for condition in answer.where}
-    if constant := [column_title(name) for name in explained.alike if name not in fixed]:
-        click.echo(f"Not assessed, because these runs have only one level of it: {', '.join(constant)}.")
+    filtered_factors = {condition.partition("=")[0] for condition in answer.where}
+    if constant_factors := [column_title(name) for name in explained.alike if name not in filtered_factors]:
+        click.echo(f"Not assessed, because these runs have only one level of it: {', '.join(constant_factors)}.")
     if answer.cells:
         click.echo()
         rows = [

@@ -75,14 +75,18 @@ def profile_command(
     where B spends more time per byte of data than A. Without RUN, the command does the same as `assay data-flow`, as
     in earlier releases.
     """
-    of_data_flow = {name: fields.pop(name) for name in ("reference", "layout", "where")}
+    data_flow_options = {name: fields.pop(name) for name in ("reference", "layout", "where")}
     if not runs:
-        context.invoke(data_flow_command, all_rows=all_rows, as_json=as_json, repository=repository, **of_data_flow)
+        context.invoke(
+            data_flow_command, all_rows=all_rows, as_json=as_json, repository=repository, **data_flow_options
+        )
         return
-    ignored = given_options(context, ("stage", "node", "attempt", "process", *(["at_s"] if runs[0] == DIFF else [])))
-    if ignored and (runs[0] == DIFF or page is not None):
+    ignored_options = given_options(
+        context, ("stage", "node", "attempt", "process", *(["at_s"] if runs[0] == DIFF else []))
+    )
+    if ignored_options and (runs[0] == DIFF or page is not None):
         subject = "diff does" if runs[0] == DIFF else "flame graphs do"
-        raise SpecificationError(f"{subject} not take it", where=ignored[0], hint="choose a part with --phase")
+        raise SpecificationError(f"{subject} not take it", where=ignored_options[0], hint="choose a part with --phase")
     if runs[0] == DIFF:
         print_difference(repository, runs[1:], of, fields["phase"], page=page, all_rows=all_rows, as_json=as_json)
         return

@@ -16,7 +16,7 @@ from assay.analysis.run_profile.tables.run_tables import (
     tasks_table,
 )
 from assay.foundation.units import format_duration
-from assay.interfaces.cli.common import aligned
+from assay.interfaces.cli.common import aligned_lines
 from assay.model import LAYOUT_FACTOR, Phase, Run, TaskAttempt
 from assay.questions.decisions.sentences.option_words import context_text
 from assay.text import TextTable, layout_text, plural, tenths, workload_title
@@ -31,8 +31,8 @@ _ENVIRONMENT_LINES_MAX = 40
 
 def configuration_text(run: Run) -> str:
     """Return the layout and the other factors' levels in words: ``2 hard disks (HD2), HDFS block size 64 MB``."""
-    others = {name: level for name, level in run.levels.items() if name != LAYOUT_FACTOR}
-    return ", ".join(filter(None, [layout_text(run.layout), context_text(others)]))
+    other_levels = {name: level for name, level in run.levels.items() if name != LAYOUT_FACTOR}
+    return ", ".join(filter(None, [layout_text(run.layout), context_text(other_levels)]))
 
 
 def run_lines(
@@ -83,12 +83,12 @@ def part_lines(
 
 def _header(run: Run) -> Iterator[str]:
     yield f"run {run.run_id}"
-    where = f" on {configuration}" if (configuration := configuration_text(run).strip()) else ""
-    yield f"{workload_title(run.workload)}{where}, repetition {run.repetition}: {run.status}, {run.origin}"
+    place_text = f" on {configuration}" if (configuration := configuration_text(run).strip()) else ""
+    yield f"{workload_title(run.workload)}{place_text}, repetition {run.repetition}: {run.status}, {run.origin}"
     if run.cause:
         yield f"cause{f' ({run.failure_class})' if run.failure_class else ''}: {run.cause}"
-    started = run.started_at or "at an unknown time"
-    yield f"started {started}, took {format_duration(run.duration_s)}, caches {cold_text(run)}"
+    start_text = run.started_at or "at an unknown time"
+    yield f"started {start_text}, took {format_duration(run.duration_s)}, caches {cold_text(run)}"
 
 
 def phase_bars(phases: Sequence[Phase], duration_s: float) -> Iterator[str]:
@@ -99,9 +99,9 @@ def phase_bars(phases: Sequence[Phase], duration_s: float) -> Iterator[str]:
     span_s = max(duration_s, *(phase.end_s for phase in phases)) - start_s or 1.0
     width = max(len(phase.name) for phase in phases)
     for phase in phases:
-        first = min(round((phase.start_s - start_s) / span_s * _BAR_WIDTH), _BAR_WIDTH - 1)
-        length = max(1, round((phase.end_s - start_s) / span_s * _BAR_WIDTH) - first)
-        bar = " " * first + "█" * length
+        start_column = min(round((phase.start_s - start_s) / span_s * _BAR_WIDTH), _BAR_WIDTH - 1)
+        length = max(1, round((phase.end_s - start_s) / span_s * _BAR_WIDTH) - start_column)
+        bar = " " * start_column + "█" * length
         times = f"{tenths(phase.start_s)} – {tenths(phase.end_s)} s"
         yield f"{phase.name:<{width}} │{bar:<{_BAR_WIDTH}}│ {format_duration(phase.duration_s):>11}  ({times})"
 
@@ -113,9 +113,9 @@ def _environment(run: Run) -> TextTable:
         return plural(len(value), "entry", "entries") if isinstance(value, dict | list) else str(value)
 
     rows = tuple((name, summary(value)) for name, value in run.environment.items())
-    hidden = len(rows) - _ENVIRONMENT_LINES_MAX
-    more = (f"and {hidden} more",) if hidden > 0 else ()
-    return TextTable("environment (in full: --json)", (), rows[:_ENVIRONMENT_LINES_MAX], more)
+    hidden_rows = len(rows) - _ENVIRONMENT_LINES_MAX
+    more_text = (f"and {hidden_rows} more",) if hidden_rows > 0 else ()
+    return TextTable("environment (in full: --json)", (), rows[:_ENVIRONMENT_LINES_MAX], more_text)
 
 
 def table_lines(table: TextTable) -> Iterator[str]:
@@ -125,4 +125,6 @@ def table_lines(table: TextTable) -> Iterator[str]:
         yield table.title
         lines = [table.headers, *table.rows] if table.headers else table.rows
         notes = [line for note in table.notes for line in textwrap.wrap(note, _WIDTH)] if table.rows else table.notes
-        yield from (f"  {line}" for line in (*(aligned(lines, table.right_aligned) if table.rows else ()), *notes))
+        yield from (
+            f"  {line}" for line in (*(aligned_lines(lines, table.right_aligned) if table.rows else ()), *notes)
+        )

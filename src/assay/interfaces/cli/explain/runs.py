@@ -28,8 +28,8 @@ from assay.store import Repository, short_length
 from assay.text import layout_text, workload_title
 
 _HEADERS = ("run", "started (UTC)", "workload", "configuration", "repetition", "status", "origin", "caches", "duration")
-_FIRST = ("run", "workload", "configuration", "duration")
-_START = _HEADERS[1]
+_FIRST_HEADERS = ("run", "workload", "configuration", "duration")
+_START_HEADER = _HEADERS[1]
 
 
 @click.command(cls=AssayCommand)
@@ -69,7 +69,9 @@ def runs(limit: int | None, all_rows: bool, as_json: bool, repository: Path, **o
 def _row(run: Run, id_length: int, outlier: str | None) -> tuple[str, ...]:
     status = f"{run.status} ({run.failure_class})" if run.failure_class else run.status
     low_s, high_s = (run.metrics.get(name) for name in (SIMULATED_LOW_S, SIMULATED_HIGH_S))
-    simulated = "" if low_s is None or high_s is None else f" ({format_duration(low_s)} to {format_duration(high_s)})"
+    interval_text = (
+        "" if low_s is None or high_s is None else f" ({format_duration(low_s)} to {format_duration(high_s)})"
+    )
     return (
         run.run_id[:id_length],
         run.started_at[:19].replace("T", " "),
@@ -79,7 +81,7 @@ def _row(run: Run, id_length: int, outlier: str | None) -> tuple[str, ...]:
         f"{status}, {outlier}" if outlier else status,
         run.origin,
         cold_text(run),
-        format_duration(run.duration_s) + simulated,
+        format_duration(run.duration_s) + interval_text,
     )
 
 
@@ -89,8 +91,11 @@ def _print_runs(rows: Sequence[tuple[str, ...]]) -> None:
     columns = list(zip(_HEADERS, *rows, strict=True))
     if width is not None and sum(max(map(len, column)) + 2 for column in columns) > width + 2:
         cells_by_column = {
-            column[0]: tuple(cell[:16] if column[0] == _START else cell for cell in column) for column in columns
+            column[0]: tuple(cell[:16] if column[0] == _START_HEADER else cell for cell in column) for column in columns
         }
-        columns = [cells_by_column[name] for name in (*_FIRST, *(name for name in _HEADERS if name not in _FIRST))]
+        columns = [
+            cells_by_column[name]
+            for name in (*_FIRST_HEADERS, *(name for name in _HEADERS if name not in _FIRST_HEADERS))
+        ]
     headers, *lines = zip(*columns, strict=True)
     print_table(headers, lines)

@@ -30,7 +30,7 @@ from assay.store import Repository
 @json_option
 @repository_option
 def show(
-    run: str, limits: bool, seconds: bool, log_name: str | None, as_json: bool, repository: Path, **parts: bool
+    run: str, limits: bool, seconds: bool, log_name: str | None, as_json: bool, repository: Path, **part_flags: bool
 ) -> None:
     """Show one run: phases, tasks, disks, nodes, checks, metrics. RUN is the beginning of a run id.
 
@@ -51,12 +51,12 @@ def show(
         click.echo(opened.log(stored_run.run_id, log_name), nl=False)
         return
     complete_run = read_complete_run(opened, stored_run)
-    flags = () if any(parts.values()) else flags_of_run(opened, flags_in(opened), stored_run)
+    flags = () if any(part_flags.values()) else flags_of_run(opened, flags_in(opened), stored_run)
     if as_json:
         print_json(_as_json(complete_run) | {"anomalies": json_value(flags)})
         return
-    if any(parts.values()):
-        lines = part_lines(complete_run.run, complete_run.detail, complete_run.tasks, **parts)
+    if any(part_flags.values()):
+        lines = part_lines(complete_run.run, complete_run.detail, complete_run.tasks, **part_flags)
     else:
         run_limits = limits_of_complete_run(complete_run)
         lines = run_lines(
@@ -85,12 +85,12 @@ def _show_limits(opened: Repository, run: str, *, seconds: bool, as_json: bool) 
             click.echo(line)
 
 
-def _as_json(whole: CompleteRun) -> dict[str, Any]:
-    files = [{"name": name, "size_bytes": size} for name, size in whole.files.items()]
-    values: dict[str, Any] = msgspec.to_builtins(whole.run)
+def _as_json(complete_run: CompleteRun) -> dict[str, Any]:
+    files = [{"name": name, "size_bytes": size} for name, size in complete_run.files.items()]
+    values: dict[str, Any] = msgspec.to_builtins(complete_run.run)
     return values | {
-        "logs": list(whole.logs),
+        "logs": list(complete_run.logs),
         "files": files,
-        "detail": json_value(whole.detail),
-        "tasks": msgspec.to_builtins(whole.tasks),
+        "detail": json_value(complete_run.detail),
+        "tasks": msgspec.to_builtins(complete_run.tasks),
     }

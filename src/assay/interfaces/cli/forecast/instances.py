@@ -65,10 +65,10 @@ def _cpu_credits(instance: InstanceType) -> str:
 
     if not instance.burstable:
         return "no"
-    earned = instance.cpu_credits_per_h
-    if instance.cpu_baseline is None or earned is None:
+    per_h = instance.cpu_credits_per_h
+    if instance.cpu_baseline is None or per_h is None:
         return "yes: full speed only while it has credits"
-    return f"{earned:g} per hour, at most {24 * earned:g}; without credits {share(instance.cpu_baseline)} of its cores"
+    return f"{per_h:g} per hour, at most {24 * per_h:g}; without credits {share(instance.cpu_baseline)} of its cores"
 
 
 def _facts(instance: InstanceType) -> dict[str, str]:

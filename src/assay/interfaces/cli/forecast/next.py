@@ -140,8 +140,10 @@ def _show(answer: NextRunsAnswer, limit: int | None) -> None:
         for sentence in answer.decision.next:
             click.echo(f"To settle this decision: {sentence}")
     if answer.same:
-        alike = ", ".join(f"{column_title(name)} {level_text(name, level)}" for name, level in answer.same.items())
-        click.echo(f"The same in all: {alike}.")
+        shared_settings = ", ".join(
+            f"{column_title(name)} {level_text(name, level)}" for name, level in answer.same.items()
+        )
+        click.echo(f"The same in all: {shared_settings}.")
     for notice in answer.notices:
         click.echo(f"note: {notice}")
 

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from assay.store import Repository
     from assay.store.formats.tables.configuration_rows import ConfigurationTable
 
-BAD_ROWS_SHOWN = 20
+PROBLEM_ROWS_SHOWN = 20
 """Maximum number of rows without a prediction that are printed with the reason."""
 
 
@@ -117,18 +117,19 @@ def _predict_batch(
     answer = prediction_batch.batch_predicted(learned(repository), rows.rows, where, cluster, progress)
     for notice in answer.notices:
         say(f"note: {notice}")
-    bad = [row for row in answer.rows if row.problem]
-    for row in bad[:BAD_ROWS_SHOWN]:
+    problem_rows = [row for row in answer.rows if row.problem]
+    for row in problem_rows[:PROBLEM_ROWS_SHOWN]:
         say(f"{file.name}:{row.line}: {row.problem}")
-    if len(bad) > BAD_ROWS_SHOWN:
-        say(f"{len(bad) - BAD_ROWS_SHOWN:,} more rows could not be predicted; the column problem has the reasons")
+    if len(problem_rows) > PROBLEM_ROWS_SHOWN:
+        remaining = len(problem_rows) - PROBLEM_ROWS_SHOWN
+        say(f"{remaining:,} more rows could not be predicted; the column problem has the reasons")
     text = json.dumps(json_value(answer), indent=2, ensure_ascii=False) + "\n" if as_json else _csv(rows, answer)
     if output is None:
         click.echo(text, nl=False)
     else:
         write_whole(output, text.encode())
-        say(f"{output}: {total - len(bad):,} of {total:,} rows predicted")
-    if len(bad) == total:
+        say(f"{output}: {total - len(problem_rows):,} of {total:,} rows predicted")
+    if len(problem_rows) == total:
         sys.exit(FormatError.exit_code)
 
 

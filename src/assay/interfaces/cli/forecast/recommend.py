@@ -207,9 +207,9 @@ def _show(answer: Recommendation, limit: int | None, *, details: bool) -> None:
         headers = ("Quantity", "Now", "Changes the answer at", "Then")
         print_rows(headers, changes, limit=limit, title="What would change the answer")
         click.echo()
-    worthy = [source for source in answer.uncertainties if source.share >= 0.005]
-    if worthy:
-        source_rows = [(source.what, format_percent(source.share), source.measurement) for source in worthy]
+    main_sources = [source for source in answer.uncertainties if source.share >= 0.005]
+    if main_sources:
+        source_rows = [(source.what, format_percent(source.share), source.measurement) for source in main_sources]
         measurements = ("Quantity", RISK_HEADER, "Measure it by")
         print_rows(measurements, source_rows, limit=limit, title=f"What would reduce uncertainty ({RISK_TEXT})")
         click.echo()
@@ -217,13 +217,13 @@ def _show(answer: Recommendation, limit: int | None, *, details: bool) -> None:
     print_rows(("Stage", "Clusters left", ""), stages, limit=None, title="Search")
 
 
-def print_cost_lines(priced: Choice | Shape | None, currency: str) -> None:
+def print_cost_lines(cluster: Choice | Shape | None, currency: str) -> None:
     """Print the lines of the cost of a cluster with extra costs."""
     from assay.questions.costs.extra_costs import line_rows
 
-    if priced is not None and priced.cost_lines:
-        rows = line_rows(priced.cost_lines, currency)
-        print_rows(("Cost of a day", "Per day"), rows, limit=None, title=priced.label)
+    if cluster is not None and cluster.cost_lines:
+        rows = line_rows(cluster.cost_lines, currency)
+        print_rows(("Cost of a day", "Per day"), rows, limit=None, title=cluster.label)
         click.echo()
 
 

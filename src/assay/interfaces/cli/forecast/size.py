@@ -58,15 +58,15 @@ def size(
             "--deadline and --budget choose hardware", hint="name it with --catalogue FILE --prices FILE"
         )
     with stage_progress() as progress:
-        described = read_job_logs(logs, progress)
+        job_description = read_job_logs(logs, progress)
         if catalogue is None or prices is None:
-            answer = describe_job(described, request)
+            answer = describe_job(job_description, request)
         else:
             hardware, book = load_catalogue(catalogue), load_prices(prices)
             if warning := book.age_warning(datetime.now(UTC).date()):
                 say(warning)
             with SimulatorPool(jobs) as pool:
-                answer = answer_to(described, request, hardware, book, pool, progress)
+                answer = answer_to(job_description, request, hardware, book, pool, progress)
     if as_json:
         print_json(json_value(answer))
         return
@@ -104,8 +104,8 @@ def _headers(answer: SizeAnswer) -> tuple[str, ...]:
     from assay.questions.recommendation.sentences import interval_header
 
     interval = interval_header(extrapolated=answer.extrapolated)
-    keeps = ("Keeps constraints in",) if answer.states_kept_share else ()
-    return ("Shape", "Time (s)", interval, "Per hour", "Per job", interval, "Limited by", *keeps, "Origin")
+    constraint_header = ("Keeps constraints in",) if answer.states_kept_share else ()
+    return ("Shape", "Time (s)", interval, "Per hour", "Per job", interval, "Limited by", *constraint_header, "Origin")
 
 
 def _row(shape: Shape, answer: SizeAnswer) -> tuple[str, ...]:

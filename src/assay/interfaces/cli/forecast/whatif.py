@@ -82,13 +82,13 @@ def whatif(
     from assay.specs.prices import load_prices
     from assay.store import Repository
 
-    described = read_document(cluster).text if cluster else ""
-    question = request_of(WhatIfQuestion, options, changes=parse_question(options["changes"]), cluster=described)
+    cluster_source = read_document(cluster).text if cluster else ""
+    question = request_of(WhatIfQuestion, options, changes=parse_question(options["changes"]), cluster=cluster_source)
     for option, value in (("--price", options["stated"]), ("--extra-costs", options["extra_costs"])):
         if value and not prices:
             raise click.UsageError(f"{option} needs --prices.")
-    stated = parse_prices(options["stated"])
-    book = stated_prices(load_prices(prices), stated, options["extra_costs"]) if prices else None
+    stated_amounts = parse_prices(options["stated"])
+    book = stated_prices(load_prices(prices), stated_amounts, options["extra_costs"]) if prices else None
     source = request_of(ProfileRequest, options)
     profile = None if source.is_shipped else profile_from(source)
     answer = what_if(Repository.open(repository), question, book, profile)
@@ -122,7 +122,10 @@ def _price_hint(answer: WhatIfAnswer, book: PriceBook | None) -> str:
     if book is None:
         return " --prices BOOK adds it."
     missing_prices = {
-        part.name: part for row in answer.configurations for part in row.missing_prices if part.price is None
+        missing_part.name: missing_part
+        for row in answer.configurations
+        for missing_part in row.missing_prices
+        if missing_part.price is None
     }
     if not missing_prices:
         return ""
@@ -172,15 +175,16 @@ def _show(answer: WhatIfAnswer, book: PriceBook | None, limit: int | None) -> No
     print_rows(headers, rows, limit=limit, title="Simulated, and corrected by the error on the measured runs")
     if lines := cost_lines_table(answers):
         print_rows(lines.headers, lines.rows, limit=limit, title=lines.title)
-    for refused in answer.refused:
-        remedy = f" ({refused.remedy})" if refused.remedy else ""
-        where = f"{workload_title(refused.workload)} on {refused.configuration}"
-        click.echo(f"- not possible for {where}: {refused.reason}{remedy}")
+    for refusal in answer.refused:
+        remedy = f" ({refusal.remedy})" if refusal.remedy else ""
+        where = f"{workload_title(refusal.workload)} on {refusal.configuration}"
+        click.echo(f"- not possible for {where}: {refusal.reason}{remedy}")
     if answer.runs_without_plan:
         click.echo(f"- {plural(answer.runs_without_plan, 'measured run')} omitted: no plan or cluster file is stored")
-    unpriced = [row for row in answers if row.cost_unknown and not row.missing_prices]  # else the answer names them
-    for reason, after in dict.fromkeys((row.cost_unknown, row.cost_after is None) for row in unpriced):
-        click.echo(f"- {'no cost' if after else 'no cost as measured'}: {reason}")
+    # The answer names missing prices.
+    rows_without_cost = [row for row in answers if row.cost_unknown and not row.missing_prices]
+    for reason, has_no_cost in dict.fromkeys((row.cost_unknown, row.cost_after is None) for row in rows_without_cost):
+        click.echo(f"- {'no cost' if has_no_cost else 'no cost as measured'}: {reason}")
     for assumption in dict.fromkeys(text for row in answers for text in row.assumptions):
         names = [
             f"{workload_title(row.workload)} on {row.configuration}" for row in answers if assumption in row.assumptions

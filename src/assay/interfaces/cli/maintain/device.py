@@ -65,8 +65,11 @@ def calibrate(
     click.echo(f"# {report.name}, {answer.fio_version}. Paste under node_types: NAME: devices:")
     click.echo("\n".join(entry_lines(entry_name, calibration)))
     for check in calibration.checks:
-        measured, modelled = format_byte_rate(check.measured_bytes_per_s), format_byte_rate(check.modelled_bytes_per_s)
-        click.echo(f"# {check.what}: {measured} measured, {modelled} with these numbers")
+        measured_rate, modelled_rate = (
+            format_byte_rate(check.measured_bytes_per_s),
+            format_byte_rate(check.modelled_bytes_per_s),
+        )
+        click.echo(f"# {check.what}: {measured_rate} measured, {modelled_rate} with these numbers")
     for job in answer.left_out:
         click.echo(f"# job {job}: left out, because it used the page cache (no direct=1)")
 
@@ -103,11 +106,11 @@ def value_text(number: CalibratedValue) -> str:
     if unit == "B/s":
         return f"{_plain(value / 1e6)}MB/s"
     if unit == "B":
-        rounded = round(value)
+        whole_bytes = round(value)
         prefix, power = next(
-            (pair for pair in (("T", 12), ("G", 9), ("M", 6)) if rounded % 10 ** pair[1] == 0), ("", 0)
+            (pair for pair in (("T", 12), ("G", 9), ("M", 6)) if whole_bytes % 10 ** pair[1] == 0), ("", 0)
         )
-        return f"{rounded // 10**power}{prefix}B" if rounded else "0"
+        return f"{whole_bytes // 10**power}{prefix}B" if whole_bytes else "0"
     if unit == "%":
         return f"{_plain(value * 100)}%"
     if unit == "s":

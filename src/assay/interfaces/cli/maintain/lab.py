@@ -37,15 +37,15 @@ def up(cluster: Path, name: str | None) -> None:
     """Create a lab from the file CLUSTER. It exists until `assay lab down`."""
     from assay.specs import load_cluster
 
-    described = load_cluster(cluster)
+    loaded_cluster = load_cluster(cluster)
     _clear_abandoned()
     with terminable():
-        created = lifecycle.Lab.up(described, name=name or described.name, persistent=True, progress=say)
-    created.detach()
-    for warning in created.facts["warnings"]:
+        created_lab = lifecycle.Lab.up(loaded_cluster, name=name or loaded_cluster.name, persistent=True, progress=say)
+    created_lab.detach()
+    for warning in created_lab.facts["warnings"]:
         say(f"warning: {warning}")
-    say(f"lab {created.name}: up after {created.facts['elapsed_s']:.1f} s")
-    _print_nodes(created.facts)
+    say(f"lab {created_lab.name}: up after {created_lab.facts['elapsed_s']:.1f} s")
+    _print_nodes(created_lab.facts)
 
 
 @lab.command()

@@ -150,8 +150,8 @@ def _serve(request: ServerRequest) -> None:
         threading.Thread(target=_follow_store, args=(app.state.context.store,), daemon=True).start()
         limits = ConnectionLimits(request.connections, request.connections_per_address)
         with rate_limited_log():
-            started, limiter = server(app, listener, limits, certificate=request.certificate, key=request.key)
-            started.run(sockets=[limiter])
+            web_server, limiter = server(app, listener, limits, certificate=request.certificate, key=request.key)
+            web_server.run(sockets=[limiter])
 
 
 def _check_access(request: ServerRequest) -> None:

@@ -29,14 +29,14 @@ def baseline(cluster: Path, all_rows: bool, as_json: bool) -> None:
     from assay.foundation.process import terminable
     from assay.specs import load_cluster
 
-    described = load_cluster(cluster)
-    with terminable(), hosts_for(described, say) as (reachable, _):
-        measured, speeds = asyncio.run(_measure(reachable))
+    loaded_cluster = load_cluster(cluster)
+    with terminable(), hosts_for(loaded_cluster, say) as (reachable_cluster, _):
+        device_baseline, speeds = asyncio.run(_measure(reachable_cluster))
     if as_json:
-        print_json({**_json(measured), "cores": [asdict(speed) for speed in speeds]})
+        print_json({**_json(device_baseline), "cores": [asdict(speed) for speed in speeds]})
     else:
-        _print(measured, row_limit(all_rows))
-        _print_speeds(described, speeds)
+        _print(device_baseline, row_limit(all_rows))
+        _print_speeds(loaded_cluster, speeds)
 
 
 async def _measure(cluster: Cluster) -> tuple[DeviceBaseline, list[CoreSpeed]]:
@@ -50,12 +50,12 @@ async def _measure(cluster: Cluster) -> tuple[DeviceBaseline, list[CoreSpeed]]:
             transport = await connect_ssh(node.name, node.address) if node.address else LocalTransport(node.name)
             stack.push_async_callback(transport.close)
             transports[node.name] = transport
-        measured = await measure_baseline(cluster, transports, progress=say)
+        baseline_result = await measure_baseline(cluster, transports, progress=say)
         say("baseline: one core of each node type")
         kinds = {node.type.name: node.name for node in reversed(cluster.nodes)}
         if cluster.lab is not None:  # all nodes share one machine
             kinds = {"": cluster.workers[0].name}
-        return measured, await core_speeds({name: transports[name] for name in kinds.values()})
+        return baseline_result, await core_speeds({name: transports[name] for name in kinds.values()})
 
 
 def _print_speeds(cluster: Cluster, speeds: Sequence[CoreSpeed]) -> None:
@@ -72,12 +72,12 @@ def _print_speeds(cluster: Cluster, speeds: Sequence[CoreSpeed]) -> None:
         )
 
 
-def _json(measured: DeviceBaseline) -> dict[str, Any]:
+def _json(baseline_result: DeviceBaseline) -> dict[str, Any]:
     return {
-        "baseline_id": measured.baseline_id,
-        "cluster": measured.cluster,
-        "measured_at": measured.measured_at,
-        "tools": measured.tools,
+        "baseline_id": baseline_result.baseline_id,
+        "cluster": baseline_result.cluster,
+        "measured_at": baseline_result.measured_at,
+        "tools": baseline_result.tools,
         "measurements": [
             {
                 "node": measurement.node,
@@ -89,7 +89,7 @@ def _json(measured: DeviceBaseline) -> dict[str, Any]:
                 "deviation": measurement.deviation,
                 "deviates": measurement.deviates,
             }
-            for measurement in measured.measurements
+            for measurement in baseline_result.measurements
         ],
     }
 
@@ -100,9 +100,9 @@ def _marks(measurement: Measurement) -> str:
     )
 
 
-def _print(measured: DeviceBaseline, limit: int | None) -> None:
+def _print(baseline_result: DeviceBaseline, limit: int | None) -> None:
     """Print the number of deviations, then the measurements, with deviations first."""
-    deviations = sum(measurement.deviates for measurement in measured.measurements)
+    deviations = sum(measurement.deviates for measurement in baseline_result.measurements)
     figures = plural(deviations, "figure deviates", "figures deviate") if deviations else "No figure deviates"
     check = " Check that nothing else uses the machine." if deviations else ""
     click.echo(f"{figures} from the specification by more than {format_percent(DEVIATION_MAX)}.{check}\n")
@@ -117,8 +117,9 @@ def _print(measured: DeviceBaseline, limit: int | None) -> None:
                 "" if measurement.deviation is None else f"{100 * measurement.deviation:+.1f} %",
                 _marks(measurement),
             )
-            for measurement in sorted(measured.measurements, key=lambda measurement: not measurement.deviates)
+            for measurement in sorted(baseline_result.measurements, key=lambda measurement: not measurement.deviates)
         ],
         limit=limit,
-        title=f"{measured.cluster}, measured with " + ", ".join(f"{n} {v}" for n, v in measured.tools.items()),
+        title=f"{baseline_result.cluster}, measured with "
+        + ", ".join(f"{n} {v}" for n, v in baseline_result.tools.items()),
     )

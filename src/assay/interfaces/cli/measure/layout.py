@@ -93,68 +93,68 @@ def plan(
     from assay.specs import load_cluster
     from assay.store import Repository
 
-    described = load_cluster(cluster)
+    loaded_cluster = load_cluster(cluster)
     if baseline is None and repository is not None:
-        baseline = newest_baseline(Repository.open(repository), described.name)
-    measured = read_baseline(baseline, described.name) if baseline else None
-    planned = directory_plan(described, measured, DirectoryRequest(**options))
+        baseline = newest_baseline(Repository.open(repository), loaded_cluster.name)
+    measured_rates = read_baseline(baseline, loaded_cluster.name) if baseline else None
+    split = directory_plan(loaded_cluster, measured_rates, DirectoryRequest(**options))
     if as_json:
-        print_json({"name": name, **_json(planned)})
+        print_json({"name": name, **_json(split)})
     else:
-        _print(name, planned)
+        _print(name, split)
 
 
-def _yaml(name: str, planned: DirectoryPlan) -> str:
+def _yaml(name: str, split: DirectoryPlan) -> str:
     lines = ["layouts:", f"  {name}:"]
-    for part, part_layout in (("hdfs", planned.hdfs), ("intermediate", planned.intermediate)):
-        inside = ", ".join(f"{device}: {count}" for device, count in part_layout.directories.items())
-        lines.append(f"    {part}: {{{inside}}}")
+    for purpose, purpose_layout in (("hdfs", split.hdfs), ("intermediate", split.intermediate)):
+        counts_text = ", ".join(f"{device}: {count}" for device, count in purpose_layout.directories.items())
+        lines.append(f"    {purpose}: {{{counts_text}}}")
     return "\n".join(lines)
 
 
-def _json(planned: DirectoryPlan) -> dict[str, Any]:
+def _json(split: DirectoryPlan) -> dict[str, Any]:
     return {
-        "bandwidths_from": planned.bandwidths_from,
-        "layout": {"hdfs": planned.hdfs.directories, "intermediate": planned.intermediate.directories},
-        "difference": {"hdfs": planned.hdfs.spread, "intermediate": planned.intermediate.spread},
-        "replication": planned.replication,
-        "intermediate_ratio": planned.ratio,
-        "data_per_node_bytes": planned.data_bytes,
-        "room_per_node_bytes": planned.fill.ends_at if planned.fill.full_after else None,
+        "bandwidths_from": split.bandwidths_from,
+        "layout": {"hdfs": split.hdfs.directories, "intermediate": split.intermediate.directories},
+        "difference": {"hdfs": split.hdfs.spread, "intermediate": split.intermediate.spread},
+        "replication": split.replication,
+        "intermediate_ratio": split.ratio,
+        "data_per_node_bytes": split.data_bytes,
+        "room_per_node_bytes": split.fill.ends_at if split.fill.full_after else None,
         "devices": [
             {
                 "device": device.name,
                 "kind": str(device.kind),
-                "measured": planned.rates[device.name].measured,
-                "bandwidth_bytes_per_s": planned.rates[device.name].bytes_per_s,
+                "measured": split.rates[device.name].measured,
+                "bandwidth_bytes_per_s": split.rates[device.name].bytes_per_s,
                 "capacity_bytes": device.capacity_bytes,
-                "bytes_per_byte_of_data": planned.fill.shares[device.name],
-                "used_bytes": planned.used[device.name] if planned.data_bytes is not None else None,
-                "full_after_data_per_node_bytes": planned.fill.full_after.get(device.name),
+                "bytes_per_byte_of_data": split.fill.shares[device.name],
+                "used_bytes": split.used[device.name] if split.data_bytes is not None else None,
+                "full_after_data_per_node_bytes": split.fill.full_after.get(device.name),
             }
-            for device in planned.devices
+            for device in split.devices
         ],
-        "warnings": list(planned.warnings),
+        "warnings": list(split.warnings),
     }
 
 
-def _print(name: str, planned: DirectoryPlan) -> None:
-    with_data = planned.data_bytes is not None
+def _print(name: str, split: DirectoryPlan) -> None:
+    with_data = split.data_bytes is not None
     rows = []
-    for device in planned.devices:
+    for device in split.devices:
         row = [
             device.name,
             str(device.kind),
-            format_byte_rate(planned.rates[device.name].bytes_per_s),
-            str(planned.hdfs.directories.get(device.name, "–")),
-            str(planned.intermediate.directories.get(device.name, "–")),
+            format_byte_rate(split.rates[device.name].bytes_per_s),
+            str(split.hdfs.directories.get(device.name, "–")),
+            str(split.intermediate.directories.get(device.name, "–")),
             format_bytes(device.capacity_bytes),
         ]
         if with_data:
-            used_bytes = planned.used[device.name]
+            used_bytes = split.used[device.name]
             row += [format_bytes(used_bytes), format_percent(used_bytes / device.capacity_bytes)]
-        full = planned.fill.full_after.get(device.name)
-        rows.append([*row, format_bytes(full) if full is not None else "never"])
+        full_after = split.fill.full_after.get(device.name)
+        rows.append([*row, format_bytes(full_after) if full_after is not None else "never"])
     headers = [
         "device",
         "kind",
@@ -165,11 +165,11 @@ def _print(name: str, planned: DirectoryPlan) -> None:
         *(["used", "full"] if with_data else []),
         "full at data per node",
     ]
-    copies = plural(planned.replication, "replica")
-    data = f"{format_bytes(planned.data_bytes)} of data per node, " if planned.data_bytes is not None else ""
-    click.echo(f"One worker: {data}{copies}, {planned.ratio:g} bytes of intermediate data per byte of data.")
-    click.echo(f"Bandwidths from {planned.bandwidths_from}.\n")
+    copies = plural(split.replication, "replica")
+    data = f"{format_bytes(split.data_bytes)} of data per node, " if split.data_bytes is not None else ""
+    click.echo(f"One worker: {data}{copies}, {split.ratio:g} bytes of intermediate data per byte of data.")
+    click.echo(f"Bandwidths from {split.bandwidths_from}.\n")
     print_table(headers, rows)
-    click.echo(f"\n{_yaml(name, planned)}\n")
-    for warning in planned.warnings:
+    click.echo(f"\n{_yaml(name, split)}\n")
+    for warning in split.warnings:
         click.echo(f"note: {warning}", err=True)

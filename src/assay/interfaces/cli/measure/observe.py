@@ -46,13 +46,13 @@ def observe(cluster: Path, command: tuple[str, ...], duration: str | None, repos
         watch_s = parse_duration(duration) if duration else None
     except ValueError as error:
         raise SpecificationError(f"--for: {error}") from error
-    described = load_cluster(cluster)
+    loaded_cluster = load_cluster(cluster)
     opened = Repository.create(repository)
-    with terminable(), hosts_for(described, say) as (reachable, _):
-        published = asyncio.run(_watch(reachable, command, watch_s))
-    opened.publish(published.run, tasks=published.tasks, trace=published.trace, logs=published.logs)
-    run = published.run
-    counts = f"{plural(len(run.jobs), 'job')}, {plural(len(published.tasks), 'task attempt')}"
+    with terminable(), hosts_for(loaded_cluster, say) as (reachable_cluster, _):
+        completed_run = asyncio.run(_watch(reachable_cluster, command, watch_s))
+    opened.publish(completed_run.run, tasks=completed_run.tasks, trace=completed_run.trace, logs=completed_run.logs)
+    run = completed_run.run
+    counts = f"{plural(len(run.jobs), 'job')}, {plural(len(completed_run.tasks), 'task attempt')}"
     say(f"stored as run {run.run_id}: {run.duration_s:.1f} s, {counts}")
     say(f"next: assay show {run.run_id[:13]} --repository {repository}")
     if run.cause:
@@ -62,7 +62,7 @@ def observe(cluster: Path, command: tuple[str, ...], duration: str | None, repos
 async def _watch(cluster: Cluster, command: Sequence[str], watch_s: float | None) -> CompletedRun:
     from assay.execution.campaign.attempts.runner import connect
     from assay.execution.campaign.external_runs import ObservationRequest, unchanged_result
-    from assay.execution.campaign.external_runs import observe as observed
+    from assay.execution.campaign.external_runs import observe as observe_cluster
     from assay.execution.engines.hadoop.jobs.observed_jobs import history_reader
 
     async def run() -> int | None:
@@ -86,4 +86,4 @@ async def _watch(cluster: Cluster, command: Sequence[str], watch_s: float | None
         say(f"observing {plural(len(transports), 'host')}: {title}")
         reader = await history_reader(cluster, transports, say) if cluster.attached else unchanged_result
         engine = "hadoop" if cluster.attached else "unknown"
-        return await observed(cluster, transports, ObservationRequest(title, run), engine=engine, reader=reader)
+        return await observe_cluster(cluster, transports, ObservationRequest(title, run), engine=engine, reader=reader)

@@ -32,7 +32,7 @@ class CampaignDisplay:
         self._title = ""
         self._step = ""
         self._since = time.monotonic()
-        self._over_at: float | None = None
+        self._end_at: float | None = None
         self._live = Live(console=self._console, get_renderable=self._line, refresh_per_second=4, transient=True)
 
     def __enter__(self) -> Self:
@@ -50,10 +50,10 @@ class CampaignDisplay:
 
     def _line(self) -> Text:
         elapsed = format_duration(time.monotonic() - self._since)
-        parts = [part for part in (self._title, f"{self._step} ({elapsed})") if part]
-        if self._over_at is not None:
-            parts.append(f"about {format_duration(max(0.0, self._over_at - time.monotonic()))} left")
-        return Text(printable(" · ".join(parts)), overflow="ellipsis", no_wrap=True)
+        texts = [text for text in (self._title, f"{self._step} ({elapsed})") if text]
+        if self._end_at is not None:
+            texts.append(f"about {format_duration(max(0.0, self._end_at - time.monotonic()))} left")
+        return Text(printable(" · ".join(texts)), overflow="ellipsis", no_wrap=True)
 
     def say(self, text: str) -> None:
         """Print a line above the live line."""
@@ -70,10 +70,10 @@ class CampaignDisplay:
     def begin(self, number: int, total: int, title: str, left_s: float | None) -> None:
         """Show the run that begins and, if known, the time for all remaining runs, in seconds."""
         self._title = f"run {number} of {total}: {title}"
-        self._over_at = None if left_s is None else time.monotonic() + left_s
+        self._end_at = None if left_s is None else time.monotonic() + left_s
         if not self._console.is_terminal:
-            left = "" if left_s is None else f" (about {format_duration(left_s)} left)"
-            self.say(f"{self._title}{left}")
+            left_text = "" if left_s is None else f" (about {format_duration(left_s)} left)"
+            self.say(f"{self._title}{left_text}")
 
     def end(self, run: Run) -> None:
         """Print a line for a finished run, and provisional ratios that it completes."""

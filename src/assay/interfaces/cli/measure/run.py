@@ -83,23 +83,23 @@ def run(
     from assay.interfaces.telemetry.sending import spans_sent
     from assay.questions.forecasts.learning import ProfileRequest, profile_from
 
-    described = load_plan(plan)
+    loaded_plan = load_plan(plan)
     source = request_of(ProfileRequest, options)
     trace_by = options["trace_by"]
-    if source.profile and not (simulate or described.cluster.simulated):
-        described, source = _profiled(described, source.profile), replace(source, profile=())
+    if source.profile and not (simulate or loaded_plan.cluster.simulated):
+        loaded_plan, source = _profiled(loaded_plan, source.profile), replace(source, profile=())
     choices = {name: options[name] for name in ("again", "only", "stop", "baseline")}
     if dry_run:
         if simulate:
-            described = replace(described, cluster=replace(described.cluster, simulated=True))
-        _preview(replace(campaign_request(described), **choices), repository, as_json=as_json)
+            loaded_plan = replace(loaded_plan, cluster=replace(loaded_plan.cluster, simulated=True))
+        _preview(replace(campaign_request(loaded_plan), **choices), repository, as_json=as_json)
         return
     costs: CostProfile | None = None
-    if simulate or described.cluster.simulated:
+    if simulate or loaded_plan.cluster.simulated:
         costs = profile_from(source)
     elif source.learn_from or source.where or trace_by != "group":
         raise SpecificationError("--learn-from, --where and --trace-by apply to simulations", hint="add --simulate")
-    request = replace(campaign_request(described, costs, trace_by), **choices)
+    request = replace(campaign_request(loaded_plan, costs, trace_by), **choices)
     with spans_sent(otlp, repository, partial(click.echo, err=True)) as collected:
         result = run_campaign_request(request, repository, costs, collected=collected)
     if as_json:
@@ -167,8 +167,8 @@ def _start_lines(plan: Plan, schedule: PreparedCampaign, root: Path, costs: Cost
     from assay.execution.campaign.prepare import plan_lines
 
     if costs is None:
-        first, *lines = plan_lines(plan, schedule, root)
-        return [f"plan {plan.name}: {first}", *lines]
+        first_line, *lines = plan_lines(plan, schedule, root)
+        return [f"plan {plan.name}: {first_line}", *lines]
     profiles = (costs, *costs.other_engines)
     return [f"plan {plan.name}: {plural(len(schedule.remaining), 'run')} to simulate; runs go to {root}"] + [
         f"profile {profile.name} of {profile.engine}: {profile.learned.source}" for profile in profiles
@@ -197,26 +197,27 @@ def _preview(request: CampaignRequest, root: Path, *, as_json: bool) -> None:
     repository = Repository.open(root) if Repository.is_at(root) else None
     schedule = prepare(plan, repository, again=request.again, only=request.only, stop=stop, write=False)
     history = repository.runs(environment=False) if repository else []
-    listed = rows(plan, schedule, history, now)
+    schedule_rows = rows(plan, schedule, history, now)
     if as_json:
-        print_json(_preview_json(plan, schedule, listed))
+        print_json(_preview_json(plan, schedule, schedule_rows))
         return
-    simulated = plan.cluster.simulated
-    total_s = _total_s(listed)
-    if simulated:
-        click.echo(f"{plural(len(listed), 'run')} to simulate: seconds each, or minutes for a million tasks")
+    is_simulated = plan.cluster.simulated
+    total_s = _total_s(schedule_rows)
+    if is_simulated:
+        click.echo(f"{plural(len(schedule_rows), 'run')} to simulate: seconds each, or minutes for a million tasks")
     else:
         end = time.strftime("%a %H:%M", time.localtime(now + total_s))
-        click.echo(f"{plural(len(listed), 'run')}, about {format_duration(total_s)}: until {end} if started now")
+        click.echo(f"{plural(len(schedule_rows), 'run')}, about {format_duration(total_s)}: until {end} if started now")
     for line in plan_lines(plan, schedule, root)[:-1]:
         click.echo(line)
-    if listed:
-        skipped = _TIMES if simulated else ()
-        rows_shown = [
-            [cell for name, cell in zip(_HEADERS, _cells(row), strict=True) if name not in skipped] for row in listed
+    if schedule_rows:
+        skipped_columns = _TIMES if is_simulated else ()
+        table_rows = [
+            [cell for name, cell in zip(_HEADERS, _cells(row), strict=True) if name not in skipped_columns]
+            for row in schedule_rows
         ]
-        print_table([name for name in _HEADERS if name not in skipped], rows_shown)
-    left_out = len(schedule.remaining) - len(listed)
+        print_table([name for name in _HEADERS if name not in skipped_columns], table_rows)
+    left_out = len(schedule.remaining) - len(schedule_rows)
     if left_out and stop:
         click.echo(f"{plural(left_out, 'run')} left for another call: {stop.text}")
 
@@ -239,35 +240,35 @@ _TIMES = ("starts after", "takes", "estimated from", "time limit", "restart")
 
 
 def _cells(row: Row) -> tuple[str, ...]:
-    planned = row.planned
+    planned_run = row.planned
     attempt = f", attempt {row.attempt}" if row.attempt > 1 else ""
     return (
-        str(planned.index + 1),
+        str(planned_run.index + 1),
         format_duration(row.starts_after_s),
         format_duration(row.expected_s),
         row.basis + (f"; {format_duration(row.input_s)} of it for its input, a guess" if row.input_s else ""),
         format_duration(row.limit.seconds),
         row.restart or "",
-        planned.workload.key,
-        planned.configuration.key,
-        f"{planned.repetition}{attempt}{', if needed' if row.is_conditional else ''}",
+        planned_run.workload.key,
+        planned_run.configuration.key,
+        f"{planned_run.repetition}{attempt}{', if needed' if row.is_conditional else ''}",
     )
 
 
-def _total_s(listed: Sequence[Row]) -> float:
-    return listed[-1].starts_after_s + listed[-1].expected_s if listed else 0.0
+def _total_s(schedule_rows: Sequence[Row]) -> float:
+    return schedule_rows[-1].starts_after_s + schedule_rows[-1].expected_s if schedule_rows else 0.0
 
 
-def _preview_json(plan: Plan, schedule: Schedule, listed: Sequence[Row]) -> dict[str, object]:
-    real = not plan.cluster.simulated
+def _preview_json(plan: Plan, schedule: Schedule, schedule_rows: Sequence[Row]) -> dict[str, object]:
+    is_measured = not plan.cluster.simulated
     return {
         "plan": plan.name,
         "campaign_id": schedule.campaign_id,
         "planned": len(schedule.runs),
         "done": schedule.done,
         "left": len(schedule.remaining),
-        "restarts": sum(row.restart is not None for row in listed),
-        "expected_s": round(_total_s(listed), 1) if real else None,
+        "restarts": sum(row.restart is not None for row in schedule_rows),
+        "expected_s": round(_total_s(schedule_rows), 1) if is_measured else None,
         "warnings": list(schedule.warnings),
         "retries": {str(name): count for name, count in plan.retries.items()},
         "runs": [
@@ -278,14 +279,14 @@ def _preview_json(plan: Plan, schedule: Schedule, listed: Sequence[Row]) -> dict
                 "repetition": row.planned.repetition,
                 "attempt": row.attempt,
                 "restart": row.restart,
-                "starts_after_s": round(row.starts_after_s, 1) if real else None,
-                "expected_s": round(row.expected_s, 1) if real else None,
+                "starts_after_s": round(row.starts_after_s, 1) if is_measured else None,
+                "expected_s": round(row.expected_s, 1) if is_measured else None,
                 "input_s": round(row.input_s, 1),
                 "basis": row.basis,
                 "time_limit_s": row.limit.seconds,
                 "time_limit": row.limit.why,
                 "if_needed": row.is_conditional,
             }
-            for row in listed
+            for row in schedule_rows
         ],
     }

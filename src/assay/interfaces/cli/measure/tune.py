@@ -94,8 +94,8 @@ def tune(plan: Path, simulate: bool, dry_run: bool, as_json: bool, repository: P
     from assay.questions.json_values import json_value
     from assay.store import Repository
 
-    described = load_plan(plan)
-    simulate = simulate or described.cluster.simulated
+    loaded_plan = load_plan(plan)
+    simulate = simulate or loaded_plan.cluster.simulated
     tuning_request = request_of(
         TuningRequest,
         options,
@@ -115,15 +115,15 @@ def tune(plan: Path, simulate: bool, dry_run: bool, as_json: bool, repository: P
     costs = profile_from(source) if simulate or from_simulator else None
     opened = None if dry_run and not Repository.is_at(repository) else Repository.create(repository)
     origin = Origin.SIMULATED if simulate else Origin.MEASURED
-    planned = tuning.planned_tuning(described, tuning_request, opened, costs, origin)
+    tuning_plan = tuning.planned_tuning(loaded_plan, tuning_request, opened, costs, origin)
     if dry_run or opened is None:
-        for line in planned.lines():
+        for line in tuning_plan.lines():
             click.echo(line)
         return
-    request = campaign_request(planned.plan, costs if simulate else None)
+    request = campaign_request(tuning_plan.plan, costs if simulate else None)
     with CampaignDisplay() as display:
         request = replace(request, stop=options["stop"], baseline=options["baseline"])
-        campaign_id, summary = execute_tuning(planned, request, opened, display)
+        campaign_id, summary = execute_tuning(tuning_plan, request, opened, display)
         state = tuning.tuning_state(opened, campaign_id)
         for line in summary_lines(summary) if summary else ["no runs left; the result so far:"]:
             display.say(line)
@@ -153,25 +153,25 @@ def show(state: TuningState) -> None:
     for trial in state.trials:
         if not trial.comparison and trial.duration_s is not None:
             by_levels.setdefault(tuple(trial.levels.get(name, "–") for name in names), []).append(trial.duration_s)
-    ranked = sorted(by_levels.items(), key=lambda item: sum(item[1]) / len(item[1]))
+    ranked_levels = sorted(by_levels.items(), key=lambda item: sum(item[1]) / len(item[1]))
     default = tuple(state.defaults.get(name, "–") for name in names)
     rows = [
         (*levels, "as planned" if levels == default else "", str(len(times)), f"{sum(times) / len(times):,.1f}")
-        for levels, times in ranked
+        for levels, times in ranked_levels
     ]
     click.echo()
     origin = state.origin or "no run yet"
     print_table((*names, "", "Runs", "Mean (s)"), rows[:SHOWN], title=f"Search for {state.workload}, {origin}:")
     if len(rows) > SHOWN:
         click.echo(f"… {len(rows) - SHOWN} more (--json)")
-    failed = f", {state.failed} of them failed or stopped as far too slow" if state.failed else ""
+    failed_text = f", {state.failed} of them failed or stopped as far too slow" if state.failed else ""
     click.echo(
-        f"{state.searched} of {plural(state.budget, 'run')} of the search ({state.strategy}){failed}, "
+        f"{state.searched} of {plural(state.budget, 'run')} of the search ({state.strategy}){failed_text}, "
         f"{format_duration(state.search_s)} in all."
     )
     if state.search_best and state.search_defaults and state.search_best.levels != state.defaults:
-        gain = state.search_defaults.mean_s / state.search_best.mean_s
-        click.echo(f"Speedup within the search: {gain:.2f}, biased upwards, because the fastest was selected.")
+        speedup = state.search_defaults.mean_s / state.search_best.mean_s
+        click.echo(f"Speedup within the search: {speedup:.2f}, biased upwards, because the fastest was selected.")
 
 
 def _levels_text(side: MeanTime) -> str:

@@ -53,9 +53,9 @@ def check(
     if explain:
         _explain(explain)
         return
-    described = load_cluster(cluster)
-    with terminable(), hosts_for(described, say) as (reachable, _):
-        report = asyncio.run(check_hosts(reachable, deep=deep, bandwidth=bandwidth))
+    loaded_cluster = load_cluster(cluster)
+    with terminable(), hosts_for(loaded_cluster, say) as (reachable_cluster, _):
+        report = asyncio.run(check_hosts(reachable_cluster, deep=deep, bandwidth=bandwidth))
     if keep:
         from assay.store import Repository
         from assay.store.check_reports import store_check

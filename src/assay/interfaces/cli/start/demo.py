@@ -75,10 +75,10 @@ def demo(context: click.Context, repository: Path, output: Path, local: bool) ->
 
 def _require_programs(programs: Sequence[str]) -> None:
     """Raise HostError with the packages to install if this machine lacks one of the programs."""
-    lacking = [program for program in programs if shutil.which(program) is None]
-    if lacking:
-        packages = " ".join(_PROGRAMS[program] for program in lacking)
-        raise HostError(f"not installed: {', '.join(lacking)}", hint=f"as root: apt-get install {packages}")
+    missing_programs = [program for program in programs if shutil.which(program) is None]
+    if missing_programs:
+        packages = " ".join(_PROGRAMS[program] for program in missing_programs)
+        raise HostError(f"not installed: {', '.join(missing_programs)}", hint=f"as root: apt-get install {packages}")
 
 
 # Debian package of each program. A probe checks the other requirements of the lab.

@@ -86,9 +86,9 @@ def discover(
 
     if output and output.exists() and not force:
         raise SpecificationError("the file exists", where=str(output), hint="overwrite it with --force")
-    listed = _listed(hosts, from_hadoop, inventory)
-    login = _common(listed, request_of(_Login, options))
-    survey = asyncio.run(_survey({host.name: _address(host, login) for host in listed}))
+    listed_hosts = _hosts_to_inspect(hosts, from_hadoop, inventory)
+    login = _common_login(listed_hosts, request_of(_Login, options))
+    survey = asyncio.run(_survey({host.name: _address(host, login) for host in listed_hosts}))
     for error in survey.failed.values():
         click.echo(f"left out: {error}", err=True)
     if not survey.hosts:
@@ -97,9 +97,9 @@ def discover(
         )
     if options["master"] and options["master"] not in survey.hosts:
         raise SpecificationError(f"--master {options['master']} is not among the hosts that answered")
-    addresses = {host.name: host.address for host in listed}
-    reach = HostAccess(addresses, _ssh_section(login))
-    text, notes = cluster_text(list(survey.hosts.values()), reach, request_of(DiscoveryOptions, options))
+    addresses = {host.name: host.address for host in listed_hosts}
+    access = HostAccess(addresses, _ssh_section(login))
+    text, notes = cluster_text(list(survey.hosts.values()), access, request_of(DiscoveryOptions, options))
     for note in notes:
         click.echo(f"note: {note}", err=True)
     if output:
@@ -121,44 +121,44 @@ def _report(output: Path, survey: SurveyedHosts) -> None:
     click.echo(f"next: assay check {output}", err=True)
 
 
-def _listed(hosts: Sequence[str], from_hadoop: Path | None, inventory: Path | None) -> list[ListedHost]:
+def _hosts_to_inspect(hosts: Sequence[str], from_hadoop: Path | None, inventory: Path | None) -> list[ListedHost]:
     """Return the hosts from the arguments, the inventory and the Hadoop configuration, without duplicates."""
     from assay.model.clusters.host_address import parse_host_address
     from assay.store.formats.inventory import ListedHost, expanded_names, read_hadoop_hosts, read_inventory
 
-    listed: list[ListedHost] = []
+    listed_hosts: list[ListedHost] = []
     for name in (name for pattern in hosts for name in expanded_names(pattern)):
         try:
             address = parse_host_address(name)
         except ValueError as error:
             raise SpecificationError(str(error)) from error
-        listed.append(ListedHost(address.host, address.host, address.user, address.port))
+        listed_hosts.append(ListedHost(address.host, address.host, address.user, address.port))
     if inventory:
-        listed += read_inventory(inventory)
+        listed_hosts += read_inventory(inventory)
     if from_hadoop:
-        named = read_hadoop_hosts(from_hadoop)
-        workers = named.workers or _live_workers(named)
-        listed += [ListedHost(host, host) for host in dict.fromkeys([*named.masters, *workers])]
-    if not listed:
+        hadoop_hosts = read_hadoop_hosts(from_hadoop)
+        workers = hadoop_hosts.workers or _live_workers(hadoop_hosts)
+        listed_hosts += [ListedHost(host, host) for host in dict.fromkeys([*hadoop_hosts.masters, *workers])]
+    if not listed_hosts:
         raise SpecificationError("no host given", hint="give hosts, --from-hadoop or --inventory")
-    return list({entry.name: entry for entry in listed}.values())
+    return list({entry.name: entry for entry in listed_hosts}.values())
 
 
-def _live_workers(named: HadoopHosts) -> list[str]:
+def _live_workers(hadoop_hosts: HadoopHosts) -> list[str]:
     """Return the live DataNodes that a NameNode reports over JMX. Raises HostError if no NameNode reports DataNodes."""
     opener = urllib.request.build_opener(urllib.request.ProxyHandler({}))
     problems = []
-    for address in named.namenode_http:
+    for address in hadoop_hosts.namenode_http:
         url = f"http://{address}/jmx?qry=Hadoop:service=NameNode,name=NameNodeInfo"
         try:
             with opener.open(url, timeout=_HTTP_TIMEOUT_S) as answer:
                 beans = json.load(answer).get("beans") or [{}]
-            live = json.loads(beans[0].get("LiveNodes") or "{}")
+            live_nodes = json.loads(beans[0].get("LiveNodes") or "{}")
         except (OSError, ValueError) as error:
             problems.append(f"{address}: {error}")
             continue
-        if live:
-            return sorted(name.split(":")[0] for name in live)
+        if live_nodes:
+            return sorted(name.split(":")[0] for name in live_nodes)
     raise HostError(
         "no file lists the workers, and no NameNode reports live DataNodes: "
         + ("; ".join(problems) or "its list is empty"),
@@ -166,23 +166,23 @@ def _live_workers(named: HadoopHosts) -> list[str]:
     )
 
 
-def _common(listed: Sequence[ListedHost], login: _Login) -> _Login:
+def _common_login(listed_hosts: Sequence[ListedHost], login: _Login) -> _Login:
     """Return the login for all hosts. Options override the inventory.
 
     Raises SpecificationError if the hosts differ, because a cluster file has a single login.
     """
 
-    def shared(what: str, given: object, values: set[object]) -> object:
-        if given is not None or not values - {None}:
-            return given
+    def shared(what: str, option_value: object, values: set[object]) -> object:
+        if option_value is not None or not values - {None}:
+            return option_value
         if len(values) > 1:
             message = f"the hosts differ in their {what}: {', '.join(sorted(map(str, values)))}"
             raise SpecificationError(message, hint=f"set it for all with --{what}, or for each host in ~/.ssh/config")
         return values.pop()
 
-    user = shared("user", login.user, {host.user for host in listed})
-    port = shared("port", login.port, {host.port for host in listed})
-    key = shared("key", str(login.key) if login.key else None, {host.key for host in listed})
+    user = shared("user", login.user, {host.user for host in listed_hosts})
+    port = shared("port", login.port, {host.port for host in listed_hosts})
+    key = shared("key", str(login.key) if login.key else None, {host.key for host in listed_hosts})
     return _Login(
         str(user) if user else None,
         int(str(port)) if port else None,

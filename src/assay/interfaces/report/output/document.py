@@ -43,7 +43,7 @@ Line = tuple[Part, ...]
 
 def with_code(text: str) -> Line:
     """Return ``text`` as a line; text between backticks becomes code."""
-    return tuple(Code(part) if at % 2 else part for at, part in enumerate(text.split("`")) if part)
+    return tuple(Code(part) if number % 2 else part for number, part in enumerate(text.split("`")) if part)
 
 
 def plain(line: Line) -> str:
@@ -200,21 +200,21 @@ class ReportDocument:
     """Colour of each option, by name."""
 
 
-def _inner(blocks: Sequence[Block]) -> Iterator[Block]:
+def _nested_blocks(blocks: Sequence[Block]) -> Iterator[Block]:
     """Yield all blocks, including blocks inside folds and pairs."""
     for block in blocks:
         yield block
         if isinstance(block, Fold):
-            yield from _inner(block.blocks)
+            yield from _nested_blocks(block.blocks)
         elif isinstance(block, Pair):
             for cell in block.cells:
-                yield from _inner(cell)
+                yield from _nested_blocks(cell)
 
 
 def _all_blocks(document: ReportDocument) -> Iterator[Block]:
-    yield from _inner(document.opening)
+    yield from _nested_blocks(document.opening)
     for chapter in document.chapters:
-        yield from _inner(chapter.blocks)
+        yield from _nested_blocks(chapter.blocks)
 
 
 def charts_of(document: ReportDocument) -> list[ReportFigure]:
@@ -231,12 +231,12 @@ def tables_of(document: ReportDocument) -> list[Table]:
 class _Numbers:
     """Numbers tables and figures from 1, in document order."""
 
-    last: Counter[str] = field(default_factory=Counter)
+    last_number: Counter[str] = field(default_factory=Counter)
     title: str = ""
 
     def _caption(self, kind: str, caption: str) -> str:
-        self.last[kind] += 1
-        return f"{kind} {self.last[kind]}. {caption or self.title}"
+        self.last_number[kind] += 1
+        return f"{kind} {self.last_number[kind]}. {caption or self.title}"
 
     def chapter(self, chapter: Chapter) -> Chapter:
         self.title = chapter.title

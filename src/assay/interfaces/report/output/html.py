@@ -25,7 +25,7 @@ def _style() -> Markup:
 
 def html(document: ReportDocument) -> str:
     """Return the document as an HTML page."""
-    drawer = ChartRenderer()
+    renderer = ChartRenderer()
 
     def inline(line: Line) -> Markup:
         return Markup("").join(_part(part) for part in line)
@@ -41,7 +41,7 @@ def html(document: ReportDocument) -> str:
         return Markup(form).format(colour, text or name)  # noqa: S704 - a literal; its values are escaped
 
     def draw(figure: ReportFigure) -> Markup:
-        return drawer.draw(figure.make, figure.caption, wide_px=figure.wide_px)
+        return renderer.draw(figure.make, figure.caption, wide_px=figure.wide_px)
 
     environment = Environment(
         loader=PackageLoader("assay.interfaces.report"),

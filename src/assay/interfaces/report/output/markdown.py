@@ -31,10 +31,10 @@ _OPENING = re.compile(r"^(\s*)([-+=]+|\d+[.)])(?=\s|$)")
 
 def escaped(text: str) -> str:
     """Return ``text`` on one line, with Markdown and HTML characters escaped."""
-    flat = " ".join(text.split("\n")).replace("\r", " ").replace("\t", " ")
-    flat = flat.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
-    flat = _SPECIAL.sub(r"\\\1", flat)
-    return _OPENING.sub(lambda match: f"{match[1]}{match[2][:-1]}\\{match[2][-1]}", flat)
+    line = " ".join(text.split("\n")).replace("\r", " ").replace("\t", " ")
+    line = line.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
+    line = _SPECIAL.sub(r"\\\1", line)
+    return _OPENING.sub(lambda match: f"{match[1]}{match[2][:-1]}\\{match[2][-1]}", line)
 
 
 def _part(part: str | Level | Code) -> str:

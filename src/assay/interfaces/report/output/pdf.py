@@ -86,13 +86,13 @@ def _pair(pair: Pair) -> list[dict[str, Any]]:
     cells: list[list[dict[str, Any]]] = []
     wide_blocks: list[dict[str, Any]] = []
     for cell in pair.cells:
-        wide = any(
+        needs_page_width = any(
             len(block.columns) > PAIR_COLUMNS_MAX
             if isinstance(block, Table)
             else isinstance(block, ReportFigure) and _is_wide(block)
             for block in cell
         )
-        (wide_blocks.extend if wide else cells.append)(_blocks(cell))
+        (wide_blocks.extend if needs_page_width else cells.append)(_blocks(cell))
     return [*([{"kind": "pair", "cells": cells}] if cells else []), *wide_blocks]
 
 
@@ -182,10 +182,10 @@ def pdf(document: ReportDocument) -> bytes:
             files("assay.interfaces.report").joinpath("templates/report.typ").read_text("utf-8"), encoding="utf-8"
         )
         try:
-            compiled = typst.compile(main, root=folder, ignore_system_fonts=True, format="pdf")
+            content = typst.compile(main, root=folder, ignore_system_fonts=True, format="pdf")
         except (typst.TypstError, RuntimeError) as error:
             raise AssayError(
                 f"the PDF can't be typeset: {error}", hint="this is a bug in assay: please report it"
             ) from error
-    assert isinstance(compiled, bytes)
-    return compiled
+    assert isinstance(content, bytes)
+    return content

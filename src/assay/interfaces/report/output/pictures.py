@@ -18,9 +18,9 @@ PNG_SCALE = 2.0
 
 def on_paper(spec: Spec, *, ground: str | None = PAPER) -> Spec:
     """Return the specification in fixed colours. ``ground``: background colour; None for transparent."""
-    printed: Spec = json.loads(json.dumps(spec).replace(INK, INK_ON_PAPER))
-    printed["config"] = {**printed["config"], "background": ground}
-    return printed
+    paper_spec: Spec = json.loads(json.dumps(spec).replace(INK, INK_ON_PAPER))
+    paper_spec["config"] = {**paper_spec["config"], "background": ground}
+    return paper_spec
 
 
 def svg(figure: ReportFigure) -> str:
@@ -28,8 +28,8 @@ def svg(figure: ReportFigure) -> str:
     import vl_convert  # imported here: it carries a JavaScript engine
 
     spec = on_paper(figure.make(figure.wide_px))
-    drawn: str = vl_convert.vegalite_to_svg(spec, vl_version=VEGA_LITE_VERSION, allowed_base_urls=[])
-    return drawn
+    image: str = vl_convert.vegalite_to_svg(spec, vl_version=VEGA_LITE_VERSION, allowed_base_urls=[])
+    return image
 
 
 def png(figure: ReportFigure) -> bytes:
@@ -41,10 +41,10 @@ def png_of(spec: Spec) -> bytes:
     """Return a specification as PNG, scaled by :data:`PNG_SCALE`."""
     import vl_convert
 
-    drawn: bytes = vl_convert.vegalite_to_png(
+    image: bytes = vl_convert.vegalite_to_png(
         on_paper(spec), vl_version=VEGA_LITE_VERSION, scale=PNG_SCALE, allowed_base_urls=[]
     )
-    return drawn
+    return image
 
 
 def pdf(figure: ReportFigure, width_px: int) -> bytes:
@@ -52,8 +52,8 @@ def pdf(figure: ReportFigure, width_px: int) -> bytes:
     import vl_convert
 
     spec = on_paper(figure.make(width_px), ground=None)
-    drawn: bytes = vl_convert.vegalite_to_pdf(spec, vl_version=VEGA_LITE_VERSION, allowed_base_urls=[])
-    return drawn
+    image: bytes = vl_convert.vegalite_to_pdf(spec, vl_version=VEGA_LITE_VERSION, allowed_base_urls=[])
+    return image
 
 
 def files(figure: ReportFigure) -> Iterator[tuple[str, bytes]]:

@@ -16,7 +16,7 @@ from starlette.concurrency import run_in_threadpool
 
 from assay.execution.planning.plan_files.changed_plan import Change
 from assay.foundation.errors import AssayError, SpecificationError
-from assay.interfaces.charts.whatif import TimeCostPoint, limit_bars, moved
+from assay.interfaces.charts.whatif import TimeCostPoint, change_chart, limit_bars
 from assay.interfaces.web.api import whatif as api_whatif
 from assay.interfaces.web.api.decisions import question_answers_on
 from assay.interfaces.web.pages.cost_state import PRICE_PREFIX, amount_of
@@ -219,7 +219,7 @@ def _fill(context: Context, values: dict[str, Any], page_state: _PageState) -> N
     values["cost_lines"] = cost_lines_table([row])
     values["extrapolated"] = bar_of_multiple(row.extrapolation, row.extrapolated or "data and workers")
     changed_point = TimeCostPoint("with these changes", row.simulated_s, row.cost_after, row.low_s, row.high_s)
-    values["cost_chart"] = moved(
+    values["cost_chart"] = change_chart(
         TimeCostPoint("measured", row.measured_s, row.cost_before), changed_point, row.currency
     )
     sides = (("simulated as measured", row.limits_before), ("simulated with changes", row.limits_after))
