@@ -35,7 +35,7 @@ def server(root: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[str
     app = create_app(root, tokens=read_tokens(tokens), cluster_folders=[folder], campaigns=True)
     with served(app) as url:
         yield url
-        for process in app.state.context.started:
+        for process in app.state.context.started_campaigns:
             process.process.terminate()
             process.process.wait(timeout=120)
 

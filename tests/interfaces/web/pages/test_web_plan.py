@@ -135,12 +135,12 @@ def test_only_who_may_run_starts_a_campaign_where_the_server_may(
     assert "plan: mine" in called[0][0]
     assert (called[0][2].parent / "cluster.yaml").read_text() == CLUSTER
     assert client.post("/api/v1/plan/start", json=ASKED, headers=run).status_code == 409, "one at a time"
-    process = client.app.state.context.started[-1].process
+    process = client.app.state.context.started_campaigns[-1].process
     process.kill()
     process.wait()
     assert client.post("/api/v1/plan/start", json=ASKED, headers=run).status_code == 200
-    client.app.state.context.started[-1].process.kill()
-    client.app.state.context.started[-1].process.wait()
+    client.app.state.context.started_campaigns[-1].process.kill()
+    client.app.state.context.started_campaigns[-1].process.wait()
 
 
 def test_a_question_without_an_answer_leads_to_its_plan(tmp_path: Path) -> None:

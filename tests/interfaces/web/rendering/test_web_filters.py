@@ -13,7 +13,7 @@ from click.testing import CliRunner
 from fastapi.testclient import TestClient
 
 from assay.interfaces.cli.main import assay
-from assay.interfaces.web.rendering.filters import carried, filter_bar
+from assay.interfaces.web.rendering.filters import filter_bar, filter_parameters
 from assay.interfaces.web.server.app import create_app
 from assay.specs.prices import load_prices, prices_of
 from assay.store import Repository
@@ -96,8 +96,8 @@ def test_the_answers_are_of_the_matching_runs(client: TestClient) -> None:
 
 def test_links_carry_the_conditions_of_the_bar_alone() -> None:
     pairs = [("by", "layout"), ("where", "workload=a"), ("where", "layout=SS2"), ("offset", "50")]
-    assert carried(pairs) == [("where", "workload=a")]
-    assert carried([("workload", "terasort"), ("years", "3")]) == [("where", "workload=terasort")]
+    assert filter_parameters(pairs) == [("where", "workload=a")]
+    assert filter_parameters([("workload", "terasort"), ("years", "3")]) == [("where", "workload=terasort")]
 
 
 def test_several_levels_of_one_column_stay_in_the_address(root: Path) -> None:

@@ -55,7 +55,7 @@ def runs_become(store: Store, runs: int) -> bool:
 
 
 def test_answers_come_from_the_current_snapshot_until_the_next_one_is_ready(root: Path, gate: threading.Event) -> None:
-    store, made = Store(root, waited_for_max=0), []
+    store, made = Store(root, small_repository_runs_max=0), []
 
     def count(table: RunTable) -> tuple[int, int]:
         made.append(len(table))
@@ -86,7 +86,7 @@ def test_requests_wait_for_newer_runs_of_a_small_repository(root: Path) -> None:
 def test_an_error_in_the_background_is_reported_to_the_next_request(
     root: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    store = Store(root, waited_for_max=0)
+    store = Store(root, small_repository_runs_max=0)
     store.table()
 
     def table(self: Repository, metrics: Sequence[str] = ()) -> RunTable:
@@ -103,7 +103,7 @@ def test_an_error_in_the_background_is_reported_to_the_next_request(
 def test_pages_and_answers_say_when_their_runs_were_read(root: Path, gate: threading.Event) -> None:
     client = client_of(root)
     store: Store = client.app.state.context.store  # type: ignore[attr-defined]
-    store.waited_for_max = 0
+    store.small_repository_runs_max = 0
     now = client.get("/hosts")
     assert "Runs as of" not in client.get("/runs").text
     assert "assay-runs-as-of" not in now.headers

@@ -100,7 +100,7 @@ def test_a_page_is_rendered_again_after_a_run_was_added(root: Path) -> None:
 
 
 def test_prepared_answers_come_from_the_snapshot_that_they_were_prepared_from(root: Path) -> None:
-    store, made = Store(root, waited_for_max=0), []
+    store, made = Store(root, small_repository_runs_max=0), []
 
     def make(table: RunTable) -> int:
         made.append(len(table))
@@ -129,7 +129,7 @@ def test_prepared_answers_come_from_the_snapshot_that_they_were_prepared_from(ro
 
 
 def test_prepared_answers_stay_cached_when_the_cache_is_full(root: Path) -> None:
-    store, made = Store(root, waited_for_max=0, answers_max=5), []
+    store, made = Store(root, small_repository_runs_max=0, answers_max=5), []
     store.prepare = lambda: store.answer("slow", lambda _: made.append("slow"))
     store.table()
     store.prepare_for(store.snapshot())
@@ -141,7 +141,7 @@ def test_prepared_answers_stay_cached_when_the_cache_is_full(root: Path) -> None
 
 
 def test_after_a_failed_preparation_the_newest_snapshot_answers(root: Path) -> None:
-    store = Store(root, waited_for_max=0)
+    store = Store(root, small_repository_runs_max=0)
 
     def fails() -> None:
         raise RepositoryError("too few")
@@ -156,7 +156,7 @@ def test_after_a_failed_preparation_the_newest_snapshot_answers(root: Path) -> N
 
 
 def test_a_prepared_snapshot_without_its_index_is_not_used(root: Path) -> None:
-    store = Store(root, waited_for_max=0)
+    store = Store(root, small_repository_runs_max=0)
     store.table()
     store.prepare_for(store.snapshot())
     for path in store.repository.folders.index.glob("*.parquet"):

@@ -15,7 +15,7 @@ from assay.foundation.errors import RepositoryError
 from assay.interfaces.web.api.models import BundlePage, Problem, Uploaded
 from assay.interfaces.web.rendering.rendering import NotFoundError
 from assay.interfaces.web.server.security import AccessRole
-from assay.interfaces.web.state.context import PROBLEMS, READERS, ContextOf, DeniedError, require
+from assay.interfaces.web.state.context import PROBLEMS, READERS, ContextOf, DeniedError, require_role
 from assay.store.exchange.remote import digest_header, digest_of
 from assay.store.exchange.transfer import BUNDLE_ID, RefusedBundleError, bundle_ids, pack, receive
 
@@ -63,7 +63,7 @@ def bundle(context: ContextOf, bundle_id: BundleId) -> StreamingResponse:
 @router.put(
     "/{bundle_id}",
     status_code=201,
-    dependencies=[Depends(require(AccessRole.UPLOAD))],
+    dependencies=[Depends(require_role(AccessRole.UPLOAD))],
     responses={200: {"model": Uploaded, "description": "It was there already."}, **_UPLOAD_PROBLEMS},
     openapi_extra={
         "requestBody": {"required": True, "content": {_TAR: {"schema": {"type": "string", "format": "binary"}}}}
@@ -71,14 +71,14 @@ def bundle(context: ContextOf, bundle_id: BundleId) -> StreamingResponse:
 )
 async def upload(request: Request, response: Response, context: ContextOf, bundle_id: BundleId) -> Uploaded:
     """Accept a bundle, sent as a tar with ``Content-Length`` and ``Repr-Digest: sha-256=:…:``."""
-    size = request.headers.get("content-length", "")
+    size_text = request.headers.get("content-length", "")
     expected_digest = digest_of(request.headers.get("repr-digest"))
-    if not size.isdecimal():
+    if not size_text.isdecimal():
         raise DeniedError(411, "the upload has no Content-Length", "send Content-Length")
-    if int(size) > context.upload_bytes_max:
+    if int(size_text) > context.upload_bytes_max:
         raise DeniedError(
             413,
-            f"the upload has {int(size):,} bytes, and the server accepts at most {context.upload_bytes_max:,}",
+            f"the upload has {int(size_text):,} bytes, and the server accepts at most {context.upload_bytes_max:,}",
             "`assay serve --upload-limit` sets the limit",
         )
     if expected_digest is None:
@@ -91,7 +91,7 @@ async def upload(request: Request, response: Response, context: ContextOf, bundl
                 raise DeniedError(413, "the upload is longer than its Content-Length", "send Content-Length")
             digest.update(chunk)
             await run_in_threadpool(file.write, chunk)
-        if received_bytes != int(size) or digest.hexdigest() != expected_digest:
+        if received_bytes != int(size_text) or digest.hexdigest() != expected_digest:
             raise RefusedBundleError("the received data do not match their checksum", hint="send it again")
         file.seek(0)
         is_new = await run_in_threadpool(

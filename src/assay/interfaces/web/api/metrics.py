@@ -150,7 +150,7 @@ def metrics(context: ContextOf) -> Response:
     """Return the metrics of the repository, of its running campaigns and of its decisions."""
     store = context.store
     newest_campaigns = campaigns(store.repository, time.time(), CAMPAIGNS_MAX)
-    decision_figures = context.monitored.newest(store.snapshot().version, lambda: _decision_figures(context))
+    decision_figures = context.decision_figures.newest(store.snapshot().version, lambda: _decision_figures(context))
     view = replace(
         store.answer(("monitoring",), monitoring),
         running=tuple(campaign for campaign in newest_campaigns if campaign.running),

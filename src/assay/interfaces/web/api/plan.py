@@ -34,12 +34,12 @@ from assay.interfaces.web.state.context import (
     ContextOf,
     DeniedError,
     StartedCampaign,
-    require,
+    require_role,
 )
 from assay.model import LAYOUT_FACTOR, Plan, Run
 from assay.model.runs.environment import entries_of
 from assay.questions.runs.campaigns import CLUSTER_BYTES_MAX, LISTED_MAX, campaigns, newest_on
-from assay.questions.runs.campaigns import cluster_files as served_clusters
+from assay.questions.runs.campaigns import cluster_files as stored_cluster_files
 from assay.specs.document import Value, document_of
 from assay.specs.redaction import redacted_plan
 
@@ -106,7 +106,7 @@ class StartedStatus(Model):
 
 def cluster_files(context: Context) -> dict[str, str]:
     """Return the text of each cluster file on the server, by name. Requests use names, never paths."""
-    return served_clusters(context.store.repository, context.cluster_folders)
+    return stored_cluster_files(context.store.repository, context.cluster_folders)
 
 
 def content_of(question: PlanQuestion) -> dict[str, Value]:
@@ -183,7 +183,7 @@ def plan(context: ContextOf, question: PlanQuestion) -> Preview:
     )
 
 
-@router.post("/plan/start", dependencies=[Depends(require(AccessRole.RUN))])
+@router.post("/plan/start", dependencies=[Depends(require_role(AccessRole.RUN))])
 def start(context: ContextOf, question: PlanQuestion) -> Started:
     """Start the plan as a campaign, if the server permits it and the token has the role run; one campaign at a time."""
     if not context.campaigns:
@@ -194,21 +194,21 @@ def start(context: ContextOf, question: PlanQuestion) -> Started:
             "a campaign needs a cluster file of the server",
             "put the file into the folder of `assay serve --clusters`",
         )
-    text = cluster_text_of(context, question)
-    checked_plan = plan_of(question, text)
+    cluster_text = cluster_text_of(context, question)
+    checked_plan = plan_of(question, cluster_text)
     folders = context.store.repository.folders
     running_campaigns = [
         campaign for campaign in campaigns(context.store.repository, time.time(), LISTED_MAX) if campaign.running
     ]
-    with context.starting:
-        last_campaign = context.started[-1] if context.started else None
+    with context.start_lock:
+        last_campaign = context.started_campaigns[-1] if context.started_campaigns else None
         if running_campaigns or (last_campaign is not None and last_campaign.process.poll() is None):
             name = running_campaigns[0].plan if running_campaigns else checked_plan.name
             raise RepositoryError(f"a campaign is running: {name}", hint="wait for its end, or run it elsewhere")
-        stamp = hashlib.sha256(f"{checked_plan.source}{text}".encode()).hexdigest()[:12]
+        stamp = hashlib.sha256(f"{checked_plan.source}{cluster_text}".encode()).hexdigest()[:12]
         folder = folders.plans.resolve() / stamp
         process = _run(write_plan(folder, checked_plan), folders.root.resolve(), folder / "log")
-        context.started.append(StartedCampaign(checked_plan.name, process, folder / "log"))
+        context.started_campaigns.append(StartedCampaign(checked_plan.name, process, folder / "log"))
     return Started(plan=checked_plan.name, pid=process.pid, runs=len(schedule(checked_plan, expand(checked_plan))))
 
 
@@ -246,10 +246,10 @@ def fields_of_plan(text: str) -> list[tuple[str, str]]:
         ("repetitions", str(content.get("repetitions", ""))),
     ]
     for workload in content["workloads"]:
-        for name, written_options in entries_of(workload).items():
-            options = dict(entries_of(written_options))
-            per_node, total = options.pop("data_per_node", ""), options.pop("data", "")
-            data = f"{parse_bytes(per_node or total) / 1e9:g}GB" if per_node or total else ""
+        for name, option_entries in entries_of(workload).items():
+            options = dict(entries_of(option_entries))
+            per_node, total_data = options.pop("data_per_node", ""), options.pop("data", "")
+            data = f"{parse_bytes(per_node or total_data) / 1e9:g}GB" if per_node or total_data else ""
             fields += [
                 ("workload", name),
                 ("data", f"{data}/node" if per_node else data),
@@ -330,7 +330,7 @@ def list_started(context: ContextOf) -> list[StartedStatus]:
             exit_status=campaign.process.returncode,
             last_lines=_last_lines(campaign.log),
         )
-        for campaign in context.started
+        for campaign in context.started_campaigns
     ]
 
 

@@ -105,8 +105,8 @@ def start_learning(context: Context, where: Sequence[str]) -> Search[bool] | Non
         return True
 
     key = (context.store.snapshot().version, tuple(where))
-    search = context.predictions.known(key) or context.predictions.start(key, compute)
-    search.ended.wait(QUICK_S)
+    search = context.predictions.find(key) or context.predictions.start(key, compute)
+    search.end_event.wait(QUICK_S)
     return None if search.over else search
 
 

@@ -71,7 +71,7 @@ def get_code_difference(
     context: ContextOf, run: RunIds, of: Of = "configurations", phase: Phase = None
 ) -> ComparedProfiles:
     """Return where the second side uses more time per GB of data than the first, by phase, category and method."""
-    return _compared(context, tuple(run), of, phase)[0]
+    return _difference_and_flame_graphs(context, tuple(run), of, phase)[0]
 
 
 @router.get("/flame-graphs")
@@ -79,10 +79,10 @@ def get_flame_graph_difference(
     context: ContextOf, run: RunIds, of: Of = "configurations", phase: Phase = None
 ) -> FlameGraphs:
     """Return the call stacks of two sides by phase, in seconds per GB of data."""
-    return _compared(context, tuple(run), of, phase)[1]
+    return _difference_and_flame_graphs(context, tuple(run), of, phase)[1]
 
 
-def _compared(
+def _difference_and_flame_graphs(
     context: Context, run_ids: tuple[str, ...], of: Of, phase: str | None
 ) -> tuple[ComparedProfiles, FlameGraphs]:
     """Return both answers, because reading the stacks of all runs takes most of the time."""

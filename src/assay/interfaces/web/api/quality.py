@@ -27,7 +27,7 @@ router = APIRouter(prefix="/api/v1", responses=PROBLEMS, dependencies=READERS, t
 
 ANOMALIES_MAX = 1000
 """Maximum number of outliers in an answer."""
-Wanted = Annotated[float, Query(gt=0, le=10, allow_inf_nan=False, description="Half-width: 0.05 is 5 %.")]
+Precision = Annotated[float, Query(gt=0, le=10, allow_inf_nan=False, description="Half-width: 0.05 is 5 %.")]
 
 
 @router.get("/causes")
@@ -49,7 +49,7 @@ def get_coverage(context: ContextOf, where: Where = []) -> tuple[Coverage, ...]:
 
 
 @router.get("/precision")
-def get_precision(context: ContextOf, wanted: Wanted = PRECISION, where: Where = []) -> MissingRepetitions:  # noqa: B006
+def get_precision(context: ContextOf, wanted: Precision = PRECISION, where: Where = []) -> MissingRepetitions:  # noqa: B006
     """Return the repetitions that each configuration still needs for a given precision."""
     return context.ask(lambda repository, table: still_needed(repository, table, wanted), where, ("needs", wanted))
 

@@ -40,17 +40,6 @@ RUNS_MAX = 3000
 Name = Annotated[str | None, Query(max_length=300)]
 
 
-def few(matching_runs: RunTable) -> RunTable:
-    """Return ``matching_runs``. Raises SpecificationError if it has more than :data:`RUNS_MAX` runs."""
-    if len(matching_runs) > RUNS_MAX:
-        raise SpecificationError(
-            f"{len(matching_runs):,} runs match, and this view shows at most {RUNS_MAX:,}",
-            where="where",
-            hint="choose fewer, such as one workload and one cluster; `decide --details options` takes any number",
-        )
-    return matching_runs
-
-
 @router.get("/compare")
 def compare(
     context: ContextOf,

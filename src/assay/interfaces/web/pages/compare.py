@@ -101,7 +101,7 @@ def compare(
         why=reasons,
         odd=_flagged_runs(context, sides.sides),
         rows_shown=ROWS_SHOWN,
-        code=_code(context, ids, of, run_by_label.values()),
+        code=_code_difference(context, ids, of, run_by_label.values()),
         code_query=urlencode([*(("run", run_id) for run_id in ids), ("of", of)]),
         observed=[label for label, complete_run in run_by_label.items() if _is_observed(complete_run)],
         unseen=[label for label, complete_run in run_by_label.items() if not _is_observed(complete_run)],
@@ -113,7 +113,7 @@ def compare(
     )
 
 
-def _code(
+def _code_difference(
     context: Context, ids: list[str], of: Of, complete_runs: Iterable[CompleteRun]
 ) -> ComparedProfiles | str | None:
     """Return the difference of two profiled sides, or why it can't be computed; None if not both have a profile."""
@@ -139,13 +139,13 @@ def _decisions(
     try:
         if by:
             page_decisions = shown_decisions(context, by, baseline, (), where)
-            return [item for item in page_decisions if _is_of(item.answer.decision, first)]
+            return [item for item in page_decisions if _has_origin_of(item.answer.decision, first)]
         return shown_decisions(context, ",".join(sides.factors), sides.baseline, (), [f"workload={first.workload}"])
     except SpecificationError:  # the factor is not a column of the table, or only invalid runs have the level
         return []
 
 
-def _is_of(decision: Decision, side: ComparedSide) -> bool:
+def _has_origin_of(decision: Decision, side: ComparedSide) -> bool:
     """Return whether a decision is about runs of the side's origin and lab scale."""
     scale = float(decision.lab_scale) if decision.lab_scale else None
     return decision.origin == side.origin and scale == side.lab_scale

@@ -162,7 +162,11 @@ def _results(context: Context, pairs: Sequence[tuple[str, str]]) -> dict[str, An
         page_state = replace(page_state, state=_with_existing_levels(context, page_state.state))
         if context.book is None and page_state.book_text is None:
             return {**_EMPTY_VALUES, "asked": page_state}
-        results = _job_costs(context, page_state) if page_state.state["view"] == "run" else _years(context, page_state)
+        results = (
+            _values_of_job_costs(context, page_state)
+            if page_state.state["view"] == "run"
+            else _values_of_years(context, page_state)
+        )
         card = _card(context, page_state)
         if page_state.state["view"] == "years":
             results |= _years_of_card(card)
@@ -225,7 +229,7 @@ def _job_title(job_cost: JobCostEffectiveness) -> str:
     return context_text({name: level for name, level in job_cost.job.items() if name != "workload"})
 
 
-def _job_costs(context: Context, page_state: CostPageState) -> dict[str, Any]:
+def _values_of_job_costs(context: Context, page_state: CostPageState) -> dict[str, Any]:
     """Return the template values of a job's costs: with current prices, with the book's, and the editable prices."""
     state = page_state.state
     book = api_views.book_of(context, page_state.book_text, {})
@@ -286,18 +290,20 @@ def _price_fields(
 
     The prices of the book define the order, so a price stays in its place while you change it.
     """
-    prices_now = {item.price.name: item for item in job_cost.switching_prices}
+    current_rows = {item.price.name: item for item in job_cost.switching_prices}
     fields = []
-    for book_price in sorted(book_cost.switching_prices, key=_switching_distance):
-        name, amount = book_price.price.name, float(book_price.price.amount)
-        price_now = prices_now.get(name, book_price)
-        amount_now = float(price_now.price.amount)
+    for book_row in sorted(book_cost.switching_prices, key=_switching_distance):
+        name, amount = book_row.price.name, float(book_row.price.amount)
+        current_row = current_rows.get(name, book_row)
+        current_amount = float(current_row.price.amount)
         ends = [
-            end for end in (book_price.below, book_price.above, price_now.below, price_now.above) if end is not None
+            end for end in (book_row.below, book_row.above, current_row.below, current_row.above) if end is not None
         ]
         amount_in_book = book_prices.get(name, amount)
-        slider_max = max([2 * amount_in_book, amount_now, *(1.25 * end for end in ends)])
-        fields.append(PriceField(name, book_price.price.per, amount_in_book, amount_now, slider_max or 1.0, price_now))
+        slider_max = max([2 * amount_in_book, current_amount, *(1.25 * end for end in ends)])
+        fields.append(
+            PriceField(name, book_row.price.per, amount_in_book, current_amount, slider_max or 1.0, current_row)
+        )
     return tuple(fields)
 
 
@@ -316,7 +322,7 @@ def _switching_distance(price: SwitchingPriceRow) -> float:
     return min(abs(math.log(max(end, 1e-9) / amount)) for end in ends)
 
 
-def _years(context: Context, page_state: CostPageState) -> dict[str, Any]:
+def _values_of_years(context: Context, page_state: CostPageState) -> dict[str, Any]:
     book = api_views.book_of(context, page_state.book_text, {})
     question = JobCostQuestion(
         prices=page_state.book_text,

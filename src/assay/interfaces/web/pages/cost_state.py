@@ -16,7 +16,7 @@ from assay.model import PriceBook
 from assay.questions.costs.changed_prices import prices_in
 
 PRICE_PREFIX = "price."
-YEARS = "3"
+YEARS_DEFAULT = "3"
 _FIELD_NAMES = (
     "view",
     "question",
@@ -30,7 +30,7 @@ _FIELD_NAMES = (
     "rounding",
     "unflagged",
 )
-_DEFAULTS = dict.fromkeys(_FIELD_NAMES, "") | {"view": "run", "take": "all", "years": YEARS, "rounding": "none"}
+_DEFAULTS = dict.fromkeys(_FIELD_NAMES, "") | {"view": "run", "take": "all", "years": YEARS_DEFAULT, "rounding": "none"}
 _FIELD_CHARACTERS_MAX = 300
 """Maximum length of a field or a price name, in characters."""
 _PRICES_MAX = 200

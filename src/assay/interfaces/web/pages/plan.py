@@ -14,7 +14,7 @@ from assay.foundation.errors import AssayError, SpecificationError
 from assay.interfaces.web.api import plan as api_plan
 from assay.interfaces.web.server.security import AccessRole
 from assay.interfaces.web.state.answering import page_of
-from assay.interfaces.web.state.context import READERS, Context, ContextOf, get_context, get_roles, require
+from assay.interfaces.web.state.context import READERS, Context, ContextOf, get_context, get_roles, require_role
 from assay.questions.decisions.planned_runs import expected_duration_s
 from assay.questions.runs.plans import describes, example_of, newest_plan
 from assay.workloads.catalogue import workloads
@@ -55,16 +55,16 @@ def plan(request: Request, context: ContextOf) -> Response:
     clusters = api_plan.cluster_files(context)
     runs_on = request.query_params.get("runs_on", "")
     cannot_run = "no_cluster" in request.query_params
-    fitting_clusters = [
+    fitting_names = [
         name for name, text in clusters.items() if not cannot_run and (not runs_on or describes(text, runs_on))
     ]
-    stored_cluster = "" if fitting_clusters or cannot_run else _stored_cluster(context, runs_on)
+    stored_cluster = "" if fitting_names or cannot_run else _stored_cluster(context, runs_on)
     form = {
         "workload": ["terasort"],
         "data": ["10GB"],
         "options": [""],
         "layouts": [""],
-        "cluster": [next(iter(fitting_clusters), "")],
+        "cluster": [next(iter(fitting_names), "")],
         "cluster_text": [stored_cluster],
         **form,
     }
@@ -83,7 +83,7 @@ def plan(request: Request, context: ContextOf) -> Response:
         workloads=tuple(workloads()),
         may_start=context.campaigns and AccessRole.RUN in roles,
         campaigns=context.campaigns,
-        **_result(context, form),
+        **_result_values(context, form),
     )
 
 
@@ -113,19 +113,19 @@ class PlanEstimate:
     expected_s: float | None
 
 
-def _draft(context: Context, question: api_plan.PlanQuestion) -> PlanEstimate:
+def _plan_estimate(context: Context, question: api_plan.PlanQuestion) -> PlanEstimate:
     runs_per_workload = api_plan.runs_of(question) // len(question.workloads)
     runs = [(workload.name, runs_per_workload) for workload in question.workloads]
     return PlanEstimate(api_plan.runs_of(question), expected_duration_s(context.store.table(), runs))
 
 
-def _result(context: Context, form: dict[str, list[str]]) -> dict[str, Any]:
+def _result_values(context: Context, form: dict[str, list[str]]) -> dict[str, Any]:
     if not form.get("layouts", [""])[0].strip():
         return _EMPTY_VALUES
     try:
         request = api_plan.question_of_form(form)
         if not request.cluster and not request.cluster_text:
-            return {**_EMPTY_VALUES, "draft": _draft(context, request)}
+            return {**_EMPTY_VALUES, "draft": _plan_estimate(context, request)}
         return {**_EMPTY_VALUES, "preview": api_plan.plan(context, request)}
     except ValidationError as error:
         first_error = error.errors()[0]
@@ -143,10 +143,10 @@ async def _form(request: Request) -> dict[str, list[str]]:
 async def preview(request: Request) -> Response:
     """Send the part of the page with the number of runs of a plan and their time."""
     form, context = await _form(request), get_context(request)
-    return page_of(request, "plan_result", **await run_in_threadpool(_result, context, form))
+    return page_of(request, "plan_result", **await run_in_threadpool(_result_values, context, form))
 
 
-def _file(context: Context, form: dict[str, list[str]], what: str) -> Response:
+def _file_response(context: Context, form: dict[str, list[str]], what: str) -> Response:
     request = _question_of(form)
     if what == "plan":
         name, text = PLAN_FILE, document_of_content(api_plan.content_of(request)).text
@@ -168,10 +168,10 @@ def _question_of(form: dict[str, list[str]]) -> api_plan.PlanQuestion:
 async def file(request: Request, what: FileKind) -> Response:
     """Send the plan, or its cluster, as a file."""
     form, context = await _form(request), get_context(request)
-    return await run_in_threadpool(_file, context, form, what)
+    return await run_in_threadpool(_file_response, context, form, what)
 
 
-@router.post("/plan/start", dependencies=[Depends(require(AccessRole.RUN))])
+@router.post("/plan/start", dependencies=[Depends(require_role(AccessRole.RUN))])
 async def start(request: Request) -> Response:
     """Start the plan, and show the overview, where its progress is."""
     form, context = await _form(request), get_context(request)

@@ -125,14 +125,14 @@ def _request_of(form: Mapping[str, Sequence[str]]) -> RecommendRequest:
             request_fields[request_field.name] = number_type(text[:40]) if number_type else text.replace("\r\n", "\n")
         except ValueError:
             raise SpecificationError(f"{text[:40]!r} is no number", where=request_field.name) from None
-    works = tuple(text.strip() for text in form.get("w", ())[:_WORKS_MAX] if text.strip())
+    workload_texts = tuple(text.strip() for text in form.get("w", ())[:_WORKS_MAX] if text.strip())
     where = tuple(text.strip() for text in form.get("where", ())[:_WORKS_MAX] if text.strip())
-    works = (*works, *_works_in_fields(form))
-    if not works and not {"w", "work"} & form.keys():  # an address without workloads has the default workloads
-        works = RecommendRequest().workloads
-    if not works:
+    workload_texts = (*workload_texts, *_works_in_fields(form))
+    if not workload_texts and not {"w", "work"} & form.keys():  # an address without workloads has the default workloads
+        workload_texts = RecommendRequest().workloads
+    if not workload_texts:
         raise SpecificationError("no workload is chosen", where="Work", hint="choose one in the field Workload 1")
-    return RecommendRequest(works, where=where, **request_fields)
+    return RecommendRequest(workload_texts, where=where, **request_fields)
 
 
 def _works_in_fields(form: Mapping[str, Sequence[str]]) -> list[str]:
@@ -160,8 +160,8 @@ class WorkFields:
 def default_request(context: Context) -> RecommendRequest:
     """Return a request with the defaults of ``assay recommend``, and a catalogue that this server has."""
     catalogues = stored_catalogues(context.cluster_folders)
-    preferred = _PREFERRED_CATALOGUE if _PREFERRED_CATALOGUE in catalogues else next(iter(catalogues), "")
-    return RecommendRequest(catalogue=preferred)
+    catalogue = _PREFERRED_CATALOGUE if _PREFERRED_CATALOGUE in catalogues else next(iter(catalogues), "")
+    return RecommendRequest(catalogue=catalogue)
 
 
 def _values(context: Context, form: Mapping[str, Sequence[str]]) -> dict[str, Any]:
@@ -182,7 +182,7 @@ def _values(context: Context, form: Mapping[str, Sequence[str]]) -> dict[str, An
             key = api_recommend.start_search(context, search_request)
         except AssayError as error:
             problem = error
-    search = context.searches.known(key) if key else None
+    search = context.searches.find(key) if key else None
     if search is not None and isinstance(search.request, RecommendRequest):
         search_request = search.request
     recommendation = search.answer if search is not None else None

@@ -39,8 +39,8 @@ def bar_of_multiple(multiple: float, quantity: str) -> ExtrapolationBar:
     return ExtrapolationBar(position, f"Extrapolated: {multiple:,.1f} times the learned range of {quantity}.")
 
 
-def bar_of_basis(basis: str) -> ExtrapolationBar:
+def bar_of_basis(basis_name: str) -> ExtrapolationBar:
     """Return the bar for a prediction with this basis."""
-    kind_of_basis = Basis(basis)
-    kind = "Within the learned range" if kind_of_basis is Basis.MEASURED else "Extrapolated"
-    return ExtrapolationBar(_POSITION_OF_BASIS[kind_of_basis], f"{kind}: based on {kind_of_basis}.")
+    basis = Basis(basis_name)
+    range_text = "Within the learned range" if basis is Basis.MEASURED else "Extrapolated"
+    return ExtrapolationBar(_POSITION_OF_BASIS[basis], f"{range_text}: based on {basis}.")

@@ -42,7 +42,7 @@ class FilterBar:
     """Whether the address has a condition of the bar."""
 
 
-def carried(pairs: Pairs) -> list[tuple[str, str]]:
+def filter_parameters(pairs: Pairs) -> list[tuple[str, str]]:
     """Return the bar's conditions in an address as ``where`` parameters.
 
     The form of the page Cost writes a condition as ``COLUMN=LEVEL``.
@@ -54,7 +54,7 @@ def carried(pairs: Pairs) -> list[tuple[str, str]]:
 
 def filter_bar(path: str, pairs: Pairs, table: RunTable) -> FilterBar:
     """Return the bar of a page. Columns with one level have no field. The page Cost has the fields in its own form."""
-    conditions = [text for _, text in carried(pairs)]
+    conditions = [text for _, text in filter_parameters(pairs)]
     fields = []
     replaceable_pairs: list[tuple[str, str]] = []
     for column in () if path == "/cost" else COLUMNS:

@@ -23,15 +23,15 @@ class Area:
 
     title: str
     pages: tuple[PageLink, ...]
-    details: tuple[str, ...] = ()
+    detail_prefixes: tuple[str, ...] = ()
     """Path prefixes of pages that belong to this area but are not in the navigation."""
     opening: str = ""
     """Address that leads to the page which has an answer for these runs; empty: the link opens the first page."""
 
     def page_at(self, path: str) -> PageLink | None:
-        """Return the page of this area at ``path``; the first page for a path in ``details``; None for other areas."""
+        """Return the page of this area at ``path``; the first page for a page of details; None for other areas."""
         exact_page = next((page for page in self.pages if path == page.address), None)
-        prefixes = (*(page.address for page in self.pages if page.address != "/"), *self.details)
+        prefixes = (*(page.address for page in self.pages if page.address != "/"), *self.detail_prefixes)
         prefix = next((address for address in prefixes if path.startswith(f"{address}/")), None)
         if exact_page or prefix is None:
             return exact_page

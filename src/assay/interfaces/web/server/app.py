@@ -63,7 +63,7 @@ from assay.interfaces.web.server.security import (
     Refusal,
     Roles,
 )
-from assay.interfaces.web.state.answering import error_page, iso_time, to_login
+from assay.interfaces.web.state.answering import error_page, iso_time, redirect_to_login
 from assay.interfaces.web.state.context import Context, DeniedError, bearer_of, check_token
 from assay.interfaces.web.state.store import Store
 from assay.model import PriceBook
@@ -241,7 +241,7 @@ class AccessControl:
 
         refusal = _request_refusal(request) or await _token_refusal(request)
         if refusal is not None:
-            await _answer(request, refusal.status, refusal.message, None, refusal.hint)(
+            await _error_response(request, refusal.status, refusal.message, None, refusal.hint)(
                 scope, receive, send_with_headers
             )
             return
@@ -289,13 +289,13 @@ def _request_refusal(request: Request) -> Refusal | None:
     return refusal
 
 
-def _encodable(text: str | None) -> str | None:
+def _encodable_text(text: str | None) -> str | None:
     """Replace characters that UTF-8 can't encode, for example half of a surrogate pair from a request."""
     return None if text is None else text.encode("utf-8", "replace").decode()
 
 
-def _answer(request: Request, status: int, message: str, where: str | None, hint: str | None) -> Response:
-    texts = [_encodable(text) for text in (message, where, hint)]
+def _error_response(request: Request, status: int, message: str, where: str | None, hint: str | None) -> Response:
+    texts = [_encodable_text(text) for text in (message, where, hint)]
     root = request.app.state.context.store.repository.root
     for folder in {f"{root.resolve()}/", f"{root.absolute()}/"}:  # the path on the server is private
         texts = [text and text.replace(folder, "") for text in texts]
@@ -313,15 +313,15 @@ async def _assay_error(request: Request, error: Exception) -> Response:
         else next((code for kind, code in _STATUS_OF_ERRORS if isinstance(error, kind)), 500)
     )
     if status == 401 and not _is_for_programs(request):
-        return to_login(request)
-    return _answer(request, status, error.message, error.where, error.hint)
+        return redirect_to_login(request)
+    return _error_response(request, status, error.message, error.where, error.hint)
 
 
 async def _validation_error(request: Request, error: Exception) -> Response:
     assert isinstance(error, RequestValidationError)
     first_error = next(iter(error.errors()), {"loc": (), "msg": "invalid request"})
     where = ".".join(str(part) for part in first_error["loc"] if part not in ("query", "path", "body"))
-    return _answer(
+    return _error_response(
         request, 422, _validation_message(first_error), where or None, "/api/v1/openapi.json describes every parameter"
     )
 
@@ -345,13 +345,13 @@ def _validation_message(problem: Mapping[str, Any]) -> str:
 
 async def _http_error(request: Request, error: Exception) -> Response:
     assert isinstance(error, HTTPException)
-    answer = _answer(request, error.status_code, str(error.detail), None, None)
+    answer = _error_response(request, error.status_code, str(error.detail), None, None)
     answer.headers.update(error.headers or {})
     return answer
 
 
 async def _unexpected_error(request: Request, error: Exception) -> Response:
     del error  # uvicorn logs it
-    answer = _answer(request, 500, "internal error", None, "see the server's log, and please report it")
+    answer = _error_response(request, 500, "internal error", None, "see the server's log, and please report it")
     answer.headers.update(HEADERS)  # this answer bypasses AccessControl
     return answer

@@ -72,7 +72,7 @@ class Connection(socket.socket):
 
     address: str
     deadline: Callable[[], float | None]
-    ending = False
+    is_ending = False
     on_close: "Callable[[Connection], None] | None" = None
 
     def close(self) -> None:
@@ -87,7 +87,7 @@ class Connection(socket.socket):
 
     def end(self) -> None:
         """Shut the connection down; the event loop then closes it."""
-        self.ending = True
+        self.is_ending = True
         with contextlib.suppress(OSError):
             self.shutdown(socket.SHUT_RDWR)
 
@@ -145,7 +145,7 @@ class ConnectionLimiter(socket.socket):
 
     def _make_room(self, address: str) -> bool:
         """End a connection if a new connection from ``address`` exceeds a limit; return False if that fails."""
-        open_connections = [connection for connection in self._connections.values() if not connection.ending]
+        open_connections = [connection for connection in self._connections.values() if not connection.is_ending]
         connections_from_address = [connection for connection in open_connections if connection.address == address]
         if len(connections_from_address) >= self.limits.per_address:
             return _end_earliest(connections_from_address)
@@ -173,7 +173,7 @@ class ConnectionLimiter(socket.socket):
     def _sweep(self, loop: asyncio.AbstractEventLoop) -> None:
         now = loop.time()
         for connection in list(self._connections.values()):
-            deadline = None if connection.ending else connection.deadline()
+            deadline = None if connection.is_ending else connection.deadline()
             if deadline is not None and deadline <= now:
                 connection.end()
         self._sweeping = bool(self._connections)
@@ -263,7 +263,7 @@ def _end_earliest(connections: Collection[Connection]) -> bool:
     deadlines = [
         (deadline, connection)
         for connection in connections
-        if not connection.ending and (deadline := connection.deadline()) is not None
+        if not connection.is_ending and (deadline := connection.deadline()) is not None
     ]
     if not deadlines:
         return False

@@ -13,7 +13,7 @@ from fastapi.routing import APIRoute
 from assay.analysis.comparison.factors.device_classes import layout_classes
 from assay.analysis.statistics import RunTable
 from assay.interfaces.charts.drawing.identity import colours_of
-from assay.interfaces.web.rendering.filters import carried, filter_bar
+from assay.interfaces.web.rendering.filters import filter_bar, filter_parameters
 from assay.interfaces.web.server.security import HEADERS
 from assay.interfaces.web.state.context import get_context, get_roles
 from assay.model import LAYOUT_FACTOR
@@ -62,7 +62,7 @@ def page_of(
         outdated_as_of=getattr(request.state, "outdated_as_of", None),
         folder="DIR" if context.guard.tokens else quote(from_here(root)),
         repository="" if context.guard.tokens else root.resolve().name,
-        carried=carried(pairs),
+        carried=filter_parameters(pairs),
         bar=filter_bar(request.url.path, pairs, filtered) if filtered is not None and len(filtered) else None,
         book_name=context.book.name if context.book else "",
         **values,
@@ -77,7 +77,7 @@ def error_page(request: Request, status: int, message: str, where: str | None, h
     return answer
 
 
-def to_login(request: Request) -> Response:
+def redirect_to_login(request: Request) -> Response:
     """Redirect to the sign-in page, which redirects back to this page."""
     target = request.url.path + (f"?{request.url.query}" if request.url.query else "")
     return RedirectResponse(f"/login?{urlencode({'next': target})}", status_code=303)

@@ -67,9 +67,9 @@ class Context:
     """File of the price book; None without a book, or if the book has no file."""
     first_search: bool = False
     """Whether the page Hardware within my budget starts a search with default values when it is first opened."""
-    starting: Lock = field(default_factory=Lock)
-    started: list[StartedCampaign] = field(default_factory=list)
-    """Campaigns that this server started; the lock ``starting`` protects this list."""
+    start_lock: Lock = field(default_factory=Lock)
+    started_campaigns: list[StartedCampaign] = field(default_factory=list)
+    """Campaigns that this server started; the lock ``start_lock`` protects this list."""
     simulators: SimulatorPool = field(default_factory=lambda: SimulatorPool(timeout_s=SIMULATION_S_MAX))
     """Simulators for what-if questions. They start at the first question and stop with the server."""
     searches: Searches[Recommendation] = field(default_factory=Searches)
@@ -80,7 +80,7 @@ class Context:
     """Logs that visitors sent."""
     predictions: Searches[bool] = field(default_factory=lambda: Searches(PREDICTIONS_WAITING_MAX))
     """Predictions that learn from many runs."""
-    monitored: BackgroundAnswer[DecisionFigures] = field(default_factory=BackgroundAnswer)
+    decision_figures: BackgroundAnswer[DecisionFigures] = field(default_factory=BackgroundAnswer)
     """Decisions for `/metrics`."""
     version: str = __version__
 
@@ -106,8 +106,8 @@ def get_context(request: Request) -> Context:
 
 def bearer_of(request: Request) -> str | None:
     """Return the bearer token of a request."""
-    kind, _, token = request.headers.get("authorization", "").partition(" ")
-    return token.strip() if kind.lower() == "bearer" else None
+    scheme, _, token = request.headers.get("authorization", "").partition(" ")
+    return token.strip() if scheme.lower() == "bearer" else None
 
 
 def get_roles(request: Request) -> Roles:
@@ -118,7 +118,7 @@ def get_roles(request: Request) -> Roles:
     return roles
 
 
-def require(role: AccessRole) -> Callable[[Request], None]:
+def require_role(role: AccessRole) -> Callable[[Request], None]:
     """Return a FastAPI dependency that raises DeniedError if the sender lacks ``role``."""
 
     def check(request: Request) -> None:
@@ -147,7 +147,7 @@ async def check_token(request: Request, token: str) -> Roles | Refusal:
     return roles
 
 
-READERS = [Depends(require(AccessRole.READ))]
+READERS = [Depends(require_role(AccessRole.READ))]
 """Dependencies of handlers that need the role ``read``."""
 Where = Annotated[
     list[str],

@@ -45,7 +45,7 @@ def start_once(
     ``prepare`` checks the request and returns the computation. ``version``: see :func:`key_of`.
     """
     key = key_of(request, version)
-    if (search := searches.known(key)) is None or search.problem is not None:
+    if (search := searches.find(key)) is None or search.problem is not None:
         searches.start(key, prepare(), request)
     return key
 
@@ -55,7 +55,7 @@ def search_state(searches: Searches[Answer], key: str, address: str) -> SearchSt
 
     ``address``: where a search is started.
     """
-    search = searches.known(key)
+    search = searches.find(key)
     if search is None:
         raise NotFoundError(
             "there is no such search on this server, or it was dropped", hint=f"POST {address} starts one"

@@ -33,7 +33,7 @@ class Search(Generic[Answer]):
     most: int = 0
     answer: Answer | None = None
     problem: AssayError | None = None
-    ended: Event = field(default_factory=Event)
+    end_event: Event = field(default_factory=Event)
 
     @property
     def over(self) -> bool:
@@ -51,7 +51,7 @@ class Searches(Generic[Answer]):
         self._one_at_a_time = Semaphore(1)
         self._pools: set[SimulatorPool] = set()
 
-    def known(self, key: Hashable) -> Search[Answer] | None:
+    def find(self, key: Hashable) -> Search[Answer] | None:
         """Return the search for ``key``; None if it was not started or was dropped from the cache."""
         return self._searches.get(key)
 
@@ -100,4 +100,4 @@ class Searches(Generic[Answer]):
                 raise
             finally:
                 self._pools.discard(pool)
-                search.ended.set()
+                search.end_event.set()

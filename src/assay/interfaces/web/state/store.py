@@ -36,7 +36,7 @@ from assay.store import Repository
 Answer = TypeVar("Answer")
 ANSWERS_MAX = 400
 """Maximum number of cached answers per snapshot."""
-WAITED_FOR_RUNS_MAX = 20_000
+SMALL_REPOSITORY_RUNS_MAX = 20_000
 """Maximum size of a small repository, in runs. Its requests wait for newer runs, for some tenths of a second."""
 REMAKE_S_MAX = 3.0
 """Maximum time to compute answers from a new snapshot before requests use it, in seconds, excluding pauses."""
@@ -102,18 +102,20 @@ _SCOPE: ContextVar[_Scope | None] = ContextVar("_SCOPE", default=None)
 class Store:
     """A repository that all requests share.
 
-    ``waited_for_max``: maximum number of runs at which requests wait for newer runs. ``answers_max``: maximum number of
-    cached answers per snapshot.
+    ``small_repository_runs_max``: maximum number of runs at which requests wait for newer runs. ``answers_max``:
+    maximum number of cached answers per snapshot.
     """
 
-    def __init__(self, root: Path, waited_for_max: int = WAITED_FOR_RUNS_MAX, answers_max: int = ANSWERS_MAX) -> None:
+    def __init__(
+        self, root: Path, small_repository_runs_max: int = SMALL_REPOSITORY_RUNS_MAX, answers_max: int = ANSWERS_MAX
+    ) -> None:
         self.repository = Repository.open(root)
-        self.waited_for_max = waited_for_max
+        self.small_repository_runs_max = small_repository_runs_max
         self.prepare: Callable[[], object] = lambda: None
         """Function that requests the answers to prepare in the background."""
         self._answers_max = answers_max
-        self._current: Snapshot | None = None
-        self._prepared: Snapshot | None = None
+        self._current_snapshot: Snapshot | None = None
+        self._prepared_snapshot: Snapshot | None = None
         self._read_lock = threading.Lock()
         self._refresh_lock = threading.Lock()
         self._refresh_thread: threading.Thread | None = None
@@ -131,7 +133,7 @@ class Store:
     def outdated_as_of(self) -> float | None:
         """Return the Unix time at which the runs were read if there are newer runs; None otherwise."""
         scope = self._scope()
-        snapshot = scope.snapshot if scope else self._current
+        snapshot = scope.snapshot if scope else self._current_snapshot
         if snapshot is None or not self._is_usable(snapshot) or snapshot.changed_ns == self.repository.changed_ns():
             return None
         return snapshot.read_at_s
@@ -140,17 +142,17 @@ class Store:
         """Return the snapshot to answer from: inside an answer, that answer's snapshot; otherwise the newest."""
         if (scope := self._scope()) is not None:
             return scope.snapshot
-        snapshot, requested_at_s = self._current, time.time()
+        snapshot, requested_at_s = self._current_snapshot, time.time()
         if snapshot is not None and self._is_current(snapshot):
             return snapshot
         if snapshot is not None and self._is_usable(snapshot):
             self._start_refresh(snapshot)
             return snapshot
         with self._read_lock:
-            snapshot = self._current
+            snapshot = self._current_snapshot
             # A read that began after this request serves it, even if the folder has not settled.
             if snapshot is None or (snapshot.read_at_s < requested_at_s and not self._is_current(snapshot)):
-                self._current = snapshot = self._read(snapshot)
+                self._current_snapshot = snapshot = self._read(snapshot)
         return snapshot
 
     def answer(self, key: Hashable, make: Callable[[RunTable], Answer]) -> Answer:
@@ -172,7 +174,7 @@ class Store:
     @contextmanager
     def prepared_snapshot(self) -> Iterator[None]:
         """Answer inside the block from the last prepared snapshot, or from the newest if none was prepared."""
-        snapshot = self._prepared
+        snapshot = self._prepared_snapshot
         usable = snapshot is not None and self._is_usable(snapshot)
         with self._answering_from(snapshot, _Purpose.PREPARED) if snapshot and usable else nullcontext():
             yield
@@ -187,7 +189,7 @@ class Store:
         """Read newer runs of a large repository as they are added; never returns."""
         while True:
             time.sleep(_POLL_S)
-            snapshot = self._current
+            snapshot = self._current_snapshot
             if snapshot is not None and self._is_usable(snapshot):
                 self.snapshot()
 
@@ -198,7 +200,7 @@ class Store:
         prepared_version = None
         while True:
             time.sleep(_POLL_S)
-            snapshot = self._current
+            snapshot = self._current_snapshot
             if snapshot is None or snapshot.version == prepared_version or not self._is_usable(snapshot):
                 continue
             began_s, prepared_version = time.monotonic(), snapshot.version
@@ -208,14 +210,16 @@ class Store:
 
     def prepare_for(self, snapshot: Snapshot) -> None:
         """Call :attr:`prepare` for a snapshot. Raises :class:`AssayError`."""
-        self._prepared = self._prepared or snapshot  # requests during the first preparation wait for it
+        self._prepared_snapshot = (
+            self._prepared_snapshot or snapshot
+        )  # requests during the first preparation wait for it
         try:
             with self._answering_from(snapshot, _Purpose.PREPARATION):
                 self.prepare()
         except BaseException:
-            self._prepared = None
+            self._prepared_snapshot = None
             raise
-        self._prepared = snapshot
+        self._prepared_snapshot = snapshot
 
     def _scope(self) -> _Scope | None:
         """Return the scope of the enclosing answer."""
@@ -232,7 +236,7 @@ class Store:
             flagged = previous.flagged
         else:
             table = self.repository.table(METRICS_USED)
-            if len(table) > self.waited_for_max:
+            if len(table) > self.small_repository_runs_max:
                 self.repository.cache_row_lookup(table)
             has_same_runs = (
                 previous is not None and previous.table.source == table.source and len(previous.table) == len(table)
@@ -247,7 +251,7 @@ class Store:
 
     def _is_usable(self, snapshot: Snapshot) -> bool:
         """Return whether requests use this snapshot while the next snapshot is read."""
-        return len(snapshot.table) > self.waited_for_max and self._has_index_of(snapshot)
+        return len(snapshot.table) > self.small_repository_runs_max and self._has_index_of(snapshot)
 
     def _is_current(self, snapshot: Snapshot) -> bool:
         is_settled = snapshot.read_at_s - snapshot.changed_ns / 1e9 > _SETTLED_S
@@ -262,16 +266,18 @@ class Store:
             self._refresh_thread.start()
 
     def _refresh(self, snapshot: Snapshot) -> None:
-        began_s, newest = time.monotonic(), None
+        began_s, next_snapshot = time.monotonic(), None
         try:
             with contextlib.suppress(AssayError):
-                newest = self._read(snapshot)
-                if newest.version != snapshot.version:
-                    self._remake_answers(snapshot, newest)
+                next_snapshot = self._read(snapshot)
+                if next_snapshot.version != snapshot.version:
+                    self._remake_answers(snapshot, next_snapshot)
         finally:
             ended_s = time.monotonic()
             with self._refresh_lock:
-                self._current = newest  # None after an error: the next request reads the runs and reports the error
+                self._current_snapshot = (
+                    next_snapshot  # None after an error: the next request reads the runs and reports the error
+                )
                 self._refresh_thread, self._next_refresh_s = None, ended_s + (ended_s - began_s)
 
     def _remake_answers(self, old_snapshot: Snapshot, new_snapshot: Snapshot) -> None:

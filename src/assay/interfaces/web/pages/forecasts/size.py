@@ -152,7 +152,7 @@ def _values(context: Context, form: Mapping[str, Sequence[str]]) -> dict[str, An
             key = key_of(log_request) if log_request.upload else ""
         except SpecificationError as error:
             problem = error
-    search = context.sizes.known(key) if key else None
+    search = context.sizes.find(key) if key else None
     if search is not None and isinstance(search.request, UploadedLogRequest):
         log_request = search.request
     answer = search.answer if search is not None else None

@@ -157,7 +157,7 @@ def _values(context: Context, pairs: Sequence[tuple[str, str]]) -> dict[str, Any
             return {**values, **_values_without_simulation(context, page_state), "changes": pairs}
         if page_state.run_id and not any(choice.run_id.startswith(page_state.run_id) for choice in runs):
             raise SpecificationError(f"no run {page_state.run_id[:40]!r} can be asked about here", where="run")
-        _fill(context, values, page_state)
+        _add_answer(context, values, page_state)
     except AssayError as error:
         values["problem"] = error
     return values
@@ -188,7 +188,7 @@ def _measured_effects(context: Context) -> tuple[QuestionView, ...]:
     return tuple(view_of(answer) for answer in question_answers_on(context) if answer.question.name in questions)
 
 
-def _fill(context: Context, values: dict[str, Any], page_state: _PageState) -> None:
+def _add_answer(context: Context, values: dict[str, Any], page_state: _PageState) -> None:
     anchors = api_whatif.cached_anchors(context, page_state.cluster)
     anchor = anchors.of_target(page_state.run_id).anchors[0]
     # Without a chosen configuration, the question is that of `assay whatif --set`: every value is a change.
@@ -262,10 +262,10 @@ def changes_of(anchor: Anchor, values: Mapping[str, str], *, all_values: bool = 
 
 
 def _is_measured_value(text: str, control: Control) -> bool:
-    number = text.removesuffix(control.unit).strip() if control.unit else text
-    if _NUMBER.fullmatch(number) and _NUMBER.fullmatch(control.measured):
-        return float(number) == float(control.measured)
-    return number == control.measured
+    value_text = text.removesuffix(control.unit).strip() if control.unit else text
+    if _NUMBER.fullmatch(value_text) and _NUMBER.fullmatch(control.measured):
+        return float(value_text) == float(control.measured)
+    return value_text == control.measured
 
 
 def _price_controls(book: PriceBook, changed: Mapping[str, float]) -> tuple[PriceControl, ...]:
