@@ -101,8 +101,8 @@ def test_a_lab_states_sizes_at_full_scale_and_that_its_seconds_are_no_forecast(m
     assert "in the lab, 1/" in size
     assert f"With {data_text(400e6 * answer['lab_scale'], answer['lab_scale'])} of data, TeraSort " in twice
     more = command_result(*asked, "--set", "workers.count=4").output
-    assert "the seconds are those of the lab. The prediction assumes " in more
-    assert "cores in the lab machine instead of 2, in proportion to the cores of all workers" in more
+    assert "the seconds are those of the lab. All workers have " in more
+    assert "cores in the lab machine instead of 2: each core of a worker has as much CPU as measured." in more
     assert "the seconds are those of the lab. For times on hosts" in twice
     assert "those of the lab" not in plain
 
@@ -461,7 +461,7 @@ def test_runs_without_hardware_or_data_name_the_commands_that_answer_as_far_as_p
     assert "25 GbE per node: the measured levels are Ethernet and InfiniBand." in hint
     assert "12 workers: the runs have 3 workers." in hint
     commands = [shlex.split(line)[1:] for line in hint.splitlines() if line.strip().startswith("assay ")]
-    assert [command[0] for command in commands] == ["decide", "recommend", "discover"]
+    assert [command[0] for command in commands] == ["predict", "decide", "recommend", "discover", "run"]
     for command in commands:
         more = ("--workload", "terasort:2GB", "--simulations", "4") if command[0] == "recommend" else ()
         assert command_result(*command, *more).exit_code == 0, command

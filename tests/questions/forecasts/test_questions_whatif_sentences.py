@@ -80,7 +80,7 @@ def test_the_sentence_names_each_difference_and_counts_the_rest(answers: list[Wh
 
 def test_an_extrapolation_is_the_first_sentence() -> None:
     far = replace(FASTER, extrapolation=4.0, extrapolated="workers")
-    first = "Extrapolated: workers by a factor of 4 beyond the learned runs. With 12 workers, "
+    first = "Extrapolated: 4 times the learned workers. With 12 workers, "
     assert sentence_of([SAME, far]).startswith(first)
     assert sentence_of([SAME, FASTER]).startswith("With 12 workers, ")
 
@@ -128,8 +128,8 @@ def test_a_lab_predicts_speedups_and_the_answer_says_how_to_get_times_of_hosts()
     assert caveat_of([in_lab]) == f"{lab} {hosts}"
     more = replace(in_lab, lab_cores=LabCores(2.0, 8.0, 18, 72))
     cores = (
-        "The prediction assumes 8 cores in the lab machine instead of 2, in proportion to the cores of all workers "
-        "(72 instead of 18): each core of a worker has as much CPU as measured."
+        "All workers have 72 cores instead of 18, so the prediction assumes 8 cores in the lab machine instead of 2: "
+        "each core of a worker has as much CPU as measured."
     )
     assert caveat_of([more]) == f"{lab} {cores} {hosts}"
     assert caveat_of([replace(in_lab, origin="measured")]) == ""
@@ -165,18 +165,31 @@ def test_the_sentence_says_which_change_has_the_effect(workers: float, both: flo
     assert "comes from" not in sentence_of([SAME, SAME], (*effects[:2], replace(effects[2], shown=0)))
 
 
+def test_the_sentence_states_the_cost_ratio_of_all_changes_or_of_the_changes_that_have_one() -> None:
+    cost, unclear = CostChange.of(2.21, 1.62, 3.02), CostChange.of(1.1, 0.9, 1.3)
+    priced = replace(FASTER, cost=cost)
+    assert sentence_of([priced]).endswith("A run costs 2.21× as much (90 % interval 1.62 to 3.02).")
+    unshown = sentence_of([replace(FASTER, cost=unclear)])
+    assert unshown.endswith("A run costs 1.10× as much (90 % interval 0.90 to 1.30, no difference shown).")
+    count, link = {"workers.count": "12"}, {"nic": "25GbE"}
+    effects = (replace(effect(count, 1.51, 2), cost=cost), effect(link, 1.01, 0), effect(count | link, 1.52, 2))
+    alone = "A run with 12 workers alone costs 2.21× as much (90 % interval 1.62 to 3.02)."
+    assert sentence_of([FASTER, FASTER], effects).endswith(alone)
+    assert "costs" not in sentence_of([FASTER])
+
+
 def test_the_answer_states_that_a_stage_has_fewer_tasks_than_workers() -> None:
     few = TaskSlots(workers=12, tasks=6, parallel=47, containers=4, more_tasks={"maps": "12", "reduces": "12"})
     idle = replace(FASTER, slots=few)
     sentence = (
-        "has at most 6 tasks for 12 workers: more workers add disks, memory and network, but no parallel tasks. "
-        "Try next for TeraSort: 12 map tasks and 12 reduce tasks."
+        "has at most 6 tasks: at most 6 of 12 workers run one at the same time, and the others add only their disks "
+        "and network. Try next for TeraSort: 12 map tasks and 12 reduce tasks."
     )
     assert tasks_sentence([idle]) == f"A stage {sentence}"
     assert tasks_sentence([idle, SAME]) == f"A stage of TeraSort {sentence}"
     assert next_changes([SAME, idle]) == (idle, few.more_tasks)
     fixed = replace(idle, slots=replace(few, more_tasks={}))
-    assert tasks_sentence([fixed]).endswith("no parallel tasks.")
+    assert tasks_sentence([fixed]).endswith("the others add only their disks and network.")
 
 
 def test_the_answer_proposes_more_containers_if_tasks_wait() -> None:

@@ -83,7 +83,13 @@ def whatif(
     from assay.store import Repository
 
     cluster_source = read_document(cluster).text if cluster else ""
-    question = request_of(WhatIfQuestion, options, changes=parse_question(options["changes"]), cluster=cluster_source)
+    question = request_of(
+        WhatIfQuestion,
+        options,
+        changes=parse_question(options["changes"]),
+        cluster=cluster_source,
+        prices=str(prices or ""),
+    )
     for option, value in (("--price", options["stated"]), ("--extra-costs", options["extra_costs"])):
         if value and not prices:
             raise click.UsageError(f"{option} needs --prices.")
@@ -147,7 +153,7 @@ def _show(answer: WhatIfAnswer, book: PriceBook | None, limit: int | None) -> No
         click.echo(answer.money + _price_hint(answer, book))
     _show_effects(answer)
     if answer.caveat:
-        click.echo(f"{answer.caveat} Estimate them without runs: assay recommend --help")
+        click.echo(f"{answer.caveat} To estimate times without runs: assay recommend --help")
     answers = answer.configurations
     has_costs = any(cost is not None for row in answers for cost in (row.cost_before, row.cost_after))
     headers = ["Workload", "Data", "Measured on", "Runs", "Measured (s)", "Simulated (s)", "90 % of runs (s)"]

@@ -4,6 +4,7 @@ In: a repository, its runs, and the changes of the question. Out: :class:`Simula
 """
 
 import shlex
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -46,6 +47,8 @@ class SimulationObstacle:
     """Questions of ``assay decide`` that compare measured levels of the changed factors."""
     unpredictable: str
     """Why no time can be predicted from these runs; empty if one can."""
+    workload: str
+    """The workload with the most runs."""
     folder: str
     """Folder of the repository whose cluster files the page What if lists."""
 
@@ -94,6 +97,7 @@ def simulation_obstacle(
         measured=tuple(measured),
         compared=tuple(compared),
         unpredictable=why_not_learnable(table),
+        workload=Counter(run.workload for run in runs).most_common(1)[0][0],
         folder=_clusters_folder(repository),
     )
 
@@ -123,18 +127,27 @@ class NearAnswer:
     """Address of the page; empty for a command alone."""
 
 
-def near_answers(repository: Repository, why: SimulationObstacle) -> tuple[NearAnswer, ...]:
-    """Return the commands that answer as far as possible, as they can be run."""
+def near_answers(repository: Repository, why: SimulationObstacle, prices_file: str = "") -> tuple[NearAnswer, ...]:
+    """Return the commands that answer as far as possible, as they can be run.
+
+    ``prices_file``: the price book of the question, which the commands keep; empty: none.
+    """
     root = from_here(repository.root)
     where = "" if root == "repository" else f" --repository {shlex.quote(root)}"
-    answers = [NearAnswer(f"assay decide {name}{where}", "compares the measured levels") for name in why.compared]
+    priced = f" --prices {shlex.quote(prices_file)}" if prices_file else ""
+    answers = [
+        NearAnswer(f"assay decide {name}{where}{priced}", "compares the measured levels") for name in why.compared
+    ]
+    if not why.unpredictable:
+        command = f"assay predict --where workload={shlex.quote(why.workload)}{where}"
+        answers.insert(0, NearAnswer(command, "predicts times from these runs", "/predict"))
     if why.clusters:
-        command = f"assay whatif{where} --cluster {shlex.quote(why.clusters[0])}"
+        command = f"assay whatif{where} --cluster {shlex.quote(why.clusters[0])}{priced}"
         answers.insert(0, NearAnswer(command, f"simulates these runs with a shipped cluster file: {_FIT}"))
     elif len(why.missing) == 1:
         answers.append(
             NearAnswer(
-                "assay whatif --cluster FILE",
+                f"assay whatif{where} --cluster FILE{priced}",
                 "simulates the runs from a cluster file that you write; no example fits these runs",
             )
         )
@@ -148,12 +161,13 @@ def near_answers(repository: Repository, why: SimulationObstacle) -> tuple[NearA
             )
         )
     discover = "writes the cluster file of your hosts; runs that are measured with it can be simulated"
-    return (*answers, NearAnswer("assay discover --help", discover))
+    measure = NearAnswer("assay run --help", "measures runs of a plan; they can be simulated", "/plan")
+    return (*answers, NearAnswer("assay discover --help", discover), measure)
 
 
-def hint_of(repository: Repository, why: SimulationObstacle) -> str:
+def hint_of(repository: Repository, why: SimulationObstacle, prices_file: str = "") -> str:
     """Return what was measured of the changes, and the commands that answer as far as possible."""
     if why.clusters:
         return f"add --cluster {shlex.quote(why.clusters[0])}: {_FIT}"
-    lines = [f"{near.command}\n        {near.effect}" for near in near_answers(repository, why)]
+    lines = [f"{near.command}\n        {near.effect}" for near in near_answers(repository, why, prices_file)]
     return "\n    ".join([*why.measured, "These commands answer as far as possible:", *lines])

@@ -78,8 +78,8 @@ def tasks_sentence(answers: Sequence["WhatIf"]) -> str:
     if idle_rows:
         tasks, workers = max(row.slots.tasks for row in idle_rows), idle_rows[0].slots.workers
         sentence = (
-            f"A stage{_of(idle_rows, answers)} has at most {plural(tasks, 'task')} for {workers} workers: more workers "
-            "add disks, memory and network, but no parallel tasks."
+            f"A stage{_of(idle_rows, answers)} has at most {plural(tasks, 'task')}: at most {tasks} of {workers} "
+            "workers run one at the same time, and the others add only their disks and network."
         )
     elif waiting_rows:
         slots = max((row.slots for row in waiting_rows), key=lambda slots: slots.tasks)

@@ -79,6 +79,8 @@ class WhatIfQuestion:
     ``where`` and ``target`` leave out: a selection of answers changes no answer."""
     cluster: str = ""
     """Text of a cluster file to use instead of the stored file; empty: the stored file."""
+    prices: str = ""
+    """File of the price book, which the commands of a refusal keep; empty: none."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -146,7 +148,9 @@ def anchors_of(
     groups_of_target = [group for group in groups if group.has_target(question.target)]
     if not groups_of_target:
         obstacle = simulation_obstacle(repository, table, targets, question.changes)
-        raise RepositoryError(obstacle.sentence, where=str(repository.root), hint=hint_of(repository, obstacle))
+        raise RepositoryError(
+            obstacle.sentence, where=str(repository.root), hint=hint_of(repository, obstacle, question.prices)
+        )
     for group in groups_of_target if question.cluster else ():
         refuse_another_scale(group.plan.cluster, group.runs[0])
     profiles = {

@@ -37,7 +37,7 @@ _NAMED_MAX = 3
 
 
 def sentence_of(answers: Sequence[WhatIf], effects: Sequence[ChangeEffect] = ()) -> str:
-    """Return the simulated speedup of a configuration, or the range over several configurations, and the verdict.
+    """Return the simulated speedup of a configuration, or the range over several configurations, with the cost ratio.
 
     ``effects``: of each change alone, and of all together last; the sentence says which change has the effect.
     """
@@ -48,6 +48,7 @@ def sentence_of(answers: Sequence[WhatIf], effects: Sequence[ChangeEffect] = ())
             *_extrapolation(answers),
             f"With {_changes_of(answers)}, {_effect(answers)}",
             *_source(effects),
+            *_cost_ratio(answers, effects),
             *_exhausted(answers),
         ]
     )
@@ -58,7 +59,7 @@ def _extrapolation(answers: Sequence[WhatIf]) -> list[str]:
     far = max(answers, key=lambda answer: answer.extrapolation)
     if not far.extrapolated:
         return []
-    return [f"Extrapolated: {far.extrapolated} by a factor of {far.extrapolation:.2g} beyond the learned runs."]
+    return [f"Extrapolated: {far.extrapolation:.2g} times the learned {far.extrapolated}."]
 
 
 def _source(effects: Sequence[ChangeEffect]) -> list[str]:
@@ -73,6 +74,20 @@ def _source(effects: Sequence[ChangeEffect]) -> list[str]:
     part = "All of it" if share >= _WHOLE_EFFECT_MIN else "Most of it" if share >= _MOST_EFFECT_MIN else "A part of it"
     others = joined([f"{_words(effect)} alone: {other:.2f}×" for effect, other in alone if effect is not source])
     return [f"{part} comes from {_words(source)} ({others}, no difference shown)."]
+
+
+def _cost_ratio(answers: Sequence[WhatIf], effects: Sequence[ChangeEffect]) -> list[str]:
+    """Return the cost ratio of a run with all changes, or else with each change that has one; empty without any."""
+    cost = _cost_of(answers)
+    if cost is not None:
+        return [f"A run costs {_cost_ratio_text(cost)}."]
+    ratios = [f"{_words(effect)} alone costs {_cost_ratio_text(effect.cost)}" for effect in effects if effect.cost]
+    return [f"A run with {joined(ratios)}."] if ratios else []
+
+
+def _cost_ratio_text(cost: CostChange) -> str:
+    verdict = ", no difference shown" if cost.verdict is CostVerdict.NOT_DISTINGUISHABLE else ""
+    return f"{cost.ratio:.2f}× as much (90 % interval {cost.low:.2f} to {cost.high:.2f}{verdict})"
 
 
 def _words(effect: ChangeEffect) -> str:
@@ -222,7 +237,7 @@ def effects_table(effects: Sequence[ChangeEffect]) -> TextTable:
         f"Speedup of each change{'' if count == 1 else f', mean of {count} configurations'} (simulated)",
         (
             *("Change", "Speedup (90 % interval)", "Lowest to highest", "Difference shown for"),
-            *(["Cost of a run (90 % interval)"] if priced else []),
+            *(["Cost ratio of a run (90 % interval)"] if priced else []),
         ),
         tuple(rows),
     )
@@ -260,9 +275,9 @@ def caveat_of(answers: Sequence[WhatIf]) -> str:
 def _cpu_text(cores: LabCores) -> str:
     """Return that the prediction changes the cores of the lab's machine in proportion to those of the workers."""
     return (
-        f"The prediction assumes {cores.changed:.2g} cores in the lab machine instead of {cores.measured:.2g}, in "
-        f"proportion to the cores of all workers ({cores.described_changed} instead of {cores.described_measured}): "
-        "each core of a worker has as much CPU as measured."
+        f"All workers have {cores.described_changed} cores instead of {cores.described_measured}, so the prediction "
+        f"assumes {cores.changed:.2g} cores in the lab machine instead of {cores.measured:.2g}: each core of a worker "
+        "has as much CPU as measured."
     )
 
 

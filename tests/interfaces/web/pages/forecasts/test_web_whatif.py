@@ -289,6 +289,7 @@ def test_runs_without_a_plan_answer_each_change_by_itself(tmp_path: Path) -> Non
     unasked = client_of(tmp_path / "r").get("/whatif").text
     assert "Network: the measured levels are Ethernet and InfiniBand." in unasked
     assert "Number of workers: the runs have 3 workers." in unasked
+    assert "assay run --help" in unasked
     assert "Faster network? InfiniBand is" in text
     assert "How many nodes? Not measured" in text
     assert 'href="/recommend"' in text
@@ -312,6 +313,19 @@ def test_more_workers_have_no_price_in_a_book_of_whole_clusters_and_the_page_has
     page = client.get("/whatif", params=priced).text
     assert 'name="price.worker" value="6000"' in page
     assert "Stated purchase price of each worker: $6,000 (9 more)." in page
+
+
+@needs_simulator
+def test_a_purchase_price_for_a_worker_of_a_rented_cluster_is_refused_in_words_and_stays_in_its_field(
+    root: Path, run_id: str
+) -> None:
+    items = "  - {name: all, price: $4, per: cluster-hour, covers: [nodes, network, devices], workers: 8}\n"
+    book = prices_of(f"prices: p\ncurrency: USD\ndate: 2026-01-01\nsource: s\nitems:\n{items}", "p.yaml")
+    with client_of(root, book=book) as client:
+        page = client.get("/whatif", params={"run": run_id, "workers.count": "12", "price.worker": "4500"}).text
+    assert "The price per hour of each worker can&#39;t be $4,500: the price book prices 8 workers" in page
+    assert 'name="price.worker" value="4500"' in page
+    assert "(price per hour of each in USD; the price book prices 8 workers, the measured cluster has 3)" in page
 
 
 @needs_simulator

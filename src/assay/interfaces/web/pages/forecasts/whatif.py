@@ -27,6 +27,7 @@ from assay.model import PriceBook
 from assay.questions.costs.changed_prices import prices_in
 from assay.questions.decisions.buyer import NETWORK, NODES
 from assay.questions.decisions.sentences.question_sentences import QuestionView, view_of
+from assay.questions.forecasts.measured import from_here
 from assay.questions.forecasts.prediction import can_learn
 from assay.questions.forecasts.whatif.example_prices import example_prices_sentence
 from assay.questions.forecasts.whatif.simulation_obstacle import near_answers
@@ -174,10 +175,15 @@ def _values_without_simulation(context: Context, page_state: _PageState) -> dict
         return {}
     return {
         "obstacle": obstacle,
-        "near_answers": near_answers(context.store.repository, obstacle),
+        "near_answers": near_answers(context.store.repository, obstacle, _prices_file(context)),
         "measured": _measured_effects(context),
         "clusters": api_whatif.cached_clusters(context),
     }
+
+
+def _prices_file(context: Context) -> str:
+    """Return the price book's file as a command names it; empty without one."""
+    return "" if context.book_path is None else from_here(context.book_path)
 
 
 def _measured_effects(context: Context) -> tuple[QuestionView, ...]:
