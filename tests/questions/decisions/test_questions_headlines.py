@@ -20,7 +20,7 @@ from assay.questions.decisions.decide import decide
 from assay.questions.decisions.decision import Decision, DecisionRequest, FurtherRuns, RunGoal
 from assay.questions.decisions.sentences.decision_sentences import answer_of, evidence, headline, remarks
 from assay.questions.decisions.sentences.next_sentences import next_sentences
-from assay.questions.decisions.sentences.question_sentences import view_of
+from assay.questions.decisions.sentences.question_sentences import definition_sentence, view_of
 from assay.questions.trust.flags import flags_in
 from benchmark_support import benchmark
 from builders import build_repository, interleaved, make_run, price_book
@@ -98,6 +98,9 @@ def test_a_network_that_helps_one_storage_class_has_an_answer_for_each(
         "By cost per job, InfiniBand is not worth it with hard disks; worth it with SSDs." if differs else None
     )
     assert ("With SSDs, " in cost) is differs
+    assert "not confirmed" not in definition_sentence([priced])
+    unconfirmed = replace(priced, summary="1.11× (1.02 to 1.21, not confirmed).")
+    assert definition_sentence([priced, unconfirmed]).startswith("Not confirmed: the 95 % interval excludes 1, but ")
     assert priced.amounts is not None
     does_not_pay = "InfiniBand does not pay at this price: its cluster costs "
     assert priced.amounts.break_even.startswith(does_not_pay) is not differs

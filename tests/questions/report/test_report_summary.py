@@ -146,7 +146,7 @@ def test_a_mean_cost_names_the_workloads_that_differ_from_it() -> None:
     (decision,) = report_on(runs, book=price_book()).decisions
     assert re.search(r" It costs more on K-means: 1\.24× \(\d\.\d+ to \d\.\d+\)\.$", cost_headline(decision) or "")
     assert re.search(
-        r"over 2 workloads: .*; a lower cost is shown on 1 of the 2 workloads \(.+\)\.$",
+        r"over 2 workloads: .*\. A lower cost is shown on 1 of the 2 workloads \(.+\)\.$",
         cheapest_sentence(decision) or "",
     )
 

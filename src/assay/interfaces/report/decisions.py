@@ -29,7 +29,7 @@ from assay.questions.decisions.chart_rows import forest_rows
 from assay.questions.decisions.curve import Curve, curve_of
 from assay.questions.decisions.decision import CostRatio, Decision, TimeRatio
 from assay.questions.decisions.sentences.amount_sentences import amount_sentences, missing_amounts
-from assay.questions.decisions.sentences.cost_sentences import cost_headline
+from assay.questions.decisions.sentences.cost_sentences import cost_headline, costs_by_storage
 from assay.questions.decisions.sentences.curve_text import curve_table
 from assay.questions.decisions.sentences.decision_sentences import evidence, headline, question, remarks, row_verdict
 from assay.questions.decisions.sentences.estimate_text import basis_text
@@ -156,7 +156,7 @@ def _questions_table(views: Sequence[QuestionView]) -> Table:
             view.question,
             view.advice or view.answer,
             _ratio(view.leading.time if view.leading else None),
-            _ratio(view.leading.cost if view.leading else None),
+            _cost_ratios(view),
             view.confidence or NO_VALUE,
         )
         for view in views
@@ -262,6 +262,14 @@ def _ratio(value: TimeRatio | CostRatio | None) -> str:
     if value is None:
         return NO_VALUE
     return f"{ratio(value.ratio)} ({interval(value.low, value.high)})" if value.low is not None else ratio(value.ratio)
+
+
+def _cost_ratios(view: QuestionView) -> str:
+    """Return the cost ratio of the leading option, by storage class where the answer states it so."""
+    by_storage = costs_by_storage(view.decisions[0].decision) if view.decisions and view.advice else ()
+    if by_storage:
+        return "; ".join(f"{_ratio(cost)} with {name}" for name, cost in by_storage)
+    return _ratio(view.leading.cost if view.leading else None)
 
 
 def _results(decision: Decision, name: str, rows_max: int) -> tuple[Block, ...]:

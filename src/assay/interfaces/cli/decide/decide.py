@@ -30,7 +30,12 @@ from assay.model import PriceBook
 from assay.questions.decisions.buyer import factor_of_details, question_named
 from assay.questions.decisions.decision import Decision, DecisionRequest
 from assay.questions.decisions.sentences.decision_sentences import answer_of
-from assay.questions.decisions.sentences.question_sentences import QuestionView, lab_sentence, view_of
+from assay.questions.decisions.sentences.question_sentences import (
+    QuestionView,
+    definition_sentence,
+    lab_sentence,
+    view_of,
+)
 from assay.questions.json_values import json_value
 from assay.questions.runs.runs import selected
 from assay.questions.runs.workload_limits import LIMITS, WorkloadLimits, workload_limits
@@ -275,8 +280,8 @@ def _show_questions(opened: Repository, flagged: Flagged, request: DecisionReque
                 click.echo(f"{'':<{width}}  {years_text}{output.option_text_without_years}")
             _print_next(view, f"{'':<{width}}  ", output.option_text)
         click.echo(f"{LIMITS:<{width}}  {_limits(opened, flagged, request).answer}")
-        note = lab_sentence(views)
-        click.echo(f"\n{note}\n" if note else "")
+        notes = [note for note in (definition_sentence(views), lab_sentence(views)) if note]
+        click.echo("".join(f"\n{note}\n" for note in notes))
         click.echo(f"More: assay decide QUESTION{output.option_text}")
 
 

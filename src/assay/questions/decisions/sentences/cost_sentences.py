@@ -12,6 +12,8 @@ from assay.questions.decisions.sentences.estimate_text import excludes_one, inte
 from assay.questions.decisions.sentences.option_words import baseline_text, compared_option, option_text, option_verb
 from assay.text import capitalised, column_title, format_ratio, joined, workload_title
 
+NOT_CONFIRMED = "This is not confirmed: among several comparisons, one can differ this much by chance"
+"""Why a difference in cost gets no verdict although its interval excludes 1."""
 OPTIONS_NAMED = 3
 """Maximum number of options named in one sentence."""
 SHARE_MAX = 1.0
@@ -32,7 +34,7 @@ def cost_sentence(decision: Decision, level: str, cost: CostRatio, where: str = 
         case CostVerdict.NOT_DISTINGUISHABLE if not excludes_one(cost):
             text = f"no difference in the cost per job of {option} and {baseline} is shown: {amount}"
         case CostVerdict.NOT_DISTINGUISHABLE:
-            text = f"a job on {option} costs {_difference(cost)} than on {baseline}, not confirmed: {amount}"
+            text = f"a job on {option} costs {_difference(cost)} than on {baseline}: {amount}. {NOT_CONFIRMED}"
         case _:
             text = f"a job on {option} costs {_difference(cost)} than on {baseline}: {amount}"
     return capitalised(f"{where}{text}.")
@@ -173,13 +175,13 @@ def _cheaper_on(decision: Decision, option: str) -> str:
     if len(cheaper) == len(of_mean):
         return ""
     names = f" ({joined(cheaper)})" if cheaper else ""
-    text = f"; a lower cost is shown on {len(cheaper)} of the {len(of_mean)} workloads{names}"
+    text = f". A lower cost is shown on {len(cheaper)} of the {len(of_mean)} workloads{names}"
     open_costs = [
         f"{title}: {cost_text(cost)}"
         for title, cost in costs
         if cost.verdict is CostVerdict.NOT_DISTINGUISHABLE and cost.ratio > 1 and excludes_one(cost)
     ]
-    return f"{text}, a higher cost, not confirmed, on {joined(open_costs)}" if open_costs else text
+    return f"{text}. The cost is higher on {joined(open_costs)}. {NOT_CONFIRMED}" if open_costs else text
 
 
 def _exceptions(decision: Decision, option: str) -> str:

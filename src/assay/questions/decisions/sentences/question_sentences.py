@@ -410,6 +410,16 @@ def view_of(answer: QuestionAnswer) -> QuestionView:
     )
 
 
+def definition_sentence(views: Sequence[QuestionView]) -> str:
+    """Return what *not confirmed* means if the summary of an answer has these words; else empty."""
+    if not any("not confirmed" in view.summary for view in views):
+        return ""
+    return (
+        "Not confirmed: the 95 % interval excludes 1, but among several comparisons, one can differ this much by "
+        "chance."
+    )
+
+
 def lab_sentence(views: Sequence[QuestionView]) -> str:
     """Return ``All answers: measured in a lab at scale 1/20: ...`` if all are of one lab scale; else empty."""
     decisions = [view.decisions[0].decision for view in views if view.decisions]
