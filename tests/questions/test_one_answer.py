@@ -384,7 +384,7 @@ def test_costs_over_years_are_the_same_in_the_terminal_the_api_and_the_page(tmp_
     sentence = cost_headline(decision)
     assert sentence is not None
     assert sentence in page
-    scope = "only runs with network Ethernet, because prices depend on it and a storage layout has one price"
+    scope = "only runs with network Ethernet, because prices depend on it, and the tables have one price"
     assert scope in page
     text = CliRunner().invoke(assay, ["cost", "--years", "3", "--details", *arguments], catch_exceptions=False).output
     assert sentence in text
@@ -419,7 +419,7 @@ def test_tables_over_years_state_that_the_number_of_runs_limits_the_workload_and
     costs = job_costs(repository, flags_in(repository).table, request)
     assert costs.narrowed == {"workload": "terasort", "network": "ETH"}
     assert costs.tables_scope == (
-        "Tables of jobs: only runs with workload TeraSort, because more than 14 runs match; of these, only runs with "
-        "network Ethernet, because prices depend on it and a storage layout has one price in the tables. The answer "
-        "above covers all runs."
+        "The answer above covers all runs. The tables of jobs have only runs with workload TeraSort, because more than "
+        "14 match. Of these, they have only runs with network Ethernet, because prices depend on it, and the tables "
+        "have one price for each storage layout."
     )

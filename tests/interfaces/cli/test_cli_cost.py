@@ -22,7 +22,7 @@ from assay.model.runs.run import Run
 from assay.model.runs.run_status import RunStatus
 from assay.questions.clusters.cluster_facts import first_facts
 from assay.questions.costs.cost_effectiveness import cost_effectiveness_of_table, default_factors
-from assay.questions.costs.cost_rows import CostEffectivenessRequest
+from assay.questions.costs.cost_rows import CostEffectivenessRequest, RowVerdict
 from assay.specs import load_prices
 from assay.store import Repository
 from assay.store.formats.aloja.clusters import COLUMNS, AlojaCluster, parse_clusters
@@ -129,6 +129,22 @@ def views(runs: list[Run], tmp_path: Path, text: str = BOOK, **asked: Any) -> An
         load_prices(tmp_path / "book.yaml"),
         question,
     )
+
+
+def test_a_verdict_from_matched_runs_within_the_cheapest_interval_is_explained(tmp_path: Path) -> None:
+    seconds = {f"{8 * number}MiB": 60.0 + 12 * number for number in range(1, 11)}
+    groups = [(size, layout) for size in seconds for layout in ("HD2", "SS2")]
+    runs = [
+        run_of(index * 10 + number, layout, seconds[size] + number, parameters={"dfs.blocksize": size})
+        for index, (size, layout) in enumerate(groups)
+        for number in range(4)
+    ]
+    (view,) = views(runs, tmp_path)
+    explained = "A verdict compares otherwise equal runs"
+    assert any(sentence.startswith(explained) for sentence in view.limits)
+    assert [row.verdict for row in view.rows] == [RowVerdict.CHEAPEST, RowVerdict.DEARER]
+    (clear,) = views([run for run in runs if run.parameters["dfs.blocksize"] == "64MiB"], tmp_path)
+    assert not any(sentence.startswith(explained) for sentence in clear.limits)
 
 
 def test_the_option_take_chooses_the_runs_of_a_row(tmp_path: Path) -> None:

@@ -105,7 +105,7 @@ def test_prices_by_cluster_limit_tables_of_tco_and_price_each_cluster_in_reports
     book.write_text(BOOK)
     tco = run("cost", "--years", "3", "--details", "--prices", book, "--repository", stored)
     assert tco.exit_code == 0, tco.exception
-    assert "Tables of jobs: only runs with cluster a, because prices depend on it" in tco.stdout
+    assert "The tables of jobs have only runs with cluster a, because prices depend on it" in tco.stdout
     report = run("report", "-o", tmp_path / "r.md", "--prices", book, "--repository", stored)
     assert report.exit_code == 0, report.exception
     chapter = (tmp_path / "r.md").read_text().split("Cost per run", 1)[1]

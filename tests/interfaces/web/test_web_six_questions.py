@@ -225,6 +225,7 @@ def test_a_prediction_for_25_gbit_ethernet_and_12_workers_takes_two_fields(home:
 def test_hardware_within_a_budget_is_one_field_away(home: ObservedRun, site: Site) -> None:
     page, start_s = home.page, time.monotonic()
     card = page.locator('[data-question="budget"]')
+    assert "With example prices, not from these runs." in card.inner_text()
     card.get_by_label("Budget").fill("100k")
     followed(page, card.get_by_role("button", name="Search").click, r"/recommend\?.*budget=100k")
     within_time(site, "hardware within $100k: progress or answer", start_s)

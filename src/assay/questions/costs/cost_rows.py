@@ -222,6 +222,16 @@ class JobCostEffectiveness:
         leaders = {row.group: row.cost for row in reversed(ranked) if row.rank == 1}
         if lower := [row for row in ranked if row.rank != 1 and row.cost < leaders[row.group]]:
             sentences.append(f"Over runs that are not matched, the mean is lower: {self._named(lower)}.")
+        leader_ends = {row.group: row.cost_high for row in reversed(ranked) if row.rank == 1}
+        if any(
+            row.verdict is RowVerdict.DEARER and float(row.cost) <= end
+            for row in ranked
+            if (end := leader_ends[row.group]) is not None
+        ):
+            sentences.append(
+                "A verdict compares otherwise equal runs: a row can cost more although its mean is within the interval "
+                "of the cheapest."
+            )
         return tuple(sentences)
 
     def group_name(self, number: int) -> str:

@@ -70,16 +70,19 @@ class JobCosts:
             return ""
         by_size = {name: self.narrowed[name] for name in self.narrowed_for_size}
         by_price = {name: level for name, level in self.narrowed.items() if name not in by_size}
-        reasons = []
+        sentences = ["The answer above covers all runs."]
         if by_size:
-            reasons.append(f"only runs with {_levels(by_size)}, because more than {self.runs_max:,} runs match")
-        if by_price:
-            factors = "it" if len(by_price) == 1 else "them"
-            reasons.append(
-                f"only runs with {_levels(by_price)}, because prices depend on {factors} and a storage layout has one "
-                "price in the tables"
+            sentences.append(
+                f"The tables of jobs have only runs with {_levels(by_size)}, because more than {self.runs_max:,} match."
             )
-        return f"Tables of jobs: {'; of these, '.join(reasons)}. The answer above covers all runs."
+        if by_price:
+            subject = "Of these, they have" if by_size else "The tables of jobs have"
+            factors = "it" if len(by_price) == 1 else "them"
+            sentences.append(
+                f"{subject} only runs with {_levels(by_price)}, because prices depend on {factors}, and the tables "
+                "have one price for each storage layout."
+            )
+        return " ".join(sentences)
 
 
 def _levels(levels: Mapping[str, str]) -> str:

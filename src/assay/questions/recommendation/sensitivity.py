@@ -187,9 +187,8 @@ def _growth(
         best = _best_again(search, catalogue, book, finalists.margin(), factor)
         if best is None or best.hardware != hardware:
             then = best.label if best else _NO_CLUSTER
-            return AnswerChange(
-                "growth", "data", "as requested", f"between {last:g} and {factor:g} times the data", then
-            )
+            at = f"{factor:g} times the data" + (f", not yet at {last:g} times" if last > 1 else "")
+            return AnswerChange("growth", "data", "as requested", at, then)
         last = factor
     return AnswerChange("growth", "data", "as requested", "", f"the same up to {last:g} times the data")
 

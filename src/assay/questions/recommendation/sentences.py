@@ -163,8 +163,8 @@ def extrapolation_text(answer: Recommendation) -> str:
     workload = workload_title(answer.extrapolated_workload) if answer.extrapolated_workload else "a workload"
     return (
         f"It is a rough estimate, because {_beyond_text(answer)}. To make it a forecast, measure {workload} with at "
-        f"least {format_bytes(answer.needed_bytes_per_worker)} per worker, and learn the times from this run. Above "
-        f"{EXTRAPOLATION_MAX:g} times, assay states no probability."
+        f"least {format_bytes(answer.needed_bytes_per_worker)} per worker, and learn the times from this run. With "
+        f"more than {EXTRAPOLATION_MAX:g} times the measured data per worker, times have ranges without a probability."
     )
 
 

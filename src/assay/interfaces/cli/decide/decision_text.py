@@ -57,7 +57,7 @@ def print_over_years(costs: CostsOverYears, *, all_options: bool) -> None:
     """
     click.secho(costs.answer, bold=True)
     click.echo(costs.assumptions)
-    rows = costs.by_work if all_options else costs.options
+    rows = [option for option in costs.by_work if all_options or option in costs.options]
     print_table(costs.headers, [costs.cells(option) for option in rows])
     if len(rows) < len(costs.by_work):
         click.echo(f"… {len(costs.further)} more (--details)")

@@ -230,10 +230,9 @@ def _assumptions(decision: Decision, costs: BaselineCosts, dearer: bool) -> str:
     lab = f", measured in a lab at scale {scale_text(float(decision.lab_scale))}" if decision.lab_scale else ""
     intervals = "The intervals come from run times; " if runs_below_minimum(decision) is None else "No intervals; "
     return (
-        f"Same work: cost of {_years_text(costs.years)} of jobs on {baseline}{where_text(decision)}{lab}; "
-        f"{scope_text(scopes[0].scope)}. The bill is the cluster's price; the same work is the "
-        f"part that these jobs use. {_price_condition(decision, dearer)}"
-        f"{intervals}prices count as exact."
+        f"You pay the cluster's price. {_price_condition(decision, dearer)}'Same work' is the cost of "
+        f"{_years_text(costs.years)} of jobs on {baseline}{where_text(decision)}{lab}: the part of the price that "
+        f"these jobs use; {scope_text(scopes[0].scope)}. {intervals}prices count as exact."
     )
 
 
