@@ -100,7 +100,7 @@ def prepare_size(
 
     Raises SpecificationError for a request that can't be answered.
     """
-    _ = request.growth, request.interruption_probability_per_h
+    _ = request.growth, request.interruption_probability_per_h  # both raise for invalid texts
     if not 1 <= request.simulations <= SIMULATIONS:
         raise SpecificationError(f"a server simulates 1 to {SIMULATIONS} clusters per search", where="simulations")
     if not request.names_hardware and (request.deadline or request.budget):

@@ -273,7 +273,7 @@ def _storage_means(by_storage: StorageEffects, *, on_cost: bool) -> str:
         if effect.cost
     ]
     cost = f"; the cost per job: {joined(costs)}" if costs else ""
-    shown = "" if by_storage.differs_on else " On time, no dependence on the storage is shown."
+    shown = "" if by_storage.differs_on else " No difference in speedup between them is shown."
     if shown and on_cost:
         shown += " On cost, the verdict depends on the storage."
     workload = over_all[0].workload
