@@ -168,7 +168,8 @@ def test_every_interface_prints_the_same_decisions(case: Case, name: str) -> Non
     if not answer.decisions:
         view = view_of(answer)
         command = f"      {suggested(view.next_command, case)}\n" if view.next_command else ""
-        assert shown == f"{view.answer}\nnext: {view.next_step}\n{command}"
+        plan = f"plan: {suggested(view.plan_command, case)}\n" if view.plan_command else ""
+        assert shown == f"{view.answer}\nnext: {view.next_step}\n{command}{plan}"
         return
     for number, decision in enumerate(answer.decisions):
         question = view_of(answer) if number == 0 else None

@@ -31,6 +31,7 @@ from assay.questions.decisions.buyer import factor_of_details, question_named
 from assay.questions.decisions.decision import Decision, DecisionRequest
 from assay.questions.decisions.sentences.decision_sentences import answer_of
 from assay.questions.decisions.sentences.question_sentences import (
+    SERVE_COMMAND,
     QuestionView,
     definition_sentence,
     lab_sentence,
@@ -153,7 +154,10 @@ def decide(
     request = request_of(DecisionRequest, options, factor=question or "", where=where, prices=_book(prices))
     option_text = repeated_options(context, ("where", "prices", "years", "repository"))
     option_text_without_years = repeated_options(context, ("where", "prices", "repository"))
-    output = _Output(row_limit(all_rows), as_json, details is not Details.NONE, option_text, option_text_without_years)
+    serve_options = repeated_options(context, ("prices", "repository"))
+    output = _Output(
+        row_limit(all_rows), as_json, details is not Details.NONE, option_text, option_text_without_years, serve_options
+    )
     if options["dataset"] is not None or options["on"] is not None:
         table = _dataset_table(options["dataset"], options["on"], where)
         _show_options(None, None, table, request, options, output)
@@ -184,6 +188,8 @@ class _Output:
     """Options of this call that a further command needs, too."""
     option_text_without_years: str
     """``option_text`` without the years of use."""
+    serve_options: str
+    """Those options of this call that ``assay serve`` has, too."""
 
 
 def _decisions_and_view(
@@ -243,7 +249,7 @@ def _show_decision(opened: Repository, flagged: Flagged, request: DecisionReques
         click.echo(f"\nIn full{more}: assay decide {request.factor}{baseline} --details{output.option_text}")
     elif view is not None:
         click.echo(view.answer)
-        _print_next(view, "", output.option_text)
+        _print_next(view, "", output)
     else:
         click.echo(f"Not compared: no two runs differ in {request.factor} and are equal in everything else.")
 
@@ -278,7 +284,7 @@ def _show_questions(opened: Repository, flagged: Flagged, request: DecisionReque
             if costs:
                 years_text = f"Over {costs.period}: assay decide {view.name} --years {costs.years:g}"
                 click.echo(f"{'':<{width}}  {years_text}{output.option_text_without_years}")
-            _print_next(view, f"{'':<{width}}  ", output.option_text)
+            _print_next(view, f"{'':<{width}}  ", output)
         click.echo(f"{LIMITS:<{width}}  {_limits(opened, flagged, request).answer}")
         notes = [note for note in (definition_sentence(views), lab_sentence(views)) if note]
         click.echo("".join(f"\n{note}\n" for note in notes))
@@ -342,15 +348,16 @@ def _dataset_table(dataset: str | None, on: str | None, where: Sequence[str]) ->
     return dataset_table(dataset, on, where, say)
 
 
-def _print_next(view: QuestionView, indent: str, option_text: str) -> None:
+def _print_next(view: QuestionView, indent: str, output: _Output) -> None:
     """Print the next step, and below it the command that answers the question without new runs."""
     if view.next_step:
         click.echo(f"{indent}next: {view.next_step}")
     if view.next_command:
         command = view.next_command
-        click.echo(f"{indent}      {command}{'' if '--repository' in command else option_text}")
+        click.echo(f"{indent}      {command}{'' if '--repository' in command else output.option_text}")
     if view.plan_command:
-        click.echo(f"{indent}plan: {view.plan_command}{option_text}")
+        options = output.serve_options if view.plan_command == SERVE_COMMAND else output.option_text
+        click.echo(f"{indent}plan: {view.plan_command}{options}")
 
 
 def _book(prices: Path | None) -> PriceBook | None:

@@ -57,6 +57,8 @@ WRITE_PLAN = (
     "then writes the plan."
 )
 """The next step where no stored plan can be changed."""
+SERVE_COMMAND = "assay serve"
+"""Starts the pages, one of which writes a plan for another cluster file."""
 OTHER_CLUSTER = "assay discover HOST… describes another one. The page Plan runs then writes the plan."
 """The next step where the cluster of the runs lacks what the question compares."""
 _JOINED = (
@@ -236,7 +238,7 @@ def plan_command(answer: QuestionAnswer) -> str | None:
     if why is not None and why.plan is not None:
         return f"assay decide {name} --plan {name}.yaml"
     opens_pages = why is not None and why.planned is not None and not why.simulable
-    return "assay serve" if opens_pages else None
+    return SERVE_COMMAND if opens_pages else None
 
 
 def answer_summary(answer: QuestionAnswer) -> str:
