@@ -45,6 +45,12 @@ def stored_catalogues(folders: Iterable[Path], *, with_examples: bool = True) ->
     return catalogues
 
 
+def has_example_prices(catalogue: Path) -> bool:
+    """Return whether the folder of a catalogue is one of assay's examples."""
+    examples = installation().examples
+    return examples is not None and catalogue.resolve().is_relative_to(examples.resolve())
+
+
 def prepare(
     request: RecommendRequest, catalogues: Mapping[str, Path], root: Path
 ) -> Callable[[SimulatorPool, Progress | None], Recommendation]:

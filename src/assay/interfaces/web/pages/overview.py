@@ -36,7 +36,7 @@ from assay.questions.costs.conclusion import conclusion
 from assay.questions.costs.mix import parse_mix
 from assay.questions.decisions.sentences.question_sentences import is_decided
 from assay.questions.forecasts.tuning import is_tuning
-from assay.questions.recommendation.catalogues import stored_catalogues
+from assay.questions.recommendation.catalogues import has_example_prices, stored_catalogues
 from assay.questions.runs.campaigns import LISTED_MAX, campaigns
 from assay.questions.runs.overview import counts_of
 from assay.questions.runs.run_quality import NO_PLAN, PRECISION
@@ -119,8 +119,8 @@ def overview(request: Request, context: ContextOf, where: Texts = []) -> Respons
         clusters=() if simulable else api_whatif.cached_clusters(context),
         budget=(budget := pages_recommend.default_request(context)),
         mix=parse_mix(budget.workloads),
-        budget_at_example_prices=budget.catalogue
-        not in stored_catalogues(context.cluster_folders, with_examples=False),
+        budget_at_example_prices=budget.catalogue != ""
+        and has_example_prices(stored_catalogues(context.cluster_folders)[budget.catalogue]),
         limits=api_runs.get_workload_limits(context, where) if len(table) else None,
     )
 
