@@ -359,7 +359,7 @@ def test_costs_over_years_say_when_a_cluster_with_a_higher_price_lowers_the_bill
     over_years = view_of(answer_questions(repository, flags_in(repository).table, request)[-1]).over_years
     assert over_years is not None
     assert "2 SSDs per worker (SS2) cost least" in over_years.answer
-    condition = "The cluster with 2 SSDs per worker (SS2) has a higher price: you pay less only if it does more work"
+    condition = "The cluster with 2 SSDs per worker (SS2) has a higher price, which pays off only if it does"
     assert (condition in over_years.assumptions) is is_dearer
 
 

@@ -102,9 +102,9 @@ def test_a_network_that_helps_one_storage_class_has_an_answer_for_each(
     unconfirmed = replace(priced, summary="1.11× (1.02 to 1.21, not confirmed).")
     assert definition_sentence([priced, unconfirmed]).startswith("Not confirmed: the 95 % interval excludes 1, but ")
     assert priced.amounts is not None
-    does_not_pay = "InfiniBand does not pay at this price: its cluster costs "
+    does_not_pay = "InfiniBand does not pay off at this price: its cluster costs "
     assert priced.amounts.break_even.startswith(does_not_pay) is not differs
-    assert ("; it pays up to $" in priced.amounts.break_even) is not differs
+    assert ("; it pays off up to $" in priced.amounts.break_even) is not differs
     if differs:
         assert re.fullmatch(
             r"With SSDs, a job on InfiniBand costs (19|20|21) % less than on Ethernet: 0\.\d\d× \(\S+ to \S+\)\. With "

@@ -133,7 +133,7 @@ def test_rented_workers_have_a_price_and_an_uncertain_core_speed(measured: Path,
     assert assumed["high_s"] / assumed["low_s"] > stated["high_s"] / stated["low_s"] * 1.05
     assert assumed["lab_cores"]["changed"] == pytest.approx(2 * (8 * 4) / (3 * 6))
     text = _whatif(measured, *changes, words=priced).output
-    assert text.startswith("Extrapolated: 2.7 times the learned workers. With i4i.2xlarge workers, ")
+    assert text.startswith("Extrapolated: 2.7 times as many workers as in the learned runs. With i4i.2xlarge workers, ")
     assert "The runs are of a lab at 1/20: the speedups are those of the described cluster" in text
     assert "- no cost as measured: price book 'rented'" in text
 

@@ -80,9 +80,19 @@ def test_the_sentence_names_each_difference_and_counts_the_rest(answers: list[Wh
 
 def test_an_extrapolation_is_the_first_sentence() -> None:
     far = replace(FASTER, extrapolation=4.0, extrapolated="workers")
-    first = "Extrapolated: 4 times the learned workers. With 12 workers, "
+    first = "Extrapolated: 4 times as many workers as in the learned runs. With 12 workers, "
     assert sentence_of([SAME, far]).startswith(first)
     assert sentence_of([SAME, FASTER]).startswith("With 12 workers, ")
+
+
+def test_disks_that_no_layout_uses_are_stated_after_the_effect() -> None:
+    more_disks = {"worker.devices.hdd.count": "12"}
+    answer = replace(SAME, changes=more_disks, levels={"layout": "HD2"})
+    unused = (
+        "The runs use the disks of their layout (HD2) only. Change the layout, such as layout=HD12, to use other disks."
+    )
+    assert sentence_of([answer]).endswith(f" {unused}")
+    assert unused not in sentence_of([replace(answer, changes=more_disks | {"layout": "HD12"})])
 
 
 @pytest.mark.parametrize(
@@ -128,8 +138,8 @@ def test_a_lab_predicts_speedups_and_the_answer_says_how_to_get_times_of_hosts()
     assert caveat_of([in_lab]) == f"{lab} {hosts}"
     more = replace(in_lab, lab_cores=LabCores(2.0, 8.0, 18, 72))
     cores = (
-        "All workers have 72 cores instead of 18, so the prediction assumes 8 cores in the lab machine instead of 2: "
-        "each core of a worker has as much CPU as measured."
+        "The prediction assumes that each core of a worker has as much CPU as in the measured runs: 8 cores in the lab "
+        "machine instead of 2, for the 72 cores of all workers instead of 18."
     )
     assert caveat_of([more]) == f"{lab} {cores} {hosts}"
     assert caveat_of([replace(in_lab, origin="measured")]) == ""
@@ -173,7 +183,7 @@ def test_the_sentence_states_the_cost_ratio_of_all_changes_or_of_the_changes_tha
     assert unshown.endswith("A run costs 1.10× as much (90 % interval 0.90 to 1.30, no difference shown).")
     count, link = {"workers.count": "12"}, {"nic": "25GbE"}
     effects = (replace(effect(count, 1.51, 2), cost=cost), effect(link, 1.01, 0), effect(count | link, 1.52, 2))
-    alone = "A run with 12 workers alone costs 2.21× as much (90 % interval 1.62 to 3.02)."
+    alone = "A run costs 2.21× as much (90 % interval 1.62 to 3.02) with 12 workers as the only change."
     assert sentence_of([FASTER, FASTER], effects).endswith(alone)
     assert "costs" not in sentence_of([FASTER])
 

@@ -118,8 +118,8 @@ def test_money_states_the_cost_ratio_and_the_break_even_price() -> None:
     assert not any("the price" in remark for remark in remarks(decision))
     amounts = amount_sentences(decision)
     assert amounts is not None
-    price = "2 SSDs per worker (SS2) pay at this price: their cluster costs $46,567 over 3 years; "
-    assert amounts.break_even.startswith(f"{price}they pay up to ${option.time.ratio * 37561:,.0f} (")
+    price = "2 SSDs per worker (SS2) pay off at this price: their cluster costs $46,567 over 3 years; "
+    assert amounts.break_even.startswith(f"{price}they pay off up to ${option.time.ratio * 37561:,.0f} (")
     assert all(row[6] != "–" for row in rows_of(document))
 
 
@@ -136,7 +136,7 @@ def test_page_one_states_amounts_of_money_that_follow_from_the_prices() -> None:
         "2 SSDs per worker (SS2). For the work that 2 hard disks per worker (HD2) do in 3 years ($37,561), "
         f"2 SSDs per worker (SS2) cost ${46567 / 2:,.0f} ("
     )
-    assert "their cluster costs $46,567 over 3 years; they pay up to $75,122 (" in facts["Break-even price"]
+    assert "their cluster costs $46,567 over 3 years; they pay off up to $75,122 (" in facts["Break-even price"]
     assert facts["Prices"] == "Price book sandisk-2014 of 2014-06-01, in USD. Intervals are of 95 %."
 
 
@@ -178,7 +178,7 @@ def test_rents_are_those_of_one_setting_which_is_named() -> None:
     (option,) = report.decisions[0].options
     assert option.time is not None
     assert "their cluster costs $149,796 over 3 years, with InfiniBand; " in facts["Break-even price"]
-    assert f"they pay up to ${option.time.ratio * 139284:,.0f} (" in facts["Break-even price"]
+    assert f"they pay off up to ${option.time.ratio * 139284:,.0f} (" in facts["Break-even price"]
 
 
 def test_a_device_class_with_several_layouts_has_the_range_of_their_prices() -> None:
@@ -195,7 +195,7 @@ def test_a_device_class_with_several_layouts_has_the_range_of_their_prices() -> 
         "SSDs (SS2)). Price book bsc-2015 prices a cluster with 8 workers, and the runs do not record their number. "
         "For the work that hard disks do in 3 years ($118,260), SSDs cost $"
     )
-    assert "SSDs pay at this price: their cluster costs $110,376 to $128,772 over 3 years; " in amounts.break_even
+    assert "SSDs pay off at this price: their cluster costs $110,376 to $128,772 over 3 years; " in amounts.break_even
 
 
 def test_a_setting_has_no_price_and_no_break_even_price() -> None:

@@ -113,8 +113,8 @@ class WorkloadLimits:
         )
         newest = f"the newest {self.runs} of " if self.runs < self.traced else ""
         return (
-            "A limit is clear if no other limit held longer in any run, and none held for 80 % as long in most "
-            f"runs.{lab} From the traces of {newest}{plural(self.traced, 'run')}."
+            "A limit is clear if it held longest in every run, and in most runs no other held for 80 % as long."
+            f"{lab} From the traces of {newest}{plural(self.traced, 'run')}."
         )
 
     @property

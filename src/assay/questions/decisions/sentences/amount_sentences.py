@@ -136,11 +136,14 @@ def _break_even(decision: Decision, chosen: OptionResult, limit: str, price: str
             return f"{why}: the break-even price of the cluster with {name} is {limit}; it costs {price}."
         case CostVerdict.DEARER:
             return (
-                f"{capitalised(name)} {does} not pay at this price: {their} cluster costs {price}; "
-                f"{they_pay} up to {limit}."
+                f"{capitalised(name)} {does} not pay off at this price: {their} cluster costs {price}; "
+                f"{they_pay} off up to {limit}."
             )
         case _:
-            return f"{capitalised(name)} {pay} at this price: {their} cluster costs {price}; {they_pay} up to {limit}."
+            return (
+                f"{capitalised(name)} {pay} off at this price: {their} cluster costs {price}; {they_pay} off up to "
+                f"{limit}."
+            )
 
 
 def _agreeing(decision: Decision, option: str, singular: str, plural: str) -> str:

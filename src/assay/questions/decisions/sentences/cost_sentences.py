@@ -54,7 +54,7 @@ def costs_by_storage(decision: Decision) -> tuple[tuple[str, CostRatio], ...]:
 def storage_advice(decision: Decision) -> str | None:
     """Return whether the headline's option is worth its cost, by storage class; None without an effect by storage.
 
-    ``By cost per job, InfiniBand is not worth it with hard disks (not confirmed); open with SSDs.``
+    ``By cost per job, InfiniBand is not worth it with hard disks (not confirmed); undecided with SSDs.``
     """
     by_storage = costs_by_storage(decision)
     if not by_storage or decision.storage_effects is None:
@@ -71,7 +71,7 @@ def storage_advice(decision: Decision) -> str | None:
 def _advice(cost: CostRatio) -> str:
     """Return whether an option is worth its cost, with a place for the storage classes."""
     if cost.verdict is CostVerdict.NOT_ENOUGH_RUNS or not excludes_one(cost):
-        return "open with {}"
+        return "undecided with {}"
     confirmed = cost.verdict in (CostVerdict.CHEAPER, CostVerdict.DEARER)
     return f"{'not ' if cost.ratio > 1 else ''}worth it with {{}}{'' if confirmed else ' (not confirmed)'}"
 

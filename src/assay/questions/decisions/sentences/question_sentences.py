@@ -191,7 +191,7 @@ def next_step(answer: QuestionAnswer) -> str | None:
         return "Plan runs that differ in storage, network or number of workers."
     if why.simulable and why.plan is None:
         levels = options_text(question.plan_factor, why.planned.levels if why.planned else question.plan_levels)
-        return f"The cluster of the stored plan can't run {levels}: simulate them."
+        return f"The cluster of the stored plan can't run all of {levels}: simulate them."
     return f"{_plan_step(question, why)}{_missing_plan(why)}{' Or simulate it.' if why.simulable else ''}"
 
 

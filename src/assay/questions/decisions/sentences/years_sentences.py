@@ -221,7 +221,7 @@ def _price_condition(decision: Decision, dearer: bool) -> str:
     if first is None or not dearer:
         return ""
     name = compared_option(decision, first.option)
-    return f"The cluster with {name} has a higher price: you pay less only if it does more work or is smaller. "
+    return f"The cluster with {name} has a higher price, which pays off only if it does more work or is smaller. "
 
 
 def _assumptions(decision: Decision, costs: BaselineCosts, dearer: bool) -> str:

@@ -4,11 +4,12 @@ In: the answers for configurations. Out: text.
 """
 
 import math
+import re
 from collections.abc import Sequence
 from statistics import fmean
 
 from assay.execution.planning.plan_files.changed_plan import Change
-from assay.model import YEAR_H, Origin
+from assay.model import LAYOUT_FACTOR, YEAR_H, Origin
 from assay.questions.costs.extra_costs import SUM, line_rows
 from assay.questions.costs.job_cost import LAB_NOTE
 from assay.questions.decisions.decision import CostVerdict
@@ -29,6 +30,9 @@ from assay.text import (
     workload_title,
 )
 
+_DISK_COUNT = re.compile(r"\.devices\.\w+\.count$")
+_LAYOUT_LETTERS = {"hdd": "HD", "ssd": "SS"}
+"""Kind of disk to the letters of a layout that uses a number of them."""
 _WHOLE_EFFECT_MIN = 0.9
 """Minimum share of the logarithm of the speedup of all changes for "all of it"; ``_MOST_EFFECT_MIN``: "most of it"."""
 _MOST_EFFECT_MIN = 0.5
@@ -47,6 +51,7 @@ def sentence_of(answers: Sequence[WhatIf], effects: Sequence[ChangeEffect] = ())
         [
             *_extrapolation(answers),
             f"With {_changes_of(answers)}, {_effect(answers)}",
+            *_unused_disks(answers),
             *_source(effects),
             *_cost_ratio(answers, effects),
             *_exhausted(answers),
@@ -59,7 +64,20 @@ def _extrapolation(answers: Sequence[WhatIf]) -> list[str]:
     far = max(answers, key=lambda answer: answer.extrapolation)
     if not far.extrapolated:
         return []
-    return [f"Extrapolated: {far.extrapolation:.2g} times the learned {far.extrapolated}."]
+    quantity = "as many workers" if far.extrapolated == "workers" else f"as much {far.extrapolated}"
+    return [f"Extrapolated: {far.extrapolation:.2g} times {quantity} as in the learned runs."]
+
+
+def _unused_disks(answers: Sequence[WhatIf]) -> list[str]:
+    """Return that the runs use none of the added disks, if the number of disks changes and the layout does not."""
+    changes = answers[0].changes
+    numbers = {name.split(".")[-2]: value for name, value in changes.items() if _DISK_COUNT.search(name)}
+    if not numbers or LAYOUT_FACTOR in changes:
+        return []
+    layouts = joined(list(dict.fromkeys(row.levels[LAYOUT_FACTOR] for row in answers if LAYOUT_FACTOR in row.levels)))
+    uses = [f"layout={_LAYOUT_LETTERS[kind]}{number}" for kind, number in numbers.items() if kind in _LAYOUT_LETTERS]
+    example = f", such as {uses[0]}," if uses else ""
+    return [f"The runs use the disks of their layout ({layouts}) only. Change the layout{example} to use other disks."]
 
 
 def _source(effects: Sequence[ChangeEffect]) -> list[str]:
@@ -81,8 +99,10 @@ def _cost_ratio(answers: Sequence[WhatIf], effects: Sequence[ChangeEffect]) -> l
     cost = _cost_of(answers)
     if cost is not None:
         return [f"A run costs {_cost_ratio_text(cost)}."]
-    ratios = [f"{_words(effect)} alone costs {_cost_ratio_text(effect.cost)}" for effect in effects if effect.cost]
-    return [f"A run with {joined(ratios)}."] if ratios else []
+    ratios = [
+        f"{_cost_ratio_text(effect.cost)} with {_words(effect)} as the only change" for effect in effects if effect.cost
+    ]
+    return [f"A run costs {joined(ratios)}."] if ratios else []
 
 
 def _cost_ratio_text(cost: CostChange) -> str:
@@ -275,9 +295,9 @@ def caveat_of(answers: Sequence[WhatIf]) -> str:
 def _cpu_text(cores: LabCores) -> str:
     """Return that the prediction changes the cores of the lab's machine in proportion to those of the workers."""
     return (
-        f"All workers have {cores.described_changed} cores instead of {cores.described_measured}, so the prediction "
-        f"assumes {cores.changed:.2g} cores in the lab machine instead of {cores.measured:.2g}: each core of a worker "
-        "has as much CPU as measured."
+        "The prediction assumes that each core of a worker has as much CPU as in the measured runs: "
+        f"{cores.changed:.2g} cores in the lab machine instead of {cores.measured:.2g}, for the "
+        f"{cores.described_changed} cores of all workers instead of {cores.described_measured}."
     )
 
 
