@@ -69,12 +69,12 @@ class Subject:
     lacking: Callable[[], str | None] = lambda: None
     """Why this machine cannot run it; None where it can."""
     shares_engine: bool = False
-    """Whether it is attached to what was started for it, which those that are may share."""
+    """Whether it attaches to an engine that was started for the tests. Subjects that do may share that engine."""
     gaps: Mapping[str, str] = field(default_factory=dict)
-    """What it can't do, with the reason."""
+    """Missing ability to the reason."""
 
     def requires(self, ability: str) -> None:
-        """Skip the test, saying why, where the engine lacks ``ability``."""
+        """Skip the test with the reason, if the engine lacks ``ability``."""
         if ability in self.gaps:
             pytest.skip(f"gap of {self.name}: {ability}: {self.gaps[ability]}")
 
@@ -150,7 +150,7 @@ TOY_SUBJECT = Subject(
     fails=lambda path: _sh(f'cat "$STORE{path}"'),
     endless=lambda _path: _sh("echo going; sleep 300"),
     left=lambda home: subprocess.run(["flock", "--nonblock", home / "lock", "true"], check=False).returncode,
-    gaps={"daemons": "it has none, so that none can die", "shuffling": "it shuffles nothing", "profiling": "no JVMs"},
+    gaps={"daemons": "it has no daemons", "shuffling": "it shuffles nothing", "profiling": "no JVMs"},
 )
 
 
@@ -174,8 +174,8 @@ def _spark_subject(master: str) -> Subject:
         left=HADOOP.left,
         shuffles=lambda burn_ms: _spark("Shuffle", SHUFFLED_BYTES, 2, 1, "random", 1, burn_ms, 0),
         disturb=HADOOP.disturb,
-        gaps={"providing": "spark-standalone's provider does the same and starts more"} if master == "yarn" else {},
-        lacking=lambda: None if find_spark() else "there is no Spark here: `assay spark fetch`, or set SPARK_HOME",
+        gaps={"providing": "spark-standalone has the same provider"} if master == "yarn" else {},
+        lacking=lambda: None if find_spark() else "Spark is not installed: run `assay spark fetch`, or set SPARK_HOME",
     )
 
 
@@ -193,14 +193,14 @@ SIMULATED = replace(
     disturb=None,
     lacking=lambda: None if simulator_there() else "the simulator is not built: `make setup`",
     gaps={
-        "hosts": "there are none, and nothing is held",
+        "hosts": "it uses no hosts and locks none",
         "clock": "its times are virtual",
         "writing": "programs write nothing",
-        "failing": "what can't be simulated is refused before",
-        "daemons": "it has none, so that none can die",
-        "shuffling": "what is shuffled lies nowhere",
+        "failing": "it refuses programs that it can't simulate",
+        "daemons": "it has no daemons",
+        "shuffling": "it writes no shuffled data",
         "profiling": "it has no JVMs",
-        "attaching": "it is no running Hadoop",
+        "attaching": "it is not a running Hadoop",
     },
 )
 SPARK_MASTERS = ("yarn", "standalone")
