@@ -29,7 +29,7 @@ from cloud_tables import CloudRuns, read_folder
 
 from assay.analysis.statistics import Floats, Ints, Mask
 from assay.estimation.prediction.features import numbers
-from assay.estimation.prediction.instance_types import Shapes
+from assay.estimation.prediction.instance_types import ProcessInputs
 from assay.estimation.prediction.model import learn
 from assay.estimation.prediction.predict import predict
 from assay.foundation.errors import SpecificationError
@@ -64,7 +64,7 @@ def by_assay(runs: CloudRuns, known_rows: Ints, asked_rows: Ints) -> Estimates:
         return Estimates(no_values, no_values, no_values)
     jobs = runs.table.columns["workload"].codes
     if model.instance_types is not None and not np.isin(jobs[asked_rows], jobs[known_rows]).any():
-        logs, half_width = model.instance_types.estimates(Shapes.of(model.encoding, table))
+        logs, half_width = model.instance_types.estimates(ProcessInputs.of(model.encoding, table))
         return Estimates(np.exp(logs), np.exp(logs - half_width), np.exp(logs + half_width))
     prediction = predict(model, table)
     return Estimates(prediction.expected_s, prediction.low_s, prediction.high_s)

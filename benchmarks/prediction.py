@@ -307,7 +307,9 @@ def of_dump(table: RunTable, repeats: int) -> None:
     for _ in range(50):
         predict(model, first_run)
     predict_ms = (time.perf_counter() - started) / 50 * 1000
-    print(f"{len(table):,} valid runs of {len(model.medians):,} configurations; learned in {took_s:.1f} s,", end=" ")
+    print(
+        f"{len(table):,} valid runs of {len(model.median_logs):,} configurations; learned in {took_s:.1f} s,", end=" "
+    )
     print(f"a prediction takes {predict_ms:.1f} ms")
     for share, training, left_out_rows in row_splits(table):
         split = scores_by_method(table, training, left_out_rows)

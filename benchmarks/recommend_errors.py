@@ -24,7 +24,7 @@ from numpy.typing import NDArray
 from assay.analysis.cost.pareto import Priced
 from assay.estimation.recommendation.candidates import candidates
 from assay.estimation.simulator.draws import DEVICE_SIGMA, LINK_SIGMA, REPETITION_SIGMA, cpu_sigma, log_sigma
-from assay.estimation.simulator.error_model import REST_SIGMA, SIGMAS, Z90
+from assay.estimation.simulator.error_model import REMAINDER_SIGMA, SIGMAS, Z90
 from assay.estimation.simulator.pool import SimulatorPool
 from assay.estimation.simulator.process import SimulationResult
 from assay.estimation.simulator.scenario import shares_of
@@ -144,7 +144,7 @@ def worlds(answered: AnsweredQuestion, pool: SimulatorPool, count: int, rng: Rng
             simulator_error = sum(share * errors.get(name, 0.0) for name, share in shares_of(first, [answer]).items())
             logs.append(math.log(answer.duration_s) + simulator_error)
         log_s = np.reshape(logs, (len(rows), len(works))) + FAR_SIGMA * rng.standard_normal() * doublings
-        log_s += rng.normal(0, math.hypot(REST_SIGMA, REPETITION_SIGMA), log_s.shape)
+        log_s += rng.normal(0, math.hypot(REMAINDER_SIGMA, REPETITION_SIGMA), log_s.shape)
         rates = _rates(search.priced(rows), rng)
         yield World(np.exp(log_s), rates * search.constraints.years * YEAR_H, rates)
 

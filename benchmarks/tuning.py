@@ -96,7 +96,7 @@ def by_assay(
     tuning_space: TuningSpace, strategy: Strategy, budget: int, seed: int, estimate: np.ndarray | None = None
 ) -> Outcome:
     """Return the result of `assay tune`."""
-    tuner = replace(tuning_space.tuner, budget=budget, strategy=strategy, seed=seed, estimate=estimate, _drawn={})
+    tuner = replace(tuning_space.tuner, budget=budget, strategy=strategy, seed=seed, estimate=estimate, _orders={})
     candidate_runs = tuning_space.search(lambda so_far: tuner.pick(so_far, len(so_far)), budget, seed)
     return outcome(tuning_space, candidate_runs, tuner.winner(candidate_runs) or 0)
 

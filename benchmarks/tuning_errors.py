@@ -159,7 +159,7 @@ def tunings(name: str, strategy: Strategy, surfaces: int, seed: int) -> Iterator
     first_tuner = Tuner(search_space, BUDGET, PAIRS, strategy)
     rng = np.random.default_rng(seed)
     for number in range(surfaces):
-        tuner = replace(first_tuner, seed=number + 1, _drawn={})
+        tuner = replace(first_tuner, seed=number + 1, _orders={})
         tuner.__dict__.update(possible=first_tuner.possible, coordinates=first_tuner.coordinates)
         truth = draw(rng, first_tuner.coordinates)
         yield tuned(tuner, truth, math.log1p(drift) / (BUDGET + 2 * PAIRS - 1), rng)

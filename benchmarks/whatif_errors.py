@@ -22,7 +22,7 @@ import msgspec
 import numpy as np
 
 from assay.estimation.simulator.draws import REPETITION_SIGMA, ParameterDraw, draws
-from assay.estimation.simulator.error_model import REST_SIGMA, SIGMAS, similarity
+from assay.estimation.simulator.error_model import REMAINDER_SIGMA, SIGMAS, similarity
 from assay.estimation.simulator.process import SimulationResult, simulate
 from assay.estimation.simulator.scenario import SimulationRequest, scenario_of, shares_of
 from assay.estimation.simulator.scenario_document import ScenarioDocument
@@ -112,7 +112,7 @@ def true_log_times(
     shares = [shares_of(side, [outcome]) for side, outcome in zip(drawn, outcomes, strict=True)]
     times = [outcome.duration_s for outcome in outcomes]
     correlation = similarity(shares[0], shares[1], times[0], times[1]) if correlated else 0.0
-    first, second = rng.normal(0, REST_SIGMA, 2)
+    first, second = rng.normal(0, REMAINDER_SIGMA, 2)
     remainders = (first, correlation * first + math.sqrt(1 - correlation**2) * second)
     return [
         math.log(outcome.duration_s) + sum(part * errors.get(name, 0.0) for name, part in side.items()) + remainder

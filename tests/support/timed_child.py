@@ -37,7 +37,7 @@ def main() -> None:
     """Run it, and print what became of it."""
     assay.execution.engines.timing.BEAT_GAP_MAX_S = float(sys.argv[4])  # ten seconds would make each test a long one
     finished = asyncio.run(carried_out(Path(sys.argv[1]), sys.argv[2], float(sys.argv[3])))
-    judged = status_of(AttemptState(finished=finished, validation=ValidationResult(())), None, NO_HISTORY)
+    judged = status_of(AttemptState(program_result=finished, validation=ValidationResult(())), None, NO_HISTORY)
     outcome = finished.outcome
     print(json.dumps([outcome.exit_status, outcome.duration_s, finished.sources["duration_s"], *judged]))
 

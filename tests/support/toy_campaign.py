@@ -81,9 +81,9 @@ def write_toy_plan(folder: Path, body: str, patched: pytest.MonkeyPatch) -> Path
     return path
 
 
-def carried_out(path: Path, repository: Repository, watcher: StepRecorder) -> CampaignSummary:
+def carried_out(path: Path, repository: Repository, observer: StepRecorder) -> CampaignSummary:
     plan = load_plan(path, {"toy": ToyRules()})
     todo = prepare(plan, repository, again=False)
     provide = TOY.provider_of(plan.cluster)
-    work = CampaignWork(plan, repository, todo, watcher)
+    work = CampaignWork(plan, repository, todo, observer)
     return asyncio.run(run_campaign(work, CampaignCluster(plan.cluster, None, provide), with_baseline=False))

@@ -9,7 +9,7 @@ from assay.analysis.comparison.factors.compression import paired_parameter, with
 from assay.analysis.statistics.runs.factors_of_runs import factors_of
 from assay.analysis.statistics.runs.run_table import table_of
 from assay.execution.engines.catalogue import engine_kind
-from assay.execution.planning.expansion import configured
+from assay.execution.planning.expansion import configuration_of
 from assay.model.clusters.layout import Directories, Layout
 from assay.model.runs.run import Run
 from builders import make_run
@@ -77,7 +77,7 @@ def planned(number: int, duration_s: float, **words: str) -> Run:
         workload="terasort",
         duration_s=duration_s,
         levels={"layout": "HD2", **words},
-        parameters=configured(words, layout, {"mapreduce.map.memory.mb": "512", **words}, RULES).parameters,
+        parameters=configuration_of(words, layout, {"mapreduce.map.memory.mb": "512", **words}, RULES).parameters,
         workload_parameters={"program": "terasort", "maps": "12", "reduces": reduces, "waves": "1"},
     )
 

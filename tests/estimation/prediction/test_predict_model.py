@@ -64,8 +64,8 @@ def test_repetitions_never_stand_on_both_sides(table: RunTable) -> None:
     """One configuration with many outliers: its prediction comes from the other configurations."""
     odd = [configured(900 + n, "sort", "HDD", "IB", 7, 12, duration_s=50_000.0) for n in range(30)]
     both = learn(table_of([*learning_runs(), *odd]))
-    assert both.medians.max() == pytest.approx(np.log(50_000.0))
-    assert both.configurations[int(both.medians.argmax())] < np.log(5_000.0)
+    assert both.median_logs.max() == pytest.approx(np.log(50_000.0))
+    assert both.expected_logs[int(both.median_logs.argmax())] < np.log(5_000.0)
 
 
 @pytest.mark.parametrize(

@@ -152,7 +152,7 @@ def test_the_search_finds_the_fastest_configuration_despite_noise_and_sooner_tha
     def relative_time(strategy: Strategy, seed: int) -> float:
         tuner = Tuner(space(), 16, 0, strategy, seed=seed)
         runs = finished_runs(tuner, lambda planned: bowl_time(replace(planned, index=planned.index + 100 * seed)))
-        winner = tuner.winner(tuner.tried(runs))
+        winner = tuner.winner(tuner.candidate_runs(runs))
         planned = tuner.space.run(winner or 0, 1, 999, 0)
         assert planned is not None
         return bowl_time(planned, noise=0.0) / 100.0
@@ -193,7 +193,8 @@ def test_a_failed_candidate_is_not_retried_unless_its_host_was_lost() -> None:
     for failure, is_candidate_failure in ((FailureClass.WORKLOAD, True), (FailureClass.INFRASTRUCTURE, False)):
         runs = [run_of(first, 100.0), run_of(second, 1.0, failure)]
         assert (
-            CandidateRun(tuner.space.candidate_of(dict(second.configuration.levels)) or 0, None) in tuner.tried(runs)
+            CandidateRun(tuner.space.candidate_of(dict(second.configuration.levels)) or 0, None)
+            in tuner.candidate_runs(runs)
         ) is is_candidate_failure
         all_runs = list(runs)
         while remaining_runs := tuner(tuner.space.plan, (), all_runs):
@@ -215,9 +216,9 @@ def test_a_search_starts_from_an_estimate_and_learns_its_error() -> None:
     estimate = np.zeros(len(tuner.possible))
     estimate[17] = -1.0
     assert first_candidates(tuner.possible, 3, estimate, 1)[0] == 17
-    warm_tuner = replace(tuner, estimate=estimate, _drawn={})
+    warm_tuner = replace(tuner, estimate=estimate, _orders={})
     runs = finished_runs(warm_tuner, bowl_time)
-    assert (warm_tuner.winner(warm_tuner.tried(runs)) or 0) != 17  # the estimate is wrong: it is slow
+    assert (warm_tuner.winner(warm_tuner.candidate_runs(runs)) or 0) != 17  # the estimate is wrong: it is slow
 
 
 def test_a_tuning_without_an_expected_gain_records_this_even_after_one_fast_run(tmp_path: Path) -> None:
@@ -232,7 +233,7 @@ def test_a_tuning_without_an_expected_gain_records_this_even_after_one_fast_run(
         return state_of(journal.campaign_id, document, {}, runs)
 
     for seed in range(30):
-        tuning = replace(tuning, tuner=replace(tuning.tuner, seed=seed, _drawn={}))
+        tuning = replace(tuning, tuner=replace(tuning.tuner, seed=seed, _orders={}))
         search_runs = finished_runs(replace(tuning.tuner, pairs=0), partial(equal_time, seed=seed))
         campaign_runs = [replace(run, campaign_id=journal.campaign_id) for run in search_runs]
         best = state(campaign_runs).search_best
@@ -391,4 +392,4 @@ def test_times_that_never_differ_end_a_search_without_a_gain() -> None:
 def test_a_search_treats_contradictory_runs_as_noise() -> None:
     tuner = Tuner(space(), 12, 0)
     runs = finished_runs(tuner, lambda planned: 100.0 if planned.index % 2 else 300.0)
-    assert tuner.posterior(tuner.tried(runs)).noise > 0.1
+    assert tuner.posterior(tuner.candidate_runs(runs)).noise > 0.1

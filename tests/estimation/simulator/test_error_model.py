@@ -35,11 +35,11 @@ def test_similarity_is_a_correlation(
 
 @given(_SHARES, st.floats(-0.5, 0.5), st.floats(0, 0.1), st.floats(0, 0.1))
 def test_a_run_that_no_change_alters_keeps_its_measured_time(
-    shares: dict[str, float], log_miss: float, mean_sigma: float, drawn: float
+    shares: dict[str, float], log_error: float, mean_sigma: float, drawn: float
 ) -> None:
     """The answer has no step between no change and a change without effect, and keeps the spread of the mean."""
-    corrected = correction(shares, shares, log_miss, mean_sigma, DrawCovariance(drawn, drawn, drawn))
-    assert math.log(corrected.factor) == pytest.approx(log_miss, abs=1e-9)
+    corrected = correction(shares, shares, log_error, mean_sigma, DrawCovariance(drawn, drawn, drawn))
+    assert math.log(corrected.factor) == pytest.approx(log_error, abs=1e-9)
     assert corrected.sigma == pytest.approx(mean_sigma, abs=1e-6)
 
 

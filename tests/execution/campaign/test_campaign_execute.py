@@ -90,27 +90,27 @@ def plan(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Plan:
 
 @pytest.mark.lab
 def test_the_lab_of_a_campaign_is_rebuilt_when_its_disks_are_gone(plan: Plan, tmp_path: Path) -> None:
-    repository, watcher = Repository.create(tmp_path / "repository"), Killing(plan.cluster.name)
+    repository, observer = Repository.create(tmp_path / "repository"), Killing(plan.cluster.name)
     request = CampaignRequest(plan, TOY.provider_of(plan.cluster), baseline=False)
-    summary = execute_campaign(request, prepare_campaign(request, repository), repository, watcher)
-    assert watcher.killed
+    summary = execute_campaign(request, prepare_campaign(request, repository), repository, observer)
+    assert observer.killed
     assert (dict(summary.statuses)["valid"], summary.lab_lost) == (2, None)
     assert summary.not_valid == summary.failures[FailureClass.INFRASTRUCTURE] == 1
-    assert [text for text in watcher.messages if text.startswith("rebuilding the lab: ")]
+    assert [text for text in observer.messages if text.startswith("rebuilding the lab: ")]
     assert Counter(run.status for run in repository.runs())[RunStatus.VALID] == 2
     assert plan.cluster.name not in [lab.name for lab in labs()]
 
 
 @pytest.mark.lab
 def test_a_lab_of_lab_up_that_lost_its_disks_is_reported_as_broken(plan: Plan, tmp_path: Path) -> None:
-    repository, watcher = Repository.create(tmp_path / "repository"), Killing(plan.cluster.name)
+    repository, observer = Repository.create(tmp_path / "repository"), Killing(plan.cluster.name)
     Lab.up(plan.cluster, name=plan.cluster.name, persistent=True)._lock.release()
     try:
         for _ in range(2):  # the call that loses them, and the next one
             request = CampaignRequest(plan, TOY.provider_of(plan.cluster), baseline=False)
             schedule = prepare_campaign(request, repository)
             with pytest.raises(LabError) as raised:
-                execute_campaign(request, schedule, repository, watcher)
+                execute_campaign(request, schedule, repository, observer)
             assert raised.value.message.startswith(f"the lab {plan.cluster.name} is broken: ")
             assert f"assay lab down {plan.cluster.name}" in (raised.value.hint or "")
             assert "--name" not in (raised.value.hint or "")

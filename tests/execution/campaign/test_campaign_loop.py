@@ -17,7 +17,7 @@ from assay.execution.campaign.attempts.run_context import AttemptContext, Comple
 from assay.execution.campaign.loop import CallResult, CampaignWork, RunSequence
 from assay.execution.campaign.overheads import call_starts_s, measured_overheads
 from assay.execution.campaign.prepare import PreparedCampaign, prepare, recover_unpublished
-from assay.execution.planning.expansion import configured
+from assay.execution.planning.expansion import configuration_of
 from assay.execution.planning.forecast.call_limits import Stop
 from assay.execution.planning.forecast.estimate import JOB_START_S, RUN_EXTRA_S
 from assay.execution.planning.next_run import NextRuns, remaining_planned
@@ -114,7 +114,7 @@ class Scene:
         self.repository = Repository.create(folder / "repository")
         self.waits: list[float] = []
         self.now = 0.0
-        self.watcher = StepRecorder()
+        self.observer = StepRecorder()
         self.next_runs: NextRuns = remaining_planned
 
     def prepare(self, stop: Stop | None = None, only: tuple[str, ...] = ()) -> PreparedCampaign:
@@ -134,7 +134,7 @@ class Scene:
     ) -> tuple[FakeHands, CallResult]:
         schedule = self.prepare(stop, only)
         executor = hands_type(schedule.journal.campaign_id, iter(outcomes), unreachable, before_job=before_job)
-        work = CampaignWork(self.plan, self.repository, schedule, self.watcher, self._pause, lambda: self.now)
+        work = CampaignWork(self.plan, self.repository, schedule, self.observer, self._pause, lambda: self.now)
 
         async def run() -> CallResult:
             return await RunSequence(work, executor).run()
@@ -254,7 +254,9 @@ def test_the_next_run_can_be_unplanned_and_depend_on_earlier_ones(tmp_path: Path
         first, containers = planned[0], str(2 ** (1 + len(finished)))
         settings = {**plan.parameters, "containers": containers}
         levels = {**first.configuration.levels, "containers": containers}
-        return [replace(first, configuration=configured(levels, first.configuration.layout, settings, plan.rules))]
+        return [
+            replace(first, configuration=configuration_of(levels, first.configuration.layout, settings, plan.rules))
+        ]
 
     scene.next_runs = doubled
     executor, made = scene.go(None, None, CHECKS)

@@ -49,11 +49,11 @@ def test_a_plan_names_only_engines_that_exist(plan_path: Path) -> None:
 
 @pytest.mark.slow
 def test_a_third_engine_makes_every_run_of_a_plan_and_records_it(plan_path: Path, tmp_path: Path) -> None:
-    repository, watcher = Repository.create(tmp_path / "repository"), StepRecorder()
+    repository, observer = Repository.create(tmp_path / "repository"), StepRecorder()
     # Three consecutive failures end a campaign; here every second run fails.
-    summary = carried_out(plan_path, repository, watcher)
+    summary = carried_out(plan_path, repository, observer)
     assert (summary.made, dict(summary.statuses)) == (8, {"valid": 4, "failed": 4})
-    assert any(step.startswith("job: sh") for step in watcher.steps)
+    assert any(step.startswith("job: sh") for step in observer.steps)
 
     runs = {status: [run for run in repository.runs() if run.status is status] for status in RunStatus}
     run = runs[RunStatus.VALID][0]

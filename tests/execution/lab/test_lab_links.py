@@ -8,7 +8,7 @@ import pytest
 
 from assay.execution.lab.commands import run
 from assay.execution.lab.lifecycle import Lab, remove
-from assay.execution.lab.links import CHANGED, LabLinks
+from assay.execution.lab.links import CHANGED_RATES_FILE, LabLinks
 from assay.execution.lab.state import lab_directory
 from assay.foundation.errors import LabError
 from lab_support import SCALE, require_lab, small_cluster, unique_name
@@ -40,11 +40,11 @@ def test_a_lab_left_by_a_dead_process_has_its_links_restored(name: str) -> None:
     dead = Lab.attach(name)
     dead.links.shape(30e6)
     dead._lock.release()  # as the kernel does when a process is killed
-    assert (lab_directory(name) / CHANGED).exists()
+    assert (lab_directory(name) / CHANGED_RATES_FILE).exists()
     assert set(rates(name)) == {30e6}
     lab = Lab.attach(name)
     assert set(rates(name)) == {FULL_RATE}
-    assert not (lab_directory(name) / CHANGED).exists()
+    assert not (lab_directory(name) / CHANGED_RATES_FILE).exists()
     lab.detach()
 
 

@@ -131,7 +131,7 @@ def test_missing_and_lost_sources_and_a_wrong_clock_are_warnings() -> None:
     _, warnings = parsed(raw_of(header, SAMPLE, lost, END, {"clock_ahead_s": -12.34}))
     assert warnings == [
         "w1: psi was not observed: not in this kernel",
-        "w1: cgroup was lost in the transfer: No such device",
+        "w1: cgroup was not observed until the end: No such device",
         "w1: its clock is 12.3 s behind ours; its trace is shifted",
     ]
 

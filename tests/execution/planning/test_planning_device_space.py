@@ -16,8 +16,8 @@ from assay.execution.campaign.prepare import plan_lines, prepare
 from assay.execution.planning.expansion import expand
 from assay.execution.planning.forecast.device_space import (
     Claims,
-    Part,
     SpaceClaim,
+    SpreadBytes,
     claims_of,
     device_usages,
     refusal,
@@ -175,7 +175,7 @@ def test_a_plan_that_must_fail_is_refused_before_it_starts_and_in_a_dry_run(tmp_
     with pytest.raises(SpecificationError, match="not fit on its devices: 480 GB on ssd1 of 2") as caught:
         prepare(plan, repository, again=False)
     assert "take 680 GB, all copies and the largest output included" in str(caught.value)
-    assert "docs/explanation/campaigns.md, Room" in str(caught.value)
+    assert "docs/explanation/campaigns.md says how to remove them" in str(caught.value)
     assert list((tmp_path / "repository").glob("campaigns/*")) == []
     shown = plan_lines(plan, prepare(plan, repository, again=False, write=False), tmp_path)
     assert any(line.startswith("warning: the plan can't be executed: the plan does not fit") for line in shown)
@@ -238,7 +238,7 @@ def placed(draw: st.DrawFn) -> tuple[Claims, dict[str, float]]:
             taken = draw(st.integers(0, free[worker_device]))
             free[worker_device] -= taken
             total += taken
-        claims.append(SpaceClaim(str(number), f"L{number}", workers, (Part(dict.fromkeys(used, 1), total),)))
+        claims.append(SpaceClaim(str(number), f"L{number}", workers, (SpreadBytes(dict.fromkeys(used, 1), total),)))
     cut = draw(st.integers(0, len(claims)))
     return Claims(tuple(claims[:cut]), tuple(claims[cut:])), capacity
 
@@ -248,7 +248,9 @@ def test_nothing_that_can_be_placed_is_refused(case: tuple[Claims, dict[str, flo
     assert shortage(*case) is None
 
 
-parts = st.builds(Part, st.dictionaries(st.sampled_from("abc"), st.integers(1, 4), min_size=1), st.integers(0, 10**6))
+parts = st.builds(
+    SpreadBytes, st.dictionaries(st.sampled_from("abc"), st.integers(1, 4), min_size=1), st.integers(0, 10**6)
+)
 claim_lists = st.lists(
     st.builds(
         SpaceClaim,

@@ -162,14 +162,14 @@ def test_an_engine_error_because_a_host_is_gone_is_the_infrastructures() -> None
 
 
 def test_a_client_that_fails_is_the_jobs_fault_unless_a_disk_a_host_or_a_daemon_is() -> None:
-    assert class_of_end("Exception in map", problem=None, lost=False) is FailureClass.WORKLOAD
-    assert class_of_end("", problem="worker1: datanode died", lost=False) is FailureClass.ENGINE
-    assert class_of_end("", problem="x", lost=True) is FailureClass.INFRASTRUCTURE
+    assert class_of_end("Exception in map", problem=None, host_lost=False) is FailureClass.WORKLOAD
+    assert class_of_end("", problem="worker1: datanode died", host_lost=False) is FailureClass.ENGINE
+    assert class_of_end("", problem="x", host_lost=True) is FailureClass.INFRASTRUCTURE
     full = "java.io.IOException: No space left on device"
-    assert class_of_end(full, problem=None, lost=False) is FailureClass.INFRASTRUCTURE
-    assert class_of_end("no room here", problem=None, lost=False) is FailureClass.WORKLOAD
+    assert class_of_end(full, problem=None, host_lost=False) is FailureClass.INFRASTRUCTURE
+    assert class_of_end("no room here", problem=None, host_lost=False) is FailureClass.WORKLOAD
     assert (
-        class_of_end("no room here", problem=None, lost=False, full_disk_messages=["no room"])
+        class_of_end("no room here", problem=None, host_lost=False, full_disk_messages=["no room"])
         is FailureClass.INFRASTRUCTURE
     )
 

@@ -3,10 +3,11 @@
 In: absolute errors of logarithms of times, each from a model that had not seen the run's configuration. Out: quantiles
 of these errors: the half widths of intervals on the logarithm. Two cases:
 
-- *All levels were measured*: the conformal quantile of the errors, divided by the usual error that the model expects
-  (V. Vovk, A. Gammerman, G. Shafer, Algorithmic Learning in a Random World (2005)). Every level of workload, cluster
-  and layout has a separate quantile, raised by one standard deviation of its sampling error. About five of six levels
-  then reach 90 % coverage, not only the average of the levels. A prediction takes the largest quantile of its levels.
+- *All levels were measured*: the conformal quantile of the errors. Each error is in multiples of the usual error that
+  the model expects (V. Vovk, A. Gammerman, G. Shafer, Algorithmic Learning in a Random World (2005)). Every level of
+  workload, cluster and layout has a separate quantile, raised by one standard deviation of its sampling error. About
+  five of six levels then reach 90 % coverage, not only the average of the levels. A prediction takes the largest
+  quantile of its levels.
 - *A level that was never measured*: the errors for whole levels that were left out, with equal weights of levels
   (hierarchical conformal prediction: Y. Lee, R. F. Barber, R. Willett, arXiv 2306.06342). With fewer than nine levels,
   this quantile is infinite. Instead, the 90 % quantile of the errors is multiplied by a factor (:data:`WIDENING`), so
@@ -32,7 +33,7 @@ these levels in 10 % of cases. The factor c solves E[2Φ(c·M) - 1] = 0.9, where
 
 
 def conformal_quantile(errors: Floats) -> float:
-    """Return the value below which a further error stays with probability :data:`LEVEL`; infinite for under 9."""
+    """Return the value below which a new error stays with probability :data:`LEVEL`; infinite for under 9 errors."""
     n = len(errors)
     rank = math.ceil((n + 1) * LEVEL)
     return float(np.partition(errors, rank - 1)[rank - 1]) if rank <= n else math.inf
@@ -50,8 +51,8 @@ def level_quantile(errors: Floats) -> float:
 
 
 def quantile_by_level(errors: Floats, codes: Ints, count: int) -> Floats:
-    """Return the quantile of each level. Levels with too few errors share one quantile, which is NaN if they have too
-    few together."""
+    """Return the quantile of each level. Levels with too few errors share one quantile, which is NaN if they have
+    less than 9 errors in total."""
     quantiles = np.full(count, np.nan)
     sizes = np.bincount(codes, minlength=count)
     rare_levels = np.flatnonzero(sizes < LEVEL_ERRORS_MIN)

@@ -47,7 +47,7 @@ def _contradictions(data: TrainingData) -> list[str]:
 
 
 def _far_off(model: TimeModel) -> list[str]:
-    log_ratios = np.abs(model.medians - model.configurations)
+    log_ratios = np.abs(model.median_logs - model.expected_logs)
     if not (far_count := int((log_ratios > math.log(CONTRADICTION_RATIO_MIN)).sum())):
         return []
     return [

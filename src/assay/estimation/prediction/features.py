@@ -55,7 +55,7 @@ class EncodedFactor:
     high: float
     """Smallest and largest number; 0 if the levels are not numbers."""
     varied: bool
-    """Whether it is a feature: it has at least two levels, and no other factor implies it."""
+    """Whether it is a feature: it has at least two levels, and the workload does not determine it."""
     of_cluster: bool
     """Whether each cluster has exactly one level of it, so that a new cluster may have another."""
 
@@ -72,7 +72,7 @@ class Encoding:
 
     factors: tuple[EncodedFactor, ...]
     hardware: tuple[str, ...]
-    usual: tuple[float, ...]
+    hardware_medians: tuple[float, ...]
     """Median feature of each hardware value, assumed for a cluster whose hardware is not recorded."""
 
     @property
@@ -110,14 +110,16 @@ class Encoding:
         devices = devices_of(table)
         columns += [np.where(np.isfinite(count), count, -1.0) for count in devices.values()]
         recorded = {name: _hardware_feature(name, table) for name in self.hardware}
-        values_and_medians = zip(recorded.items(), self.usual, strict=True)
+        values_and_medians = zip(recorded.items(), self.hardware_medians, strict=True)
         hardware = {name: np.where(np.isfinite(value), value, median) for (name, value), median in values_and_medians}
         columns += hardware.values()
-        columns += self._summed(table, hardware, devices)
+        columns += self._sum_features(table, hardware, devices)
         features = np.stack(columns, axis=1) if columns else np.zeros((len(table), 0))
         return np.clip(features, -1e30, 1e30).astype(np.float32)
 
-    def _summed(self, table: RunTable, hardware: Mapping[str, Floats], devices: Mapping[str, Floats]) -> list[Floats]:
+    def _sum_features(
+        self, table: RunTable, hardware: Mapping[str, Floats], devices: Mapping[str, Floats]
+    ) -> list[Floats]:
         sums: dict[str, Floats] = {}
         if WORKERS in hardware:
             sums[DEVICES_ALL] = hardware[WORKERS] + _log(np.nansum(np.stack(list(devices.values())), axis=0))
@@ -131,17 +133,25 @@ def hardware_values(clusters: Sequence[Hardware], instances: Mapping[str, Instan
     """Return the hardware values of clusters, by name; NaN if not recorded.
 
     ``instances``: instance types by name. They state what runs on rented workers did not record. The number of local
-    disks is increased by 1, so that none has a logarithm.
+    disks is increased by 1, so that its logarithm exists for workers without disks.
     """
-    rented = [(hardware, instances.get(hardware.instance_type)) for hardware in clusters]
+    hardware_and_types = [(hardware, instances.get(hardware.instance_type)) for hardware in clusters]
     recorded: dict[str, Sequence[float | None]] = {
         WORKERS: [hardware.workers for hardware in clusters],
-        CORES: [hardware.cores or (kind.vcpus if kind else None) for hardware, kind in rented],
-        MEMORY: [hardware.memory_bytes or (kind.memory_bytes if kind else None) for hardware, kind in rented],
-        f"{HARDWARE}clock_hz": [kind.clock_hz if kind else None for _, kind in rented],
-        f"{HARDWARE}network_bps": [kind.network_bps if kind else None for _, kind in rented],
-        f"{HARDWARE}volume_bytes_per_s": [kind.volume_bytes_per_s if kind else None for _, kind in rented],
-        f"{HARDWARE}local_disks": [1 + (kind.disks.count if kind.disks else 0) if kind else None for _, kind in rented],
+        CORES: [hardware.cores or (instance.vcpus if instance else None) for hardware, instance in hardware_and_types],
+        MEMORY: [
+            hardware.memory_bytes or (instance.memory_bytes if instance else None)
+            for hardware, instance in hardware_and_types
+        ],
+        f"{HARDWARE}clock_hz": [instance.clock_hz if instance else None for _, instance in hardware_and_types],
+        f"{HARDWARE}network_bps": [instance.network_bps if instance else None for _, instance in hardware_and_types],
+        f"{HARDWARE}volume_bytes_per_s": [
+            instance.volume_bytes_per_s if instance else None for _, instance in hardware_and_types
+        ],
+        f"{HARDWARE}local_disks": [
+            1 + (instance.disks.count if instance.disks else 0) if instance else None
+            for _, instance in hardware_and_types
+        ],
     }
     values = {name: np.array([np.nan if n is None else float(n) for n in facts]) for name, facts in recorded.items()}
     for fact in ("instance_type", "provider", "service_type"):
@@ -185,8 +195,8 @@ def numbers(table: RunTable, name: str) -> Floats:
     column = table.columns.get(name)
     if column is None:
         return np.full(len(table), np.nan)
-    levels: Floats = np.array([*(number_of(level) for level in column.levels), np.nan])[column.codes]
-    return levels
+    column_numbers: Floats = np.array([*(number_of(level) for level in column.levels), np.nan])[column.codes]
+    return column_numbers
 
 
 def devices_of(table: RunTable) -> dict[str, Floats]:
@@ -248,8 +258,8 @@ def learned_encoding(table: RunTable) -> Encoding:
             EncodedFactor(name, levels, numeric, low, high, has_several_levels and not follows_workload, of_cluster)
         )
     hardware = tuple(sorted(n for n, v in table.values.items() if n.startswith(HARDWARE) and bool((v > 0).any())))
-    usual = tuple(float(np.nanmedian(_hardware_feature(name, table))) for name in hardware)
-    return Encoding(tuple(factors), hardware, usual)
+    hardware_medians = tuple(float(np.nanmedian(_hardware_feature(name, table))) for name in hardware)
+    return Encoding(tuple(factors), hardware, hardware_medians)
 
 
 def distinguishing_factors(table: RunTable) -> list[str]:

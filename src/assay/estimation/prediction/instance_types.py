@@ -4,17 +4,17 @@ In: configurations as a table (one row each), and logarithms of their times. Out
 standard deviation. The logarithm of a time is a sum of parts, each normally distributed, whose variances are learned
 from the table (restricted to plausible values by a prior) with the exact likelihood:
 
-- the job, its parameters, and each combination of parameters;
+- the job, its parameters, and each combination of a job and parameters (a case);
 - the number of all virtual processors, the number of workers and the memory of the cluster, as lines and as smooth
-  curves, common to all jobs and of each job;
-- clock, memory, network and disks per processor, as lines, common and of each job;
-- an offset of each family of instance types and of each type, common and of each job.
+  curves, one set for all jobs and one for each job;
+- clock, memory, network and disks per processor, as lines, one set for all jobs and one for each job;
+- an offset of each family of instance types and of each type, one for all jobs and one for each job.
 
 The method is kriging with additive kernels (C. E. Rasmussen and C. K. I. Williams, Gaussian Processes for Machine
 Learning (2006), chapters 2 and 5). The variance of an offset has a prior, so that two types with equal times do not
 suggest that a third is equal. Types are left out in turn, without learning the variances again. Where their errors
-exceed the expected ones, intervals become wider. The width is that of a Student's t with as many degrees of freedom as
-types, and some more for the prior.
+exceed the expected ones, intervals become wider. The width is that of a Student's t whose degrees of freedom are
+the number of types plus :data:`PRIOR_TYPES` - 1.
 """
 
 import re
@@ -42,12 +42,12 @@ ROWS_MAX = 600
 """Maximum number of configurations to learn from. As many as possible are taken of each type, at random."""
 VARIANCE_ROWS_MAX = 300
 """Maximum number of configurations from which the variances are learned. The time grows with the cube of it."""
-ASKED_ROWS_MAX = 2_000
+ESTIMATED_ROWS_MAX = 2_000
 """Maximum number of configurations that are estimated at a time, which limits memory."""
 NUMBERS = ("parameters", "processors", "workers", "memory", "hardware")
-"""Fields of :class:`Shapes` with numbers."""
+"""Fields of :class:`ProcessInputs` with numbers."""
 TEXTS = ("jobs", "types", "families")
-"""Fields of :class:`Shapes` with names."""
+"""Fields of :class:`ProcessInputs` with names."""
 PRIOR_TYPES = 4.0
 """Weight of the prior of an interval's width, in instance types that were left out."""
 STEPS_MAX = 60
@@ -90,8 +90,8 @@ def family_of(name: str) -> str:
 
 
 @dataclass(frozen=True, slots=True)
-class Shapes:
-    """The rows of a table as numbers and names."""
+class ProcessInputs:
+    """The inputs of the process: the rows of a table as numbers and names."""
 
     jobs: Texts
     types: Texts
@@ -109,7 +109,7 @@ class Shapes:
 
     @classmethod
     def of(cls, encoding: Encoding, table: RunTable) -> Self:
-        """Return the shapes of a table's rows."""
+        """Return the inputs of a table's rows."""
         features = encoding.of(table).astype(np.float64)
         facts = {name: features[:, [index]] for index, name in enumerate(encoding.names) if name in encoding.hardware}
         zeros = np.zeros((len(table), 1))
@@ -132,13 +132,13 @@ class Shapes:
             np.concatenate([zeros[:, :0], *rates], axis=1),
         )
 
-    def subset(self, rows: Ints) -> "Shapes":
+    def subset(self, rows: Ints) -> "ProcessInputs":
         """Return the rows at these positions."""
         return replace(self, **{field.name: getattr(self, field.name)[rows] for field in fields(self)})
 
-    def centred(self, middles: Mapping[str, Floats], spreads: Mapping[str, Floats]) -> "Shapes":
-        """Return the shapes with numbers as distances from middles, in units of spreads."""
-        return replace(self, **{name: (getattr(self, name) - middles[name]) / spreads[name] for name in middles})
+    def centred(self, means: Mapping[str, Floats], scales: Mapping[str, Floats]) -> "ProcessInputs":
+        """Return the inputs with numbers as distances from their means, in units of their scales."""
+        return replace(self, **{name: (getattr(self, name) - means[name]) / scales[name] for name in means})
 
 
 def _parameter_columns(encoding: Encoding) -> list[int]:
@@ -155,7 +155,7 @@ def _parameter_columns(encoding: Encoding) -> list[int]:
     return columns
 
 
-def _parts(a: Shapes, b: Shapes) -> dict[str, Floats]:
+def _parts(a: ProcessInputs, b: ProcessInputs) -> dict[str, Floats]:
     """Return the covariance of rows of ``a`` and ``b`` by part, for a standard deviation of 1."""
     job, kind, family = (
         (getattr(a, name)[:, None] == getattr(b, name)[None, :]).astype(np.float64)
@@ -202,13 +202,13 @@ def _squared_distance(a: Floats, b: Floats) -> Floats:
 class InstanceTypeModel:
     """A Gaussian process over jobs, sizes and hardware."""
 
-    shapes: Shapes
+    inputs: ProcessInputs
     """The learned configurations, centred."""
-    middles: Mapping[str, Floats]
-    spreads: Mapping[str, Floats]
+    means: Mapping[str, Floats]
+    scales: Mapping[str, Floats]
     deviations: Mapping[str, float]
     """Standard deviation of each part."""
-    middle: float
+    mean_log: float
     """Mean of the logarithms of times."""
     weights: Floats
     """Inverse covariance of the learned rows, times their logarithms."""
@@ -219,16 +219,16 @@ class InstanceTypeModel:
     types: int
     """Number of types that were left out in turn to find ``width``."""
 
-    def estimates(self, shapes: Shapes) -> tuple[Floats, Floats]:
+    def estimates(self, inputs: ProcessInputs) -> tuple[Floats, Floats]:
         """Return the expected logarithm of each row's time, and the half width of its 90 % interval."""
-        centred = shapes.centred(self.middles, self.spreads)
+        centred = inputs.centred(self.means, self.scales)
         logs, half_widths = np.empty((2, len(centred.jobs)))
-        for start in range(0, len(logs), ASKED_ROWS_MAX):
-            rows = np.arange(start, min(start + ASKED_ROWS_MAX, len(logs)))
+        for start in range(0, len(logs), ESTIMATED_ROWS_MAX):
+            rows = np.arange(start, min(start + ESTIMATED_ROWS_MAX, len(logs)))
             chunk = centred.subset(rows)
-            covariance = _sum(_parts(chunk, self.shapes), self.deviations)
+            covariance = _sum(_parts(chunk, self.inputs), self.deviations)
             variance = _variance(chunk, self.deviations) - ((covariance @ self.precision) * covariance).sum(axis=1)
-            logs[rows] = self.middle + covariance @ self.weights
+            logs[rows] = self.mean_log + covariance @ self.weights
             half_widths[rows] = self.width * np.sqrt(np.maximum(variance, self.deviations["scatter"] ** 2))
         return logs, half_widths
 
@@ -240,35 +240,35 @@ def _sum(parts: Mapping[str, Floats], deviations: Mapping[str, float]) -> Floats
     return total
 
 
-def _variance(shapes: Shapes, deviations: Mapping[str, float]) -> Floats:
+def _variance(inputs: ProcessInputs, deviations: Mapping[str, float]) -> Floats:
     """Return the variance of each row's logarithm before any time is known, with scatter."""
-    squares = {name: (getattr(shapes, name) ** 2).sum(axis=1) for name in NUMBERS}
-    variance = np.zeros(len(shapes.jobs))
+    squares = {name: (getattr(inputs, name) ** 2).sum(axis=1) for name in NUMBERS}
+    variance = np.zeros(len(inputs.jobs))
     for part, deviation in deviations.items():
         variable = part.removesuffix(", line").removeprefix("job × ")
         variance += deviation**2 * (squares[variable] if part.endswith(", line") else 1.0)
     return variance
 
 
-def learn_instance_types(shapes: Shapes, logs: Floats, seed: int) -> InstanceTypeModel:
+def learn_instance_types(inputs: ProcessInputs, logs: Floats, seed: int) -> InstanceTypeModel:
     """Return the model of configurations and the logarithms of their times."""
-    rows = _sample(shapes.types, seed)
-    numbers = {name: getattr(shapes, name)[rows] for name in NUMBERS}
-    middles = {name: values.mean(axis=0) for name, values in numbers.items()}
-    spreads = {name: np.ones(values.shape[1]) for name, values in numbers.items()}
-    spreads["parameters"] = np.where((spread := numbers["parameters"].std(axis=0)) > 1e-9, spread, 1.0)
-    learned_shapes = shapes.subset(rows).centred(middles, spreads)
-    middle = float(logs[rows].mean())
-    centred = logs[rows] - middle
-    parts = {**_parts(learned_shapes, learned_shapes), "scatter": np.eye(len(rows))}
+    rows = _sample(inputs.types, seed)
+    numbers = {name: getattr(inputs, name)[rows] for name in NUMBERS}
+    means = {name: values.mean(axis=0) for name, values in numbers.items()}
+    scales = {name: np.ones(values.shape[1]) for name, values in numbers.items()}
+    scales["parameters"] = np.where((spread := numbers["parameters"].std(axis=0)) > 1e-9, spread, 1.0)
+    learned_inputs = inputs.subset(rows).centred(means, scales)
+    mean_log = float(logs[rows].mean())
+    centred = logs[rows] - mean_log
+    parts = {**_parts(learned_inputs, learned_inputs), "scatter": np.eye(len(rows))}
     variance_rows = slice(VARIANCE_ROWS_MAX)
     deviations = _most_likely(
         {name: part[variance_rows, variance_rows] for name, part in parts.items()}, centred[variance_rows]
     )
     precision: Floats = np.linalg.inv(_sum(parts, deviations)).astype(np.float64)
-    width, types = _width(precision, centred, learned_shapes.types)
+    width, types = _width(precision, centred, learned_inputs.types)
     return InstanceTypeModel(
-        learned_shapes, middles, spreads, deviations, middle, precision @ centred, precision, width, types
+        learned_inputs, means, scales, deviations, mean_log, precision @ centred, precision, width, types
     )
 
 

@@ -1,4 +1,5 @@
-"""Learn the expected times of configurations from a table of runs, with their uncertainty and missing levels.
+"""Learn the expected times of configurations from a table of runs, with their uncertainty, also for levels without
+runs.
 
 In: runs as a table. Out: a :class:`TimeModel`, frozen arrays. The model learns the logarithm of the median time of each
 configuration with stacked trees (:mod:`assay.estimation.prediction.stack`). The configurations are divided into eight
@@ -27,7 +28,7 @@ from assay.estimation.prediction.features import (
     learned_encoding,
 )
 from assay.estimation.prediction.forest import COARSE_LEAF, Forest, boost, grow_forest
-from assay.estimation.prediction.instance_types import InstanceTypeModel, Shapes, learn_instance_types
+from assay.estimation.prediction.instance_types import InstanceTypeModel, ProcessInputs, learn_instance_types
 from assay.estimation.prediction.stack import TREES, Stack, stacked
 from assay.foundation.errors import SpecificationError
 
@@ -46,7 +47,7 @@ LEVELS_TRIED_MAX = 10
 CHOICE_MIN = 5
 """Minimum number of left-out levels with which a learner is chosen; with fewer, the first learner is used."""
 NAMED_CLUSTERS_MAX = 5
-"""Maximum number of clusters for which hardware is not a feature: among few, it only identifies each."""
+"""Maximum number of clusters for which hardware is not a feature: it would only identify each cluster."""
 INSTANCE_TYPES_MIN = 2
 """Minimum number of measured instance types from which times on others are predicted."""
 LEFT_OUT_TREES = 8
@@ -60,11 +61,11 @@ NEW_PAIRS = (("cluster", "layout"), ("workload", "cluster"), ("workload", "layou
 
 
 @dataclass(frozen=True, slots=True)
-class Unseen:
+class NewLevelQuantile:
     """Prediction error for a level, or a pair of levels, that was never measured."""
 
     quantile: float
-    """Quantile of absolute errors of logarithms; NaN if too few levels were measured."""
+    """90 % quantile of absolute errors of logarithms; NaN if too few levels were measured."""
     levels: int
     """Number of levels or pairs that were left out in turn."""
 
@@ -117,15 +118,15 @@ class TimeModel:
     """Kind (workload, cluster, layout) to the quantile of each level in the encoding's order; the last is for no
     level."""
     pairs: Mapping[str, Mask]
-    """For example ``cluster × layout``: which pairs were measured."""
-    unseen: Mapping[str, Unseen]
+    """Name of a pair of kinds, such as ``cluster × layout``, to the pairs of levels that were measured."""
+    new_level_quantiles: Mapping[str, NewLevelQuantile]
     """Prediction errors by kind or pair."""
     transfers: Mapping[str, TransferModel]
     instance_types: InstanceTypeModel | None
     """Model for instance types that were never measured; None if fewer than two were measured on several clusters."""
-    configurations: Floats
+    expected_logs: Floats
     """Expected log times of the configurations, from trees that had not seen them."""
-    medians: Floats
+    median_logs: Floats
     """Measured median log times of the configurations."""
     runs: int
     seed: int = SEED
@@ -137,7 +138,8 @@ class TrainingData:
 
     table: RunTable
     groups: Groups
-    first: Ints
+    first_runs: Ints
+    """Row of the first run of each configuration."""
     logs: Floats
     """The median of each configuration's log times."""
 
@@ -167,7 +169,7 @@ class TrainingData:
 
     def configurations(self) -> RunTable:
         """Return a table with one run of each configuration."""
-        return self.table.subset(self.first)
+        return self.table.subset(self.first_runs)
 
 
 def learn(table: RunTable, seed: int = SEED) -> TimeModel:
@@ -190,18 +192,21 @@ def learn(table: RunTable, seed: int = SEED) -> TimeModel:
     }
     names = np.array(encoding.names)
     left_out = _LeaveOneOut(features, data.logs, names, encoding.of_cluster(), codes, seed)
-    transfers, unseen = left_out.transfers(), left_out.pairs()
+    transfers, new_level_quantiles = left_out.transfers(), left_out.pairs()
     return TimeModel(
         encoding=encoding,
         stack=stack,
         quantile=conformal_quantile(scores),
         level_quantiles=quantiles,
         pairs=pairs,
-        unseen={**unseen, **{kind: unseen_kind for kind, (_, unseen_kind) in transfers.items()}},
+        new_level_quantiles={
+            **new_level_quantiles,
+            **{kind: new_level_quantile for kind, (_, new_level_quantile) in transfers.items()},
+        },
         transfers={kind: transfer for kind, (transfer, _) in transfers.items()},
         instance_types=_instance_types(configurations, encoding, data.logs, seed),
-        configurations=out_of_fold.logs,
-        medians=data.logs,
+        expected_logs=out_of_fold.logs,
+        median_logs=data.logs,
         runs=len(data.table),
         seed=seed,
     )
@@ -215,7 +220,7 @@ def _instance_types(configurations: RunTable, encoding: Encoding, logs: Floats, 
         return None
     if len(types) >= len(np.unique(configurations.columns["cluster"].codes[rented])):
         return None
-    return learn_instance_types(Shapes.of(encoding, configurations.subset(rented)), logs[rented], seed)
+    return learn_instance_types(ProcessInputs.of(encoding, configurations.subset(rented)), logs[rented], seed)
 
 
 def pair_named(a: str, b: str) -> str:
@@ -249,12 +254,12 @@ class _LeaveOneOut:
     codes: Mapping[str, Ints]
     seed: int
 
-    def transfers(self) -> dict[str, tuple[TransferModel, Unseen]]:
+    def transfers(self) -> dict[str, tuple[TransferModel, NewLevelQuantile]]:
         """Return the model and the error for a new cluster, and for a new layout."""
         return {kind: self.transfer(kind, code) for kind, code in self.codes.items() if kind != "workload"}
 
-    def transfer(self, kind: str, codes: Ints) -> tuple[TransferModel, Unseen]:
-        """Return the model and the error for a new level of a kind; ``codes``: each row's level, -1 for none."""
+    def transfer(self, kind: str, codes: Ints) -> tuple[TransferModel, NewLevelQuantile]:
+        """Return the model and the error for a new level of a kind; ``codes``: the number of each row's level."""
         columns = np.flatnonzero(self._transferable(kind, codes))
         learners = LAYOUT_LEARNERS if kind == "layout" else CLUSTER_LEARNERS
         levels = _most_frequent(codes, LEFT_OUT_MAX[kind])
@@ -267,7 +272,7 @@ class _LeaveOneOut:
         random = np.random.default_rng(self.seed)
         rows = np.sort(random.permutation(len(self.logs))[:NAMELESS_ROWS_MAX])
         transfer = self._fitted(learner, rows, columns, trees=TREES)
-        return transfer, Unseen(left_out_quantile(left_out), len(left_out))
+        return transfer, NewLevelQuantile(left_out_quantile(left_out), len(left_out))
 
     def _transferable(self, kind: str, codes: Ints) -> Mask:
         """Return which features a new level of the kind shares with the learned levels."""
@@ -285,9 +290,9 @@ class _LeaveOneOut:
             errors.append(np.abs(self.logs[test_rows] - transfer.logs(self.features[test_rows])))
         return errors
 
-    def pairs(self) -> dict[str, Unseen]:
+    def pairs(self) -> dict[str, NewLevelQuantile]:
         """Return the error for pairs of levels that were each measured, but never together."""
-        unseen = {}
+        new_level_quantiles = {}
         for a, b in NEW_PAIRS:
             if a not in self.codes or b not in self.codes:
                 continue
@@ -305,8 +310,8 @@ class _LeaveOneOut:
                     self.features[training_rows], self.logs[training_rows], None, trees=LEFT_OUT_TREES, seed=self.seed
                 )
                 errors.append(np.abs(self.logs[test_rows] - forest.by_tree(self.features[test_rows]).mean(axis=1)))
-            unseen[pair_named(a, b)] = Unseen(left_out_quantile(errors), len(errors))
-        return unseen
+            new_level_quantiles[pair_named(a, b)] = NewLevelQuantile(left_out_quantile(errors), len(errors))
+        return new_level_quantiles
 
     def _split(self, is_left_out: Mask) -> tuple[Ints, Ints]:
         random = np.random.default_rng(self.seed)
@@ -330,7 +335,7 @@ class _LeaveOneOut:
 
 def _most_frequent(codes: Ints, levels_max: int) -> list[int]:
     """Return the most frequent levels that leave enough configurations to learn from when left out."""
-    counts = np.bincount(codes[codes >= 0])
+    counts = np.bincount(codes)
     order = np.argsort(-counts, kind="stable")[:levels_max]
     return [int(code) for code in order if 0 < counts[code] <= len(codes) - CONFIGURATIONS_MIN]
 

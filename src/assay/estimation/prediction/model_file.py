@@ -17,20 +17,21 @@ from numpy.typing import NDArray
 
 from assay.estimation.prediction.features import EncodedFactor, Encoding
 from assay.estimation.prediction.forest import ARRAYS, Boosting, Forest
-from assay.estimation.prediction.instance_types import DEVIATIONS, NUMBERS, TEXTS, InstanceTypeModel, Shapes
-from assay.estimation.prediction.model import TimeModel, TransferModel, Unseen
+from assay.estimation.prediction.instance_types import DEVIATIONS, NUMBERS, TEXTS, InstanceTypeModel, ProcessInputs
+from assay.estimation.prediction.model import NewLevelQuantile, TimeModel, TransferModel
 from assay.estimation.prediction.stack import SCALE_FEATURES, Stack
 from assay.foundation.errors import RepositoryError
 
 VERSION = 6
 """Version of the file format. Files of other versions are rejected."""
 MAGIC = f"assay model {VERSION}\n".encode()
-_TIME_ARRAYS = ("configurations", "medians")
+_TIME_ARRAYS = {"configurations": "expected_logs", "medians": "median_logs"}
+"""Name of an array in the file to the model's field."""
 
 
 def encode_model(model: TimeModel, learned_from: str) -> bytes:
     """Return the model as bytes."""
-    arrays: dict[str, Any] = {name: getattr(model, name) for name in _TIME_ARRAYS}
+    arrays: dict[str, Any] = {name: getattr(model, field) for name, field in _TIME_ARRAYS.items()}
     stack = model.stack
     for prefix, forest in (("forest", stack.forest), ("boosting", stack.boosting.forest), ("scale", stack.scale)):
         arrays |= {f"{prefix}.{name}": getattr(forest, name) for name in ARRAYS}
@@ -39,9 +40,9 @@ def encode_model(model: TimeModel, learned_from: str) -> bytes:
         arrays |= {f"transfer.{kind}.{name}": getattr(transfer.forest, name) for name in ARRAYS}
         arrays |= {f"transfer.{kind}.columns": transfer.columns, f"transfer.{kind}.line": transfer.line}
     if (instances := model.instance_types) is not None:
-        arrays |= {f"instance_types.{name}": getattr(instances.shapes, name) for name in (*NUMBERS, *TEXTS)}
-        arrays |= {f"instance_types.middle.{name}": values for name, values in instances.middles.items()}
-        arrays |= {f"instance_types.spread.{name}": values for name, values in instances.spreads.items()}
+        arrays |= {f"instance_types.{name}": getattr(instances.inputs, name) for name in (*NUMBERS, *TEXTS)}
+        arrays |= {f"instance_types.middle.{name}": values for name, values in instances.means.items()}
+        arrays |= {f"instance_types.spread.{name}": values for name, values in instances.scales.items()}
         arrays |= {"instance_types.weights": instances.weights, "instance_types.precision": instances.precision}
     arrays |= {f"level_quantiles.{kind}": values for kind, values in model.level_quantiles.items()}
     arrays |= {f"pairs.{pair}": values for pair, values in model.pairs.items()}
@@ -49,15 +50,15 @@ def encode_model(model: TimeModel, learned_from: str) -> bytes:
         "learned_from": learned_from,
         "factors": [asdict(factor) for factor in model.encoding.factors],
         "hardware": model.encoding.hardware,
-        "usual": model.encoding.usual,
+        "usual": model.encoding.hardware_medians,
         "quantile": model.quantile,
         "share": stack.share,
-        "unseen": {name: asdict(values) for name, values in model.unseen.items()},
+        "unseen": {name: asdict(values) for name, values in model.new_level_quantiles.items()},
         "transfers": list(model.transfers),
         "instance_types": instances
         and {
             "deviations": instances.deviations,
-            "middle": instances.middle,
+            "middle": instances.mean_log,
             "width": instances.width,
             "types": instances.types,
         },
@@ -121,20 +122,20 @@ def _instance_types(arrays: Any, header: Any) -> InstanceTypeModel | None:
         return None
     texts = {name: arrays[f"instance_types.{name}"] for name in TEXTS}
     numbers = {name: _array(arrays, f"instance_types.{name}", np.float64, 2) for name in NUMBERS}
-    middles = {name: _array(arrays, f"instance_types.middle.{name}", np.float64) for name in NUMBERS}
-    spreads = {name: _array(arrays, f"instance_types.spread.{name}", np.float64) for name in NUMBERS}
+    means = {name: _array(arrays, f"instance_types.middle.{name}", np.float64) for name in NUMBERS}
+    scales = {name: _array(arrays, f"instance_types.spread.{name}", np.float64) for name in NUMBERS}
     weights = _array(arrays, "instance_types.weights", np.float64)
     precision = _array(arrays, "instance_types.precision", np.float64, 2)
     rows = len(weights)
     is_consistent = all(len(values) == rows for values in (*texts.values(), *numbers.values()))
     is_consistent &= precision.shape == (rows, rows) and all(values.dtype.kind == "U" for values in texts.values())
-    is_consistent &= all(numbers[name].shape[1] == len(middles[name]) == len(spreads[name]) for name in NUMBERS)
+    is_consistent &= all(numbers[name].shape[1] == len(means[name]) == len(scales[name]) for name in NUMBERS)
     if not is_consistent or set(header["deviations"]) != set(DEVIATIONS):
         raise ValueError("the model for a new instance type does not fit")
     deviations = {name: float(value) for name, value in header["deviations"].items()}
-    shapes = Shapes(**texts, **numbers)
+    inputs = ProcessInputs(**texts, **numbers)
     facts = float(header["middle"]), weights, precision, float(header["width"]), int(header["types"])
-    return InstanceTypeModel(shapes, middles, spreads, deviations, *facts)
+    return InstanceTypeModel(inputs, means, scales, deviations, *facts)
 
 
 def _array(arrays: Any, name: str, kind: Any, dimensions: int = 1) -> NDArray[Any]:
@@ -148,7 +149,7 @@ def _model(arrays: Any) -> TimeModel:
     header = json.loads(arrays["header"].tobytes())
     factors = (EncodedFactor(**{**fields, "levels": tuple(fields["levels"])}) for fields in header["factors"])
     encoding = Encoding(tuple(factors), tuple(header["hardware"]), tuple(map(float, header["usual"])))
-    if not _are_texts(encoding) or len(encoding.hardware) != len(encoding.usual):
+    if not _are_texts(encoding) or len(encoding.hardware) != len(encoding.hardware_medians):
         raise ValueError("a factor's name or level is not a text, or a hardware value is missing")
     width = len(encoding.names)
     transfers = {}
@@ -166,7 +167,7 @@ def _model(arrays: Any) -> TimeModel:
         pairs[p].shape != shapes[p] for p in pairs
     ):
         raise ValueError("the quantiles or pairs do not fit the levels")
-    time_arrays = {name: _array(arrays, name, np.float64) for name in _TIME_ARRAYS}
+    time_arrays = {field: _array(arrays, name, np.float64) for name, field in _TIME_ARRAYS.items()}
     if len({len(values) for values in time_arrays.values()}) > 1:
         raise ValueError("its configurations have different numbers of times")
     return TimeModel(
@@ -175,8 +176,9 @@ def _model(arrays: Any) -> TimeModel:
         quantile=float(header["quantile"]),
         level_quantiles=quantiles,
         pairs=pairs,
-        unseen={
-            name: Unseen(float(fields["quantile"]), int(fields["levels"])) for name, fields in header["unseen"].items()
+        new_level_quantiles={
+            name: NewLevelQuantile(float(fields["quantile"]), int(fields["levels"]))
+            for name, fields in header["unseen"].items()
         },
         transfers=transfers,
         instance_types=_instance_types(arrays, header["instance_types"]),

@@ -47,7 +47,7 @@ class MeasuredConfigurations:
         """Return the configurations of a table. Raises SpecificationError if it has too few runs to learn from."""
         data = TrainingData.of(table)
         usable_rows = np.flatnonzero(usable(table))
-        return cls(data.configurations(), data.logs, np.bincount(data.groups.of_row), usable_rows[data.first])
+        return cls(data.configurations(), data.logs, np.bincount(data.groups.of_row), usable_rows[data.first_runs])
 
 
 def nearest(

@@ -19,14 +19,14 @@ from assay.estimation.prediction.features import (
     instance_types_of,
     number_of,
 )
-from assay.estimation.prediction.instance_types import Shapes
+from assay.estimation.prediction.instance_types import ProcessInputs
 from assay.estimation.prediction.model import NEW_PAIRS, TimeModel, codes_of, pair_named
 from assay.model.clusters.layout_code import parse_name
 
-BEYOND_ON_NEW_CLUSTER = 2.0
+NEW_CLUSTER_RANGE_FACTOR = 2.0
 """Factor by which a number may exceed the learned range on a new cluster, which may have more or fewer cores."""
 
-RENTED = "instance type"
+INSTANCE_TYPE_KIND = "instance type"
 """Kind of level in the reasons of rows whose instance type was never measured."""
 
 
@@ -82,25 +82,27 @@ def predict(model: TimeModel, table: RunTable) -> Predictions:
             continue
         basis[rows] = BASES.index(Basis.NEW_LAYOUT if kind == "layout" else Basis.NEW_CLUSTER)
         logs[rows] = model.transfers[kind].logs(model.encoding.of(table.subset(rows)))
-        half_widths[rows] = model.unseen[kind].quantile
-        _add_new_level_reasons(reasons, rows, table, kind, model.unseen[kind].levels)
+        half_widths[rows] = model.new_level_quantiles[kind].quantile
+        _add_new_level_reasons(reasons, rows, table, kind, model.new_level_quantiles[kind].levels)
     if model.instance_types and len(rows := np.flatnonzero(has_new_type)):
         basis[rows] = BASES.index(Basis.NEW_CLUSTER)
-        logs[rows], half_widths[rows] = model.instance_types.estimates(Shapes.of(model.encoding, table.subset(rows)))
-        _add_new_level_reasons(reasons, rows, table, RENTED, model.instance_types.types)
-    is_unlike_all = (
+        logs[rows], half_widths[rows] = model.instance_types.estimates(
+            ProcessInputs.of(model.encoding, table.subset(rows))
+        )
+        _add_new_level_reasons(reasons, rows, table, INSTANCE_TYPE_KIND, model.instance_types.types)
+    has_new_devices = (
         new_levels.get("cluster", no_rows) & new_levels.get("layout", no_rows) & _unknown_devices(model, table)
     )
-    for row in np.flatnonzero(is_unlike_all):
+    for row in np.flatnonzero(has_new_devices):
         reasons.setdefault(int(row), []).append("cluster and layout are new, and its kind of disks was never measured")
-    is_unknown |= is_unlike_all
+    is_unknown |= has_new_devices
     for a, b in NEW_PAIRS:
         name = pair_named(a, b)
         if name not in model.pairs:
             continue
         rows = np.flatnonzero(~new_levels[a] & ~new_levels[b] & ~model.pairs[name][codes[a], codes[b]])
         basis[rows] = np.maximum(basis[rows], BASES.index(Basis.NEW_PAIR))
-        pair_error = model.unseen[name]
+        pair_error = model.new_level_quantiles[name]
         half_widths[rows] = (
             np.fmax(half_widths[rows], pair_error.quantile) if np.isfinite(pair_error.quantile) else np.nan
         )
@@ -145,8 +147,8 @@ def _interpolated(model: TimeModel, table: RunTable, codes: Mapping[str, Ints]) 
     half_widths = quantile * estimates.usual_error
     for kind, code in codes.items():
         has_rare_level = np.isnan(model.level_quantiles[kind][code]) & (code < len(model.level_quantiles[kind]) - 1)
-        if has_rare_level.any() and kind in model.unseen:
-            half_widths[has_rare_level] = np.fmax(half_widths[has_rare_level], model.unseen[kind].quantile)
+        if has_rare_level.any() and kind in model.new_level_quantiles:
+            half_widths[has_rare_level] = np.fmax(half_widths[has_rare_level], model.new_level_quantiles[kind].quantile)
     return half_widths, estimates.logs
 
 
@@ -174,7 +176,7 @@ def _has_new_instance_type(model: TimeModel, table: RunTable) -> Mask:
 
 
 def _text(table: RunTable, name: str, row: int) -> str:
-    if name == RENTED:
+    if name == INSTANCE_TYPE_KIND:
         names, codes = instance_types_of(table)
         return names[int(codes[row])].removeprefix(INSTANCE_TYPE)
     return (table.columns[name].text(int(row)) if name in table.columns else None) or "none"
@@ -203,7 +205,7 @@ def _is_outside(model: TimeModel, table: RunTable, new_cluster: Mask, reasons: d
                 if factor.of_cluster and new_cluster[row]:
                     continue
                 if (
-                    reason := _why_outside(factor, level, BEYOND_ON_NEW_CLUSTER if new_cluster[row] else 1.0)
+                    reason := _why_outside(factor, level, NEW_CLUSTER_RANGE_FACTOR if new_cluster[row] else 1.0)
                 ) is not None:
                     is_outside[row] = True
                     reasons.setdefault(int(row), []).append(reason)

@@ -109,8 +109,8 @@ class Machine:
 
 @dataclass(frozen=True, slots=True)
 class Candidates:
-    """All clusters, by row. ``machine`` is an index of ``machines``, ``codec`` of ``codecs`` ('': set by
-    parameters)."""
+    """All clusters, by row. ``machine`` is an index of ``machines``, and ``codec`` of ``codecs``. With an empty
+    codec, the catalogue's parameters decide on compression."""
 
     catalogue: HardwareCatalogue
     machines: tuple[Machine, ...]
@@ -248,7 +248,7 @@ def _layouts(device_counts: Sequence[tuple[DeviceOption, int]], devices: Sequenc
     return [shared, Layout(_name(device_counts, "HS"), hard_disks, flash)] if hard_disks and flash else [shared]
 
 
-def _name(device_counts: Sequence[tuple[DeviceOption, int]], mixed: str) -> str:
+def _name(device_counts: Sequence[tuple[DeviceOption, int]], mixed_prefix: str) -> str:
     """Return ALOJA's code if it describes this layout exactly; else the devices, and ``shared`` if all hold
     everything.
     """
@@ -261,12 +261,12 @@ def _name(device_counts: Sequence[tuple[DeviceOption, int]], mixed: str) -> str:
         if not hdd and not nvme:
             return "SSD" if ssd == 1 else f"SS{ssd}"
         if hdd and ssd == 1 and not nvme:
-            return f"{mixed}{hdd}"
+            return f"{mixed_prefix}{hdd}"
         if kinds == [DeviceKind.NVME] and nvme == 1:
             return "NVE"
     devices_text = "-".join(f"{count}{option.group}" for option, count in device_counts)
     is_mixed = DeviceKind.HDD in kinds and len(set(kinds)) > 1
-    return f"{devices_text}-shared" if is_mixed and mixed == "HY" else devices_text
+    return f"{devices_text}-shared" if is_mixed and mixed_prefix == "HY" else devices_text
 
 
 def cluster_of(candidates: Candidates, row: int) -> Cluster:

@@ -104,8 +104,8 @@ def time_with_credits(
                 remaining_s = 0.0
         now_s += remaining_s
     credit_uses = tuple(
-        CreditUse(bucket.kind, after, added, at_once, max(0.0, -balance))
-        for bucket, after, added, at_once, balance in zip(
+        CreditUse(bucket.kind, after_s, delay_s, charged, max(0.0, -balance))
+        for bucket, after_s, delay_s, charged, balance in zip(
             buckets, empty_after, added_s, surplus_charged, balances, strict=True
         )
     )
@@ -121,8 +121,8 @@ def typical_use(results: Sequence[SimulationResult], factor: float) -> tuple[Cre
         charged, owed = (
             median(getattr(use, name) for use in kind_uses) * factor for name in ("surplus_charged", "surplus_owed")
         )
-        ends_s = None if math.isinf(after_s) else after_s * factor
-        uses.append(CreditUse(kind_uses[0].kind, ends_s, added_s, charged, owed))
+        empty_after_s = None if math.isinf(after_s) else after_s * factor
+        uses.append(CreditUse(kind_uses[0].kind, empty_after_s, added_s, charged, owed))
     return tuple(uses)
 
 
@@ -136,7 +136,7 @@ def credit_assumptions(machine: str, buckets: Sequence[CreditBucket]) -> list[st
             if bucket.is_unlimited:
                 assumptions.append(
                     f"{machine} starts with {start} and earns credits for {work} (unlimited mode); it pays for surplus "
-                    "credits that are not paid back when the day's work ends, or in the idle time"
+                    "credits that the day's earnings, with its idle time, do not pay back"
                 )
             else:
                 assumptions.append(

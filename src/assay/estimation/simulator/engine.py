@@ -94,15 +94,15 @@ class SimulatedEngine(NoDaemons):
     ) -> None:
         self._trace_by = trace_by
         self.facts, self.storage = facts, storage
-        self.rules, self._cluster, self._known = rules, cluster, profile
+        self.rules, self._cluster, self._cost_profile = rules, cluster, profile
         self.use(configuration)
-        self._spreads: dict[str, tuple[float, float]] = {}
+        self._distributions: dict[str, tuple[float, float]] = {}
 
     def use(self, configuration: Configuration) -> None:
         """Switch to ``configuration``, which may have another engine."""
         self.facts = replace(self.facts, name=configuration.engine or self.rules.name)
         self.configuration = configuration
-        self._profile = self._known.of_engine(self.facts.name)
+        self._profile = self._cost_profile.of_engine(self.facts.name)
 
     @property
     def addresses(self) -> Mapping[str, str]:
@@ -123,11 +123,11 @@ class SimulatedEngine(NoDaemons):
         request = self.request(program.main_class, program.size)
         start_unix_s, clock = time.time(), time.monotonic()
         scenario = scenario_of(request)
-        trees = [scenario.with_seed(program.seed, program.main_class, "traces", self._trace_by)]
+        inputs = [scenario.with_seed(program.seed, program.main_class, "traces", self._trace_by)]
         try:
             async with asyncio.timeout(timeout_s):
-                [result] = await run_simulations(trees)
-                median_s, sigma = await self._spread(program.main_class, request, result.duration_s)
+                [result] = await run_simulations(inputs)
+                median_s, sigma = await self._distribution(program.main_class, request, result.duration_s)
         except TimeoutError:
             message = f"the simulation did not end within {timeout_s:.0f} s"
             outcome = Outcome(124, message, {}, 0, time.monotonic() - clock, timed_out=True)
@@ -144,7 +144,7 @@ class SimulatedEngine(NoDaemons):
         configuration = replace(self.configuration, engine=self.facts.name)
         return SimulationRequest(self._cluster, configuration, workload, size, self._profile)
 
-    async def _spread(self, name: str, request: SimulationRequest, simulated_s: float) -> tuple[float, float]:
+    async def _distribution(self, name: str, request: SimulationRequest, simulated_s: float) -> tuple[float, float]:
         """Return the median simulated time over the draws, and the standard deviation of a run's log time around it.
 
         Draws of a large cluster simulate a smaller cluster. The first draw uses the central value of every input. The
@@ -159,7 +159,7 @@ class SimulatedEngine(NoDaemons):
             configuration.network,
         )
         key = " ".join(map(str, inputs))
-        if key not in self._spreads:
+        if key not in self._distributions:
             seeds_and_scenarios = [
                 (draw.seed, scenario_of(draw.of(request))) for draw in draws(self._profile, DRAWS, SEED)
             ]
@@ -173,19 +173,24 @@ class SimulatedEngine(NoDaemons):
                 REPETITION_SIGMA,
                 extrapolation_error(request)[0],
             )
-            is_whole = reduced_scenario(seeds_and_scenarios[0][1]) is seeds_and_scenarios[0][1]
-            median_s = median(times) if is_whole else simulated_s * median(times) / times[0]
-            self._spreads[key] = median_s, math.sqrt(sum(part * part for part in sigmas))
-        return self._spreads[key]
+            is_full_size = reduced_scenario(seeds_and_scenarios[0][1]) is seeds_and_scenarios[0][1]
+            median_s = median(times) if is_full_size else simulated_s * median(times) / times[0]
+            self._distributions[key] = median_s, math.sqrt(sum(part * part for part in sigmas))
+        return self._distributions[key]
 
     def _program_result(
-        self, result: SimulationResult, scenario: Scenario, start_unix_s: float, label: str, spread: tuple[float, float]
+        self,
+        result: SimulationResult,
+        scenario: Scenario,
+        start_unix_s: float,
+        label: str,
+        distribution: tuple[float, float],
     ) -> ProgramResult:
         pool = scenario.document.cluster.cpu_pool
         simulated = read_result(result, pool.cores if pool else None)
         if self._profile.workloads[result.tree["id"]].stages:
             simulated = with_stages(simulated, result.tree, scenario.document)
-        median_s, sigma = spread
+        median_s, sigma = distribution
         assumptions = list(dict.fromkeys((*scenario.assumptions, *result.assumptions)))
         counters = {group: dict(counts) for job in simulated.jobs[-1:] for group, counts in job.counters.items()}
         text = "\n".join((f"{result.duration_s:.3f} s of virtual time", *assumptions))

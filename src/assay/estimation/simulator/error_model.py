@@ -19,8 +19,8 @@ SIGMAS: Mapping[str, float] = {"cpu": 0.08, "hdd": 0.25, "flash": 0.12, "network
 """Standard deviation of the log error in the time of each resource (source: docs/measurements/simulator.md)."""
 OTHER_SIGMA = 0.2
 """Standard deviation of the log error in the time of a resource that :data:`SIGMAS` lacks."""
-REST_SIGMA = 0.05
-"""Standard deviation of a run's log error that no resource explains, such as placement: the remainder."""
+REMAINDER_SIGMA = 0.05
+"""Standard deviation of the remainder: the log error that no resource explains, for example by placement of tasks."""
 Z90 = 1.645
 """Half the width of a 90 % interval, in standard deviations."""
 
@@ -62,13 +62,14 @@ def time_shares(
 
 def sigma_of(shares: Mapping[str, float]) -> float:
     """Return the standard deviation of a run's log error without a measured run."""
-    return math.sqrt(sum((share * _sigma(name)) ** 2 for name, share in shares.items()) + REST_SIGMA**2)
+    return math.sqrt(sum((share * _sigma(name)) ** 2 for name, share in shares.items()) + REMAINDER_SIGMA**2)
 
 
 def similarity(
     before: Mapping[str, float], after: Mapping[str, float], before_s: float = 1.0, after_s: float = 1.0
 ) -> float:
-    """Return how alike two simulated runs are, from 0 to 1: seconds limited by the same resource / seconds of either.
+    """Return how alike two simulated runs are, from 0 to 1: seconds limited by the same resource in both, divided
+    by the seconds in at least one of them.
 
     ``before`` and ``after``: shares of the time by resource; ``before_s`` and ``after_s``: times of the runs in
     seconds. It is the weighted Jaccard index of the seconds by resource, which is a valid correlation (positive
@@ -84,14 +85,14 @@ def similarity(
 def correction(
     before: Mapping[str, float],
     after: Mapping[str, float],
-    log_miss: float,
+    log_error: float,
     mean_sigma: float = 0.0,
     drawn: DrawCovariance = DrawCovariance(),
     alike: float | None = None,
 ) -> Correction:
     """Return the correction of a run with shares ``after`` by a measured run with shares ``before``.
 
-    ``log_miss``: the logarithm of measured over simulated time of the measured run. ``mean_sigma``: the standard error
+    ``log_error``: the logarithm of measured over simulated time of the measured run. ``mean_sigma``: the standard error
     of the measured mean. ``drawn``: the variances and the covariance of both runs over the draws. ``alike``: the
     similarity of the runs; None takes it from the shares. For two equal runs the correction is the whole error, and
     the remaining spread is that of the measured mean.
@@ -100,10 +101,10 @@ def correction(
     variance_before = sigma_of(before) ** 2 + drawn.variance_before
     variance_after = sigma_of(after) ** 2 + drawn.variance_after
     common = sum(share * after.get(name, 0.0) * _sigma(name) ** 2 for name, share in before.items())
-    common += drawn.covariance + alike * REST_SIGMA**2
+    common += drawn.covariance + alike * REMAINDER_SIGMA**2
     weight = (common + alike * mean_sigma**2) / (variance_before + mean_sigma**2)
     variance = variance_after - 2 * weight * common + weight**2 * (variance_before + mean_sigma**2)
-    return Correction(math.exp(weight * log_miss), math.sqrt(max(0.0, variance)))
+    return Correction(math.exp(weight * log_error), math.sqrt(max(0.0, variance)))
 
 
 def _sigma(name: str) -> float:

@@ -47,7 +47,7 @@ def simulator() -> Path:
         raise HostError(
             "the simulator (assay-simulate) is missing",
             where=str(path) if path else "",
-            hint="a wheel brings it; in a source tree `make setup` builds it (it needs cargo)",
+            hint="a wheel contains it; in a source tree `make setup` builds it (it needs cargo)",
         )
     return path
 

@@ -58,7 +58,7 @@ COMBINED_SHARE = 0.5
 """Maximum ratio of output to input of a stage that combines records."""
 PARTITION_FILES = 8
 """Number of simulated spills that represent a task's partition files, which are merged into one file at its end."""
-ALL_AT_ONCE = 1000
+MERGE_FACTOR = 1000
 """Maximum number of files that one merge reads: high enough for a single merge, as in Spark."""
 FETCHES_IN_FLIGHT = 5
 """Maximum number of requests in flight: each is for a fifth of the bytes allowed in flight
@@ -69,8 +69,8 @@ CODEC_CPU_S = {"lz4": 3e-9, "lzf": 6e-9, "snappy": 4e-9, "zstd": 1e-8}
 
 def executors_by_node(parameters: Mapping[str, str], names: list[str]) -> dict[str, int]:
     """Return the number of executors on each worker, as even as possible."""
-    minimum, remainder = divmod(settings.executors(parameters, len(names)), len(names))
-    return {name: minimum + (index < remainder) for index, name in enumerate(names)}
+    executors_min, remainder = divmod(settings.executors(parameters, len(names)), len(names))
+    return {name: executors_min + (index < remainder) for index, name in enumerate(names)}
 
 
 def compressed_share(
@@ -123,7 +123,7 @@ class StagedJob:
         return 1 + max(stage.job for stage in self.profile.stages)
 
     @property
-    def _data(self) -> int:
+    def _data_bytes(self) -> int:
         return workloads()[self.workload].data_bytes(self.size)
 
     def _count(self, rule: str) -> int:
@@ -131,7 +131,7 @@ class StagedJob:
         counts = {"files": size.files, "maps": size.maps, "reduces": size.reduces}
         if rule == SPLITS:
             files = size.files or size.maps or size.reduces or 1
-            return splits_of(self._data, files, size.block_bytes or BLOCK_BYTES)
+            return splits_of(self._data_bytes, files, size.block_bytes or BLOCK_BYTES)
         return (counts[rule] or 1) if rule in counts else max(1, int(rule))
 
     def _processed_per_byte(self, stage: StageProfile) -> float:
@@ -146,7 +146,7 @@ class StagedJob:
         files = self.size.files or self.size.maps or self.size.reduces or 1
         if not reading_stages:
             return []
-        amounts = {index: self._data * self.profile.stages[index].read for index in reading_stages}
+        amounts = {index: self._data_bytes * self.profile.stages[index].read for index in reading_stages}
         if self._reads_repeatedly(reading_stages):
             return [ScenarioDataset("input", max(amounts.values()), files)]
         return [ScenarioDataset(f"input{index}", amounts[index], files) for index in reading_stages]
@@ -175,16 +175,16 @@ class StagedJob:
                 buffer_share=1.0,
                 merge_share=1.0,
                 memory_limit_share=1.0,
-                factor=ALL_AT_ONCE,
+                factor=MERGE_FACTOR,
                 kept_share=1.0,
             )
         if stage.shuffled:
             ratio = stage.shuffled / processed
-            task_bytes = self._data * stage.shuffled / tasks[index]
+            task_bytes = self._data_bytes * stage.shuffled / tasks[index]
             bypasses = ratio >= COMBINED_SHARE and self._partitions(index, tasks) <= BYPASS_MAX
             buffer_bytes = max(1.0, task_bytes / PARTITION_FILES if bypasses else memory)
             output = StageOutput("shuffle", ratio=ratio, compression=compressed_share)
-            sort = StageSort(buffer_bytes, spill_share=1.0, factor=ALL_AT_ONCE, metadata_share=0.0)
+            sort = StageSort(buffer_bytes, spill_share=1.0, factor=MERGE_FACTOR, metadata_share=0.0)
             write_cpu = io_cpu + codec_cpu
         elif stage.written:
             copies = workloads()[self.workload].output_copies(self.size)
@@ -207,12 +207,12 @@ class StagedJob:
         if stage.parents:
             return StageInput("stage", stages=[f"stage {parent}" for parent in stage.parents])
         if not stage.read:
-            return StageInput("generated", bytes=self._data * processed)
+            return StageInput("generated", bytes=self._data_bytes * processed)
         reading_stages = [
             n for n, candidate in enumerate(self.profile.stages) if candidate.read and not candidate.parents
         ]
         name = "input" if self._reads_repeatedly(reading_stages) else f"input{index}"
-        return StageInput("dfs", dataset=name, bytes=self._data * stage.read, located=True)
+        return StageInput("dfs", dataset=name, bytes=self._data_bytes * stage.read, located=True)
 
     def _partitions(self, index: int, tasks: list[int]) -> int:
         return max((tasks[n] for n, stage in enumerate(self.profile.stages) if index in stage.parents), default=1)

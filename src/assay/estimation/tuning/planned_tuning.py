@@ -73,8 +73,10 @@ class PlannedTuning:
             message for candidate in range(len(space.points)) if (message := space.why_not(candidate)) is not None
         )
         lines += [f"{count:,} can't be run: {message}" for message, count in reasons.most_common(3)]
-        if self.tuner.before:
-            lines.append(f"{len(self.tuner.before)} runs of these configurations are in the repository, and count")
+        if self.tuner.earlier_runs:
+            lines.append(
+                f"{len(self.tuner.earlier_runs)} runs of these configurations are in the repository, and count"
+            )
         return [*lines, self.estimated] if self.estimated else lines
 
     def keep(self, journal: CampaignJournal) -> None:
@@ -105,7 +107,7 @@ def _write(journal: CampaignJournal, description: Mapping[str, Any]) -> None:
 
 
 def execute_tuning(
-    tuning: PlannedTuning, request: CampaignRequest, repository: Repository, watcher: ProgressObserver
+    tuning: PlannedTuning, request: CampaignRequest, repository: Repository, observer: ProgressObserver
 ) -> tuple[str, CampaignSummary | None]:
     """Make the remaining runs of a tuning. Return the campaign's id, and the summary of this call; None if no run is
     left.
@@ -116,7 +118,7 @@ def execute_tuning(
     schedule = prepare_campaign(request, repository)
     tuning.keep(schedule.journal)
     for line in [f"tuning plan {request.plan.name}, campaign {schedule.journal.campaign_id}", *tuning.lines()]:
-        watcher.say(line)
-    summary = execute_campaign(request, schedule, repository, watcher) if schedule.remaining else None
+        observer.say(line)
+    summary = execute_campaign(request, schedule, repository, observer) if schedule.remaining else None
     tuning.settle(schedule.journal, repository.runs(environment=False))
     return schedule.journal.campaign_id, summary

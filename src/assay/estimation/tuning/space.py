@@ -27,7 +27,7 @@ from assay.model import LAYOUT_FACTOR, Configuration, FailureClass, Plan, Worklo
 from assay.specs.fields import DOTTED, unknown
 
 LEVELS_MAX = 16
-"""Maximum levels of a range; a longer range of whole numbers is sampled evenly by ratio."""
+"""Maximum levels of a range; of a longer range of whole numbers, values with equal ratios are taken."""
 CANDIDATES_MAX = 2_000
 """Maximum number of combinations that are compared. From a larger space they are drawn at random."""
 DIMENSIONS_MAX = 12
@@ -70,19 +70,19 @@ class Space:
     """By candidate, the level of each dimension; None leaves it to the engine, as the plan does."""
     combinations: int
     """Number of all combinations. Above :data:`CANDIDATES_MAX`, the candidates are a random sample."""
-    _made: dict[int, tuple[Configuration, WorkloadSpec] | str] = field(default_factory=dict)
+    _configurations: dict[int, tuple[Configuration, WorkloadSpec] | str] = field(default_factory=dict)
 
     def run(self, candidate: int, repetition: int, index: int, block: int) -> PlannedRun | None:
         """Return a candidate as a planned run; None if it can't run (:meth:`why_not`)."""
-        configured = self._configured(candidate)
-        if isinstance(configured, str):
+        configuration_or_reason = self._configuration_or_reason(candidate)
+        if isinstance(configuration_or_reason, str):
             return None
-        return PlannedRun(index, configured[0], configured[1], repetition, block)
+        return PlannedRun(index, configuration_or_reason[0], configuration_or_reason[1], repetition, block)
 
     def why_not(self, candidate: int) -> str | None:
         """Return why a candidate can't run; None if it can."""
-        configured = self._configured(candidate)
-        return configured if isinstance(configured, str) else None
+        configuration_or_reason = self._configuration_or_reason(candidate)
+        return configuration_or_reason if isinstance(configuration_or_reason, str) else None
 
     def levels(self, candidate: int) -> dict[str, str]:
         """Return a candidate's levels as its runs record them, without those that are left to the engine."""
@@ -113,10 +113,10 @@ class Space:
                 columns.append([float(level is None) for level in levels])
         return np.array(columns, dtype=np.float64).T
 
-    def _configured(self, candidate: int) -> tuple[Configuration, WorkloadSpec] | str:
-        if candidate not in self._made:
-            self._made[candidate] = self._make(candidate)
-        return self._made[candidate]
+    def _configuration_or_reason(self, candidate: int) -> tuple[Configuration, WorkloadSpec] | str:
+        if candidate not in self._configurations:
+            self._configurations[candidate] = self._make(candidate)
+        return self._configurations[candidate]
 
     def _make(self, candidate: int) -> tuple[Configuration, WorkloadSpec] | str:
         changes = tuple(self.levels(candidate).items())

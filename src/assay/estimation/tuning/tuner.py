@@ -55,10 +55,10 @@ class Tuner:
     strategy: Strategy = Strategy.BAYESIAN
     estimate: Floats | None = None
     """Logarithms of estimated times by candidate."""
-    before: tuple[CandidateRun, ...] = ()
+    earlier_runs: tuple[CandidateRun, ...] = ()
     """Runs of the same candidates in other campaigns."""
     seed: int = 1
-    _drawn: dict[str, list[int]] = field(default_factory=dict)
+    _orders: dict[str, list[int]] = field(default_factory=dict)
 
     @cached_property
     def possible(self) -> Mask:
@@ -73,18 +73,18 @@ class Tuner:
     def __call__(self, plan: Plan, planned: Sequence[PlannedRun], finished: Sequence[Run]) -> Sequence[PlannedRun]:
         """Return the next run of the search, or the remaining runs of the comparison."""
         del plan, planned
-        searched = self.searched(finished)
-        tried = self.tried(searched)
-        run_counts = Counter(self.space.candidate_of(run.levels) for run in searched)
-        if len(searched) < self.budget:
-            used_positions = {run.position for run in searched}
+        search_runs = self.search_runs(finished)
+        candidate_runs = self.candidate_runs(search_runs)
+        run_counts = Counter(self.space.candidate_of(run.levels) for run in search_runs)
+        if len(search_runs) < self.budget:
+            used_positions = {run.position for run in search_runs}
             free_position = next(position for position in range(self.budget) if position not in used_positions)
-            candidate = self.pick(tried, len(searched))
-            return [self._search_run(candidate, run_counts[candidate] + 1, tried, free_position)]
-        winner = self.winner(tried)
+            candidate = self.pick(candidate_runs, len(search_runs))
+            return [self._search_run(candidate, run_counts[candidate] + 1, candidate_runs, free_position)]
+        winner = self.winner(candidate_runs)
         return self._comparison(winner, run_counts, finished) if winner else []
 
-    def searched(self, finished: Sequence[Run]) -> list[Run]:
+    def search_runs(self, finished: Sequence[Run]) -> list[Run]:
         """Return the last attempt of each run of the search, in order. A valid attempt takes precedence."""
         last_attempts: dict[int, Run] = {}
         for run in finished:
@@ -92,60 +92,63 @@ class Tuner:
                 last_attempts[run.position] = run
         return [last_attempts[position] for position in sorted(last_attempts)]
 
-    def tried(self, searched: Sequence[Run]) -> list[CandidateRun]:
+    def candidate_runs(self, search_runs: Sequence[Run]) -> list[CandidateRun]:
         """Return the candidate and time of each run of the search."""
-        return [result for run in searched if (result := self._tried(run)) is not None]
+        return [result for run in search_runs if (result := self._candidate_run(run)) is not None]
 
-    def winner(self, tried: Sequence[CandidateRun]) -> int | None:
+    def winner(self, candidate_runs: Sequence[CandidateRun]) -> int | None:
         """Return the candidate with the least expected time; None for the defaults, or without a valid run."""
-        if not any(run.log_s is not None and run.candidate for run in tried):
+        if not any(run.log_s is not None and run.candidate for run in candidate_runs):
             return None
-        if self.strategy is Strategy.RANDOM or sum(run.log_s is not None for run in tried) < 2:
-            valid_runs = [run for run in tried if run.log_s is not None]
+        if self.strategy is Strategy.RANDOM or sum(run.log_s is not None for run in candidate_runs) < 2:
+            valid_runs = [run for run in candidate_runs if run.log_s is not None]
             return min(valid_runs, key=lambda run: run.log_s or 0.0).candidate or None
-        return best_candidate(self.posterior(tried), tried) or None
+        return best_candidate(self.posterior(candidate_runs), candidate_runs) or None
 
     def expects_no_gain(self, finished: Sequence[Run]) -> bool:
         """Return whether the search is over, and no candidate is expected to be faster than the defaults."""
-        searched = self.searched(finished)
-        return len(searched) >= self.budget and self.winner(self.tried(searched)) is None
+        search_runs = self.search_runs(finished)
+        return len(search_runs) >= self.budget and self.winner(self.candidate_runs(search_runs)) is None
 
-    def posterior(self, tried: Sequence[CandidateRun]) -> Posterior:
+    def posterior(self, candidate_runs: Sequence[CandidateRun]) -> Posterior:
         """Return the expected time of each candidate after these runs."""
-        return posterior(self.coordinates, [*self.before, *tried], self.estimate, self.seed)
+        return posterior(self.coordinates, [*self.earlier_runs, *candidate_runs], self.estimate, self.seed)
 
-    def pick(self, tried: Sequence[CandidateRun], runs_made: int) -> int:
+    def pick(self, candidate_runs: Sequence[CandidateRun], runs_made: int) -> int:
         """Return the candidate of the next run; ``runs_made`` runs of the search exist."""
         if self.strategy is Strategy.RANDOM:
             return self._random_order()[runs_made % len(self._random_order())]
         opening = self._opening()
         if runs_made < len(opening):
             return opening[runs_made]
-        failed = {run.candidate for run in tried if run.log_s is None}
-        if sum(run.log_s is not None for run in (*self.before, *tried)) < 2:
+        failed = {run.candidate for run in candidate_runs if run.log_s is None}
+        if sum(run.log_s is not None for run in (*self.earlier_runs, *candidate_runs)) < 2:
             return next((candidate for candidate in self._random_order() if candidate not in failed), 0)
-        settling = runs_made >= self.budget - max(1, round(CONFIRMATION_SHARE * self.budget))
+        confirming = runs_made >= self.budget - max(1, round(CONFIRMATION_SHARE * self.budget))
         is_allowed = self.possible & ~np.isin(np.arange(len(self.possible)), list(failed))
         return next_candidate(
-            self.posterior(tried), tried, is_allowed if is_allowed.any() else self.possible, settling=settling
+            self.posterior(candidate_runs),
+            candidate_runs,
+            is_allowed if is_allowed.any() else self.possible,
+            confirming=confirming,
         )
 
     def _opening(self) -> list[int]:
         """Return the first candidates: the defaults, a few others, and the defaults again to estimate the noise."""
-        if "opening" not in self._drawn:
-            count = 1 if self.before else max(2, min(2 * len(self.space.dimensions) + 1, self.budget // 3))
+        if "opening" not in self._orders:
+            count = 1 if self.earlier_runs else max(2, min(2 * len(self.space.dimensions) + 1, self.budget // 3))
             other_candidates = first_candidates(self.possible, count, self.estimate, self.seed)
-            self._drawn["opening"] = [0, *other_candidates, 0][: self.budget]
-        return self._drawn["opening"]
+            self._orders["opening"] = [0, *other_candidates, 0][: self.budget]
+        return self._orders["opening"]
 
     def _random_order(self) -> list[int]:
-        if "random" not in self._drawn:
+        if "random" not in self._orders:
             other_candidates = [candidate for candidate in range(1, len(self.possible)) if self.possible[candidate]]
             random.Random(self.seed).shuffle(other_candidates)  # noqa: S311 - an order, not a secret
-            self._drawn["random"] = [0, *other_candidates]
-        return self._drawn["random"]
+            self._orders["random"] = [0, *other_candidates]
+        return self._orders["random"]
 
-    def _tried(self, run: Run) -> CandidateRun | None:
+    def _candidate_run(self, run: Run) -> CandidateRun | None:
         """Return the result of a run of the search; None when the cluster caused the failure."""
         candidate = self.space.candidate_of(run.levels)
         if candidate is None:
@@ -155,10 +158,12 @@ class Tuner:
         by_configuration = run.failure_class in (FailureClass.WORKLOAD, FailureClass.VALIDATION)
         return CandidateRun(candidate, None) if by_configuration else None
 
-    def _search_run(self, candidate: int, repetition: int, tried: Sequence[CandidateRun], index: int) -> PlannedRun:
+    def _search_run(
+        self, candidate: int, repetition: int, candidate_runs: Sequence[CandidateRun], index: int
+    ) -> PlannedRun:
         run = self.space.run(candidate, repetition, index, index)
         assert run is not None  # only possible candidates are picked
-        best = min((result.log_s for result in tried if result.log_s is not None), default=None)
+        best = min((result.log_s for result in candidate_runs if result.log_s is not None), default=None)
         return (
             run
             if best is None

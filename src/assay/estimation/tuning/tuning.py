@@ -55,16 +55,18 @@ def first_candidates(possible: Mask, count: int, estimate: Floats | None, seed: 
     return [candidate for candidate in dict.fromkeys([*fastest, *random_order]) if candidate][:count]
 
 
-def posterior(coordinates: Floats, tried: Sequence[CandidateRun], estimate: Floats | None, seed: int) -> Posterior:
+def posterior(
+    coordinates: Floats, candidate_runs: Sequence[CandidateRun], estimate: Floats | None, seed: int
+) -> Posterior:
     """Return the posterior log time of each candidate. At least two runs must have succeeded."""
     from sklearn.exceptions import ConvergenceWarning
     from sklearn.gaussian_process import GaussianProcessRegressor
     from sklearn.gaussian_process.kernels import ConstantKernel, Matern, WhiteKernel
     from threadpoolctl import threadpool_limits
 
-    candidates = np.array([run.candidate for run in tried])
-    slowest = max(run.log_s for run in tried if run.log_s is not None)
-    logs = np.array([slowest if run.log_s is None else run.log_s for run in tried])
+    candidates = np.array([run.candidate for run in candidate_runs])
+    slowest = max(run.log_s for run in candidate_runs if run.log_s is not None)
+    logs = np.array([slowest if run.log_s is None else run.log_s for run in candidate_runs])
     mean = _mean(logs, candidates, estimate, len(coordinates))
     residuals = logs - mean[candidates]
     scale = max(float(residuals.std()), 0.02)
@@ -97,12 +99,14 @@ def _mean(logs: Floats, candidates: np.ndarray, estimate: Floats | None, size: i
     return scaled
 
 
-def next_candidate(posterior: Posterior, tried: Sequence[CandidateRun], possible: Mask, *, settling: bool) -> int:
-    """Return the candidate to run next. With ``settling``, it has the fewest runs of the candidates that can't be
+def next_candidate(
+    posterior: Posterior, candidate_runs: Sequence[CandidateRun], possible: Mask, *, confirming: bool
+) -> int:
+    """Return the candidate to run next. With ``confirming``, it has the fewest runs of the candidates that can't be
     distinguished from the fastest."""
-    runs = _runs(tried, len(possible))
+    runs = _runs(candidate_runs, len(possible))
     has_valid_run = runs > 0
-    if settling and has_valid_run.any():
+    if confirming and has_valid_run.any():
         best = int(np.argmin(np.where(has_valid_run, posterior.log_s, np.inf)))
         margin = np.sqrt(posterior.error**2 + posterior.noise**2 / np.maximum(runs, 1))
         is_rival = has_valid_run & possible & (posterior.log_s - margin <= posterior.log_s[best] + margin[best])
@@ -117,18 +121,18 @@ def next_candidate(posterior: Posterior, tried: Sequence[CandidateRun], possible
     return int(np.argmax(np.where(possible, gain, -1.0)))
 
 
-def best_candidate(posterior: Posterior, tried: Sequence[CandidateRun]) -> int:
+def best_candidate(posterior: Posterior, candidate_runs: Sequence[CandidateRun]) -> int:
     """Return the candidate with the least expected time, among those with valid runs and no failed run."""
-    has_valid_run = _runs(tried, len(posterior.log_s)) > 0
+    has_valid_run = _runs(candidate_runs, len(posterior.log_s)) > 0
     return int(np.argmin(np.where(has_valid_run, posterior.log_s, np.inf)))
 
 
-def _runs(tried: Sequence[CandidateRun], size: int) -> np.ndarray:
+def _runs(candidate_runs: Sequence[CandidateRun], size: int) -> np.ndarray:
     """Return the number of valid runs of each candidate; 0 for a candidate with a failed run."""
     counts = np.zeros(size, dtype=np.int64)
-    for run in tried:
+    for run in candidate_runs:
         counts[run.candidate] += run.log_s is not None
-    for run in tried:
+    for run in candidate_runs:
         if run.log_s is None:
             counts[run.candidate] = 0
     return counts

@@ -27,11 +27,11 @@ def hosts_for(cluster: Cluster, progress: Callable[[str], None]) -> Iterator[tup
         progress(f"using the running lab {cluster.name}")
         lab = Lab.attach(cluster.name, described=cluster)
         try:
-            yield lab.cluster, lab.recorded
+            yield lab.cluster, lab.typed_facts
         finally:
             lab.detach()
         return
     with Lab.up(cluster, name=cluster.name, persistent=False, progress=progress) as created_lab:
-        for warning in created_lab.recorded.warnings:
+        for warning in created_lab.typed_facts.warnings:
             progress(f"warning: {warning}")
-        yield created_lab.cluster, created_lab.recorded
+        yield created_lab.cluster, created_lab.typed_facts

@@ -62,7 +62,7 @@ def prepare_campaign(request: CampaignRequest, repository: Repository) -> Prepar
 
 
 def execute_campaign(
-    request: CampaignRequest, schedule: PreparedCampaign, repository: Repository, watcher: ProgressObserver
+    request: CampaignRequest, schedule: PreparedCampaign, repository: Repository, observer: ProgressObserver
 ) -> CampaignSummary:
     """Make every remaining run; rebuild the lab when it is lost.
 
@@ -73,14 +73,14 @@ def execute_campaign(
     plan = request.plan
     parts: list[CampaignSummary] = []
     while True:
-        with terminable(), hosts_for(plan.cluster, watcher.step) as (cluster, lab):
+        with terminable(), hosts_for(plan.cluster, observer.step) as (cluster, lab):
             campaign_cluster = CampaignCluster(cluster, lab, request.provide)
-            work = CampaignWork(plan, repository, schedule, watcher)
+            work = CampaignWork(plan, repository, schedule, observer)
             runs = run_campaign(work, campaign_cluster, with_baseline=request.baseline)
-            parts.append(run_interruptibly(runs, watcher.say))
+            parts.append(run_interruptibly(runs, observer.say))
         lab_error = parts[-1].lab_lost
         if lab_error is None:
             return merge_summaries(parts)
         if len(parts) == LABS_MAX:
             raise lab_error
-        watcher.say(f"rebuilding the lab: {lab_error.message}")
+        observer.say(f"rebuilding the lab: {lab_error.message}")

@@ -36,11 +36,11 @@ def class_of_error(error: AssayError, full_disk_messages: Collection[str] = ()) 
 
 
 def class_of_end(
-    output: str, *, problem: str | None, lost: bool, full_disk_messages: Collection[str] = ()
+    output: str, *, problem: str | None, host_lost: bool, full_disk_messages: Collection[str] = ()
 ) -> FailureClass:
-    """Return the failure class of a client that ended with an exit status other than 0; ``lost``: its host became
+    """Return the failure class of a client that ended with an exit status other than 0; ``host_lost``: its host became
     unreachable."""
-    if lost or disk_is_full(output, full_disk_messages):
+    if host_lost or disk_is_full(output, full_disk_messages):
         return FailureClass.INFRASTRUCTURE
     if problem:
         return FailureClass.ENGINE
@@ -72,14 +72,14 @@ def problems_during_job(observations: Sequence[NodeObservations], began_unix_s: 
     return [change.message for change in events if began_unix_s <= change.at_unix_s <= end_unix_s][:_CAUSES_MAX]
 
 
-def wait_before_retry_s(run: Run, tried: Sequence[FailureClass], plan: Plan) -> float | None:
+def wait_before_retry_s(run: Run, failure_classes: Sequence[FailureClass], plan: Plan) -> float | None:
     """Return the wait before the next attempt at ``run``, in seconds; None if there is no further attempt.
 
-    ``tried``: the failure classes of this call's attempts at the run, including the last.
+    ``failure_classes``: the failure classes of this call's attempts at the run, including the last.
     """
-    if run.failure_class is None or len(tried) >= plan.attempts:
+    if run.failure_class is None or len(failure_classes) >= plan.attempts:
         return None
-    failures = Counter(tried)[run.failure_class]
+    failures = Counter(failure_classes)[run.failure_class]
     if failures > plan.retries[run.failure_class]:
         return None
     if run.failure_class is FailureClass.INFRASTRUCTURE:

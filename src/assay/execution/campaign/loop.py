@@ -76,7 +76,7 @@ class CampaignWork:
     plan: Plan
     repository: Repository
     schedule: PreparedCampaign
-    watcher: ProgressObserver
+    observer: ProgressObserver
     pause: Callable[[float], Awaitable[None]] = asyncio.sleep
     now_unix_s: Callable[[], float] = time.time
 
@@ -112,7 +112,7 @@ class RunSequence:
         self._queue: list[tuple[PlannedRun, int]] = list(work.schedule.remaining)
         self._started_keys: set[tuple[str, str, int]] = set()
         self._inputs = set(work.schedule.existing_inputs)
-        self._room_bytes = RESERVED_BYTES_MIN
+        self._reserved_bytes = RESERVED_BYTES_MIN
         self._running: Configuration | None = None
         """The configuration of the running daemons, according to the last attempt."""
         self._result = CallResult()
@@ -144,7 +144,7 @@ class RunSequence:
             stopped = error.message
             raise
         finally:
-            await finish(self._settle(), "storing the last run", None)
+            await finish(self._await_publishing(), "storing the last run", None)
             self._journal.write("stop", why=stopped)
             unpublished = self._publish_error()
         if unpublished is not None:
@@ -179,7 +179,7 @@ class RunSequence:
         needed = {planned.key for planned, _ in self._queue} | self._started_keys
         for planned, _ in previous_queue:
             if planned.key not in needed:
-                self._work.watcher.step(f"the mean is precise enough: {planned.title} is not needed")
+                self._work.observer.step(f"the mean is precise enough: {planned.title} is not needed")
         return self._queue
 
     async def _make(self, planned: PlannedRun, number: int) -> Run:
@@ -214,7 +214,7 @@ class RunSequence:
         title = planned.title if number == 1 else f"{planned.title}, attempt {number}"
         left_s = self._left_s()
         limit = time_limit(planned, work.plan, self._history)
-        work.watcher.begin(planned.index + 1, len(work.schedule.runs), title, left_s)
+        work.observer.begin(planned.index + 1, len(work.schedule.runs), title, left_s)
         self._journal.write(
             "begin",
             run=planned.index,
@@ -241,17 +241,19 @@ class RunSequence:
 
         def report_problem(message: str) -> None:
             self._journal.write("trouble", run=planned.index, attempt=number, words=message)
-            work.watcher.step(f"ending the attempt: {message}")
+            work.observer.step(f"ending the attempt: {message}")
 
-        room = await asyncio.to_thread(reserve, work.repository.folders, self._room_bytes)
+        reservation = await asyncio.to_thread(reserve, work.repository.folders, self._reserved_bytes)
         try:
             completed = await self._await_or_storage_error(
-                self._executor.make(planned, number, AttemptContext(limit, self._settle, report_step, report_problem))
+                self._executor.make(
+                    planned, number, AttemptContext(limit, self._await_publishing, report_step, report_problem)
+                )
             )
         except BaseException:
-            room.close()
+            reservation.close()
             raise
-        work.watcher.end(completed.run)
+        work.observer.end(completed.run)
         self._took_s.append(time.monotonic() - clock)
         self._history.append(completed.run)
         self._result.statuses[str(completed.run.status)] += 1
@@ -262,7 +264,7 @@ class RunSequence:
             self._result.stopped_early += 1
         if completed.run.failure_class is not None:
             self._result.failures[str(completed.run.failure_class)] += 1
-        self._publishing = asyncio.create_task(self._publish(planned, completed, room, report_step))
+        self._publishing = asyncio.create_task(self._publish(planned, completed, reservation, report_step))
         if completed.unusable_host:
             raise completed.unusable_host
         return completed.run
@@ -275,7 +277,7 @@ class RunSequence:
             await asyncio.wait({task, *publishing}, return_when=asyncio.FIRST_COMPLETED)
             if self._publish_error() is None:
                 await asyncio.wait({task})
-            await self._settle()
+            await self._await_publishing()
             if (unpublished := self._publish_error()) is not None:
                 raise unpublished
             return task.result()
@@ -286,13 +288,13 @@ class RunSequence:
         self,
         planned: PlannedRun,
         completed: CompletedRun,
-        room: ExitStack,
+        reservation: ExitStack,
         report_step: Callable[[str, float, float], None],
     ) -> None:
         """Store a bundle while the next run is prepared. The next run drops caches only after this has ended.
 
-        ``room``: disk space reserved for the bundle. If the bundle can't be stored, save a copy of the run and raise
-        RepositoryError with the copy's path.
+        ``reservation``: disk space reserved for the bundle. If the bundle can't be stored, save a copy of the run and
+        raise RepositoryError with the copy's path.
         """
         began, clock = self._work.now_unix_s(), time.monotonic()
         attachments = {"baseline.json": self._executor.baseline, "host-checks.json": self._executor.host_checks}
@@ -300,7 +302,7 @@ class RunSequence:
         files |= self._specification_files
 
         def store() -> int:
-            room.close()
+            reservation.close()
             try:
                 bundle = self._work.repository.publish(
                     completed.run, tasks=completed.tasks, trace=completed.trace, logs=completed.logs, files=files
@@ -312,11 +314,11 @@ class RunSequence:
                 raise RepositoryError(error.message, where=error.where, hint=hint) from error
             return size_of(bundle)
 
-        self._room_bytes = max(self._room_bytes, 2 * await asyncio.to_thread(store))
+        self._reserved_bytes = max(self._reserved_bytes, 2 * await asyncio.to_thread(store))
         report_step("publish", began, time.monotonic() - clock)
         self._journal.record_end(planned.index, completed.run)
 
-    async def _settle(self) -> None:
+    async def _await_publishing(self) -> None:
         """Wait until the previous run is stored. Never raise: the waiting attempt has not failed."""
         if self._publishing is not None and not self._publishing.done():
             await asyncio.wait({self._publishing})
@@ -330,7 +332,7 @@ class RunSequence:
         """Wait for the hosts and reconnect to the cluster. Raises the error of the last try if all tries fail."""
         waits = [wait_s, *RETRY_WAITS_S]
         for index, wait in enumerate(waits):
-            self._work.watcher.step(f"waiting {format_duration(wait)} for the hosts")
+            self._work.observer.step(f"waiting {format_duration(wait)} for the hosts")
             await self._work.pause(wait)
             try:
                 await self._executor.reconnect()

@@ -65,7 +65,7 @@ def preview(
     """Return the preview of a plan. ``history_of``: returns the stored runs of a cluster, by its name."""
     history = history_of(plan.cluster.name)
     schedule = prepare(plan, repository, again=False, write=False, history=history)
-    listed = rows(plan, schedule, history, now_unix_s)
+    schedule_rows = rows(plan, schedule, history, now_unix_s)
     return Preview(
         plan=plan.name,
         text=plan.source,
@@ -79,8 +79,8 @@ def preview(
         done=schedule.done,
         left=len(schedule.remaining),
         restarts=sum(reason is not None for reason in restarts((run for run, _ in schedule.remaining), plan)),
-        expected_s=listed[-1].starts_after_s + listed[-1].expected_s if listed else 0.0,
-        guessed=any(row.basis == "the devices' bandwidth" for row in listed),
+        expected_s=schedule_rows[-1].starts_after_s + schedule_rows[-1].expected_s if schedule_rows else 0.0,
+        guessed=any(row.basis == "the devices' bandwidth" for row in schedule_rows),
         rows=tuple(
             PreviewRow(
                 run=row.planned.index + 1,
@@ -92,6 +92,6 @@ def preview(
                 expected_s=row.expected_s,
                 basis=row.basis,
             )
-            for row in listed[:LISTED_MAX]
+            for row in schedule_rows[:LISTED_MAX]
         ),
     )

@@ -90,7 +90,7 @@ class DefaultRules:
         return None
 
     def mistakes(
-        self, parameters: Mapping[str, str], cluster: Cluster, workers: int, written: Collection[str] = ()
+        self, parameters: Mapping[str, str], cluster: Cluster, workers: int, stated_names: Collection[str] = ()
     ) -> Iterator[Mistake]:
         """Yield no mistakes."""
         return iter(())

@@ -15,7 +15,7 @@ class ClockOffset:
     uncertain_s: float
 
     @property
-    def known_s(self) -> float:
+    def significant_s(self) -> float:
         """The offset if it exceeds its uncertainty, else 0."""
         return self.offset_s if abs(self.offset_s) > self.uncertain_s else 0.0
 

@@ -86,7 +86,7 @@ class Lab:
         return self._description.facts
 
     @property
-    def recorded(self) -> LabFacts:
+    def typed_facts(self) -> LabFacts:
         """The facts as typed values."""
         return LabFacts.of(self.facts)
 
@@ -123,7 +123,7 @@ class Lab:
             directory.mkdir(parents=True, mode=0o700)
             lock = take_lab_lock(directory)
             journal = UndoJournal.begin(directory, LabHeader(name, persistent, Owner.current()))
-            with _undone_on_failure(directory, lock), deferred_signals() as check:
+            with _undo_on_failure(directory, lock), deferred_signals() as check:
                 booted_lab = build(cluster, LabSite(name, directory, journal, capabilities, progress, check))
                 facts = {"name": name, "elapsed_s": round(time.monotonic() - started_s, 3), **booted_lab.facts}
                 description = Description(cluster, booted_lab.cluster, facts)
@@ -157,7 +157,7 @@ class Lab:
     @property
     def links(self) -> LabLinks:
         """The links between nodes and switch."""
-        return LabLinks(self.recorded, self._directory)
+        return LabLinks(self.typed_facts, self._directory)
 
     def detach(self) -> None:
         """Release the lab, leave it up, and restore its link rates."""
@@ -187,7 +187,7 @@ class Lab:
 
 
 @contextmanager
-def _undone_on_failure(directory: Path, lock: Lock) -> Iterator[None]:
+def _undo_on_failure(directory: Path, lock: Lock) -> Iterator[None]:
     try:
         yield
     except BaseException as error:

@@ -15,7 +15,7 @@ from assay.execution.lab.network import NODE_INTERFACE, LabNetwork, shaping
 from assay.foundation.errors import LabError
 from assay.model import LabFacts
 
-CHANGED = "links.json"
+CHANGED_RATES_FILE = "links.json"
 TOLERANCE = 0.01
 """Maximum relative rounding of a rate by the kernel."""
 
@@ -24,7 +24,7 @@ class LabLinks:
     """The links between a lab's nodes and its switch."""
 
     def __init__(self, facts: LabFacts, directory: Path) -> None:
-        self._changed = directory / CHANGED
+        self._changed_rates_file = directory / CHANGED_RATES_FILE
         self._network = LabNetwork(
             facts.name,
             ipaddress.IPv4Network(facts.subnet),
@@ -39,12 +39,12 @@ class LabLinks:
         """
         planned_rates = self._network.rates_bits_per_s
         if rate_bits_per_s is None:
-            if self._changed.exists():
+            if self._changed_rates_file.exists():
                 self._apply(planned_rates)
-                self._changed.unlink()
+                self._changed_rates_file.unlink()
             return dict(planned_rates)
         rates = dict.fromkeys(planned_rates, rate_bits_per_s)
-        self._changed.write_text(json.dumps({"link_bits_per_s": rate_bits_per_s}))
+        self._changed_rates_file.write_text(json.dumps({"link_bits_per_s": rate_bits_per_s}))
         self._apply(rates)
         return self._check_rates(rates)
 

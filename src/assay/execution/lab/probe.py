@@ -40,7 +40,7 @@ PROGRAMS = {
 DISK_RATES = "disk rates"
 DEVICE_MODEL = "device model"
 # Controller to its title, what its absence means, and whether it is required.
-WANTED_CONTROLLERS = {
+CONTROLLER_CAPABILITIES = {
     "io": (DISK_RATES, "disks would run at full speed: boot with blkio (version 1) or io (version 2)", True),
     "memory": ("memory limits", "nodes share the machine's memory and page cache", False),
     "cpu": ("CPU shares", "nodes compete for the CPU without shares", False),
@@ -115,7 +115,8 @@ def probe(state: Path | None = None) -> Capabilities:
     model = _device_model(daemon, state_root(state))
     controllers = find_controllers(Path("/proc/self/mountinfo").read_text())
     groups = {
-        name: _control_group(controllers.get(name), *description) for name, description in WANTED_CONTROLLERS.items()
+        name: _control_group(controllers.get(name), *description)
+        for name, description in CONTROLLER_CAPABILITIES.items()
     }
     if model.ok:  # modelled disks need no limits
         groups["io"] = replace(groups["io"], required=False)
@@ -208,7 +209,9 @@ def _loop(root: Path) -> Capability:
         return "loop devices with ext4"
 
     return _try_capability(
-        "loop devices", attempt, "the kernel needs the module loop (modprobe loop), a container /dev/loop-control"
+        "loop devices",
+        attempt,
+        "the kernel needs the module loop (modprobe loop); a container needs the device /dev/loop-control",
     )
 
 

@@ -64,12 +64,12 @@ def _undo_node(arguments: dict[str, Any]) -> str | None:
     if _wait_until(lambda: not _node_pids(arguments), TERMINATE_WAIT_S):
         return None
 
-    def killed() -> bool:
+    def kill_remaining() -> bool:
         pids = _node_pids(arguments)
         _signal(pids, signal.SIGKILL)
         return not pids
 
-    if _wait_until(killed, KILL_WAIT_S):
+    if _wait_until(kill_remaining, KILL_WAIT_S):
         return None
     return f"processes {sorted(_node_pids(arguments))} of {arguments['namespace']} do not end"
 
@@ -92,13 +92,13 @@ def _undo_loop(arguments: dict[str, Any]) -> str | None:
     """Detach the loop devices of a file, or of the files below a folder, once they are not mounted."""
     path = Path(arguments["path"])
 
-    def detached() -> bool:
+    def detach_all() -> bool:
         for block in loops_over(path):
             with suppress(LabError):
                 run(["losetup", "--detach", str(block)])
         return not loops_over(path)
 
-    if not _wait_until(detached, DETACH_WAIT_S):
+    if not _wait_until(detach_all, DETACH_WAIT_S):
         return f"{', '.join(map(str, loops_over(path)))} over {path} is still in use"
     return None
 
@@ -136,12 +136,12 @@ def _undo_namespace(arguments: dict[str, Any]) -> str | None:
 def _undo_cgroup(arguments: dict[str, Any]) -> str | None:
     path = Path(arguments["path"])
 
-    def gone() -> bool:
+    def remove_group() -> bool:
         with suppress(FileNotFoundError, OSError):
             path.rmdir()
         return not path.exists()
 
-    return None if _wait_until(gone, TERMINATE_WAIT_S) else f"control group {path} can't be removed"
+    return None if _wait_until(remove_group, TERMINATE_WAIT_S) else f"control group {path} can't be removed"
 
 
 UNDO: dict[str, Callable[[dict[str, Any]], str | None]] = {

@@ -42,11 +42,11 @@ async def check_hosts(
     addresses = {name: node.address for name, node in nodes.items()}
     surveyed_hosts = await survey_all(addresses, work, timeout_s=timeout_s, progress=progress)
     errors = {name: str(error) for name, error in surveyed_hosts.failed.items()}
-    hosts = await _with_pairs(surveyed_hosts.hosts, addresses, progress) if bandwidth else surveyed_hosts.hosts
+    hosts = await _with_link_rates(surveyed_hosts.hosts, addresses, progress) if bandwidth else surveyed_hosts.hosts
     return grade_hosts(cluster, _now(), hosts, errors)
 
 
-async def _with_pairs(
+async def _with_link_rates(
     hosts: Mapping[str, Survey], addresses: Mapping[str, Address | None], progress: Callable[[str], None]
 ) -> Mapping[str, Survey]:
     link_rates = await measure_pairs({name: a for name in hosts if (a := addresses[name])}, progress)
@@ -60,11 +60,11 @@ async def _with_pairs(
     }
 
 
-async def check_reached(cluster: Cluster, transports: Mapping[str, Transport]) -> HostCheckReport:
+async def check_connected_hosts(cluster: Cluster, transports: Mapping[str, Transport]) -> HostCheckReport:
     """Grade the hosts of a cluster by the quick checks over open connections."""
     nodes = {node.name: node for node in cluster.nodes if node.name in transports}
-    pending = (_survey_of(transports[name], node, cluster, deep=False) for name, node in nodes.items())
-    results = await asyncio.gather(*pending, return_exceptions=True)
+    surveys_to_run = (_survey_of(transports[name], node, cluster, deep=False) for name, node in nodes.items())
+    results = await asyncio.gather(*surveys_to_run, return_exceptions=True)
     surveys: dict[str, Survey] = {}
     errors: dict[str, str] = {}
     for name, result in zip(nodes, results, strict=True):

@@ -123,7 +123,7 @@ async def _measure_devices(
     await transport.run(["rm", "-rf", "--", *folders], timeout_s=COMMAND_TIMEOUT_S)  # files of a killed baseline
     try:
         await transport.run(["mkdir", "-p", "--", *folders], timeout_s=COMMAND_TIMEOUT_S)
-        await _check_room(cluster, devices, folders, transport)
+        await _check_free_space(cluster, devices, folders, transport)
         await _sync(transport, folders)
         writes = await _fio(transport, [_job("write", device, cluster) for device in devices])
         await _sync(transport, folders)
@@ -141,7 +141,7 @@ async def _measure_devices(
     return {"fio": reads.version.removeprefix("fio-")}, values
 
 
-async def _check_room(
+async def _check_free_space(
     cluster: Cluster, devices: Sequence[Device], folders: Sequence[str], transport: Transport
 ) -> None:
     """Raise HostError if a test file would exceed its share of the free space on a real host's disk."""

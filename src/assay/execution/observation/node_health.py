@@ -83,6 +83,7 @@ class NodeObservations:
     memory: list[NodeEvent] = field(default_factory=list)
     """Processes that were killed for lack of memory."""
     least_bytes: dict[str, int] = field(default_factory=dict)
+    """Device to its minimum free space, in bytes, if it was low."""
     checks: int = 0
     cpu_s: float = 0.0
     """CPU time of the watch itself."""
@@ -107,14 +108,14 @@ class NodeObservations:
                 message = f"packets between {self.node} and {name} are lost, in one direction at least"
                 self.lost_peers[name] = NodeEvent(message, now_unix_s)
         for name, (free_bytes, all_bytes, inodes) in line["room"].items():
-            self._room(name, free_bytes, all_bytes, inodes, now_unix_s)
+            self._add_free_space(name, free_bytes, all_bytes, inodes, now_unix_s)
         for text in line["kernel"]:
-            self._kernel(text, now_unix_s)
+            self._add_kernel_message(text, now_unix_s)
         if int(line["oom"]) > len(self.memory):
             message = f"the kernel ended a process on {self.node} for lack of memory"
             self.memory.append(NodeEvent(message, now_unix_s))
 
-    def _kernel(self, text: str, now_unix_s: float) -> None:
+    def _add_kernel_message(self, text: str, now_unix_s: float) -> None:
         """Add a line of the kernel's log. Two lines about the same out-of-memory kill count once."""
         if victim := _KILLED.search(text):
             message = f"the kernel ended {victim[1]} (process {victim[2]}) on {self.node} for lack of memory"
@@ -122,7 +123,7 @@ class NodeObservations:
         elif "memory" not in text.lower() and len(self.devices) < KERNEL_LINES_MAX:
             self.devices.append(NodeEvent(f"the kernel of {self.node} says: {text}", now_unix_s))
 
-    def _room(self, name: str, free_bytes: int, all_bytes: int, inodes: int, now_unix_s: float) -> None:
+    def _add_free_space(self, name: str, free_bytes: int, all_bytes: int, inodes: int, now_unix_s: float) -> None:
         if free_bytes < 0:
             message = f"{name} of {self.node} does not answer"
             if all(change.message != message for change in self.devices):

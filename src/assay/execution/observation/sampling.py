@@ -123,7 +123,7 @@ class Sampler(NodeStream):
 
 
 @dataclass(slots=True)
-class _Reading:
+class _ParserState:
     """State of parsing one node's lines."""
 
     ticks_per_s: float = 100.0
@@ -144,19 +144,19 @@ def parse_samples(node: str, raw: bytes, start_unix_s: float, trace: Trace) -> l
 
     Damaged lines are omitted with a warning. Missing sources and samplers that ended early also give warnings.
     """
-    reading = _Reading()
+    state = _ParserState()
     for line in raw.splitlines():
         try:
-            _add_line(node, json.loads(line), start_unix_s, trace, reading)
+            _add_line(node, json.loads(line), start_unix_s, trace, state)
         except (ValueError, KeyError, TypeError, IndexError, AttributeError):
-            reading.damaged += 1
-    if not reading.header:
+            state.damaged += 1
+    if not state.header:
         return [CodedWarning(WarningCode.TRACE, f"{node}: the sampler sent nothing")]
-    if not reading.ended:
-        reading.warn(f"{node}: the sampler ended early, after {reading.samples} samples")
-    elif reading.damaged:
-        reading.warn(f"{node}: {reading.damaged} lines of the sampler are damaged and left out")
-    return reading.warnings
+    if not state.ended:
+        state.warn(f"{node}: the sampler ended early, after {state.samples} samples")
+    elif state.damaged:
+        state.warn(f"{node}: {state.damaged} lines of the sampler are damaged and left out")
+    return state.warnings
 
 
 def host_sample(node: str, lines: Sequence[bytes]) -> HostSample | None:
@@ -188,38 +188,38 @@ def host_sample(node: str, lines: Sequence[bytes]) -> HostSample | None:
     )
 
 
-def _add_line(node: str, line: dict[str, Any], start_unix_s: float, trace: Trace, reading: _Reading) -> None:
+def _add_line(node: str, line: dict[str, Any], start_unix_s: float, trace: Trace, state: _ParserState) -> None:
     if "assay_sampler" in line:
-        reading.header = True
-        reading.ticks_per_s, reading.cores = float(line["ticks_per_s"]), float(line["cores"])
+        state.header = True
+        state.ticks_per_s, state.cores = float(line["ticks_per_s"]), float(line["cores"])
         for source, why in line["missing"].items():
-            reading.warn(f"{node}: {source} was not observed: {why}")
+            state.warn(f"{node}: {source} was not observed: {why}")
     elif "end" in line:
-        reading.ended = True
+        state.ended = True
     elif "clock_ahead_s" in line:
         ahead_s = float(line["clock_ahead_s"])
         if abs(ahead_s) > CLOCK_TOLERANCE_S:
             direction = "ahead of" if ahead_s > 0 else "behind"
             message = f"{node}: its clock is {abs(ahead_s):.1f} s {direction} ours; its trace is shifted"
-            reading.warn(message, WarningCode.CLOCK)
+            state.warn(message, WarningCode.CLOCK)
     else:
-        rows = _rows(line, reading)
+        rows = _rows(line, state)
         t_s = float(line["t"]) - start_unix_s
         for subject, metric, counter, value in rows:
             trace.append(t_s, node, subject, metric, counter=counter, value=value)
-        reading.samples += 1
+        state.samples += 1
         for key, why in line.get("lost", {}).items():
-            reading.warn(f"{node}: {key} was lost in the transfer: {why}")
+            state.warn(f"{node}: {key} was not observed until the end: {why}")
 
 
-def _rows(line: Mapping[str, Any], reading: _Reading) -> list[tuple[str, str, bool, float]]:
+def _rows(line: Mapping[str, Any], state: _ParserState) -> list[tuple[str, str, bool, float]]:
     """Return (subject, metric, counter, value) of one sample, complete or not at all."""
     rows: list[tuple[str, str, bool, float]] = []
     if "cpu" in line:
-        user, nice, system, idle, iowait, irq, softirq, steal = (ticks / reading.ticks_per_s for ticks in line["cpu"])
+        user, nice, system, idle, iowait, irq, softirq, steal = (ticks / state.ticks_per_s for ticks in line["cpu"])
         values = (user, nice, system, idle, iowait, irq + softirq, steal)
         rows += [("cpu", metric, True, value) for metric, value in zip(_CPU, values, strict=True)]
-        rows += [("cpu", "cores", False, reading.cores)]
+        rows += [("cpu", "cores", False, state.cores)]
     if "mem" in line:
         rows += [("memory", m, False, kib * 1024.0) for m, kib in zip(_MEMORY, line["mem"], strict=True)]
     if "psi" in line:

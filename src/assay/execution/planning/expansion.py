@@ -36,25 +36,27 @@ def expand(plan: Plan) -> list[Configuration]:
         settings = dict(plan.parameters)
         for factor in plan.factors:
             settings |= _settings(factor, levels[factor.name], plan)
-        configurations.append(configured(levels, plan.layouts[levels[LAYOUT_FACTOR]], settings, plan.rules))
+        configurations.append(configuration_of(levels, plan.layouts[levels[LAYOUT_FACTOR]], settings, plan.rules))
     return configurations
 
 
 def _combinations(plan: Plan) -> Iterator[dict[str, str]]:
     """Yield every combination of levels; with ``only``, the combinations that it names."""
     names = [factor.name for factor in plan.factors]
-    if plan.only and all(set(names) <= chosen.keys() for chosen in plan.only):
-        named_levels = dict.fromkeys(tuple(chosen[name] for name in names) for chosen in plan.only)
-        yield from (dict(zip(names, chosen, strict=True)) for chosen in named_levels)
+    if plan.only and all(set(names) <= only_levels.keys() for only_levels in plan.only):
+        named_levels = dict.fromkeys(tuple(only_levels[name] for name in names) for only_levels in plan.only)
+        yield from (dict(zip(names, only_levels, strict=True)) for only_levels in named_levels)
         return
-    combinations = [{name: level for name, level in chosen.items() if name in names} for chosen in plan.only]
+    combinations = [{name: level for name, level in only_levels.items() if name in names} for only_levels in plan.only]
     for combination in itertools.product(*(factor.levels for factor in plan.factors)):
         levels = dict(zip(names, combination, strict=True))
-        if not combinations or any(chosen.items() <= levels.items() for chosen in combinations):
+        if not combinations or any(only_levels.items() <= levels.items() for only_levels in combinations):
             yield levels
 
 
-def configured(levels: Mapping[str, str], layout: Layout, settings: Mapping[str, str], rules: Rules) -> Configuration:
+def configuration_of(
+    levels: Mapping[str, str], layout: Layout, settings: Mapping[str, str], rules: Rules
+) -> Configuration:
     """Return the configuration with ``settings``, which ``rules`` converts into engine parameters."""
     parameters = {name: value for name, value in settings.items() if name not in (NETWORK_FACTOR, WORKERS_FACTOR)}
     workers = int(settings[WORKERS_FACTOR]) if WORKERS_FACTOR in settings else None

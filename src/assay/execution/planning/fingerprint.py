@@ -33,7 +33,7 @@ _OPTIONAL_FIELDS = (
 """Keys that were added after the first fingerprints were stored: a file without them keeps its fingerprint."""
 
 
-def fingerprinted(plan: Plan) -> Plan:
+def with_fingerprint(plan: Plan) -> Plan:
     """Return ``plan`` with its fingerprint: 64 hexadecimal digits, equal for plans that ask for the same runs."""
     present_keys = [name for name in _OPTIONAL_IDENTITY_KEYS if getattr(plan, name)]
     types: dict[int, Any] = {}

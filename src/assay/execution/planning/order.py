@@ -127,7 +127,7 @@ def _applies_to(plan: Plan, workload: WorkloadSpec, configuration: Configuration
 def _is_selected(plan: Plan, workload: WorkloadSpec, configuration: Configuration) -> bool:
     """Return whether ``only`` names the combination, or the plan runs all combinations."""
     levels = {**configuration.levels, WORKLOAD: workload.key}
-    return not plan.only or any(chosen.items() <= levels.items() for chosen in plan.only)
+    return not plan.only or any(only_levels.items() <= levels.items() for only_levels in plan.only)
 
 
 def with_levels(plan: Plan, workload: WorkloadSpec, configuration: Configuration) -> WorkloadSpec:

@@ -66,7 +66,7 @@ class Rules(Protocol):
     def parameters(self, settings: Mapping[str, str]) -> dict[str, str]:
         """Return ``settings`` with shorthands resolved. The values have passed :meth:`setting_mistake`."""
 
-    def settings_of(self, recorded: Mapping[str, str]) -> tuple[dict[str, str], tuple[str, ...]]:
+    def settings_of(self, recorded_settings: Mapping[str, str]) -> tuple[dict[str, str], tuple[str, ...]]:
         """Return a run's recorded parameters as settings of a plan, with a notice for each translated parameter.
 
         Raises SpecificationError for a value that no plan can set.
@@ -82,11 +82,11 @@ class Rules(Protocol):
         """Return the mistake in one setting by itself; None if there is none, or if only the engine can detect it."""
 
     def mistakes(
-        self, parameters: Mapping[str, str], cluster: Cluster, workers: int, written: Collection[str] = ()
+        self, parameters: Mapping[str, str], cluster: Cluster, workers: int, stated_names: Collection[str] = ()
     ) -> Iterator[Mistake]:
         """Yield mistakes in the combination of a configuration's ``parameters`` on ``workers`` workers.
 
-        ``written``: names of the settings in the plan, so that messages use them.
+        ``stated_names``: names of the settings in the plan, so that messages use them.
         """
 
     def warnings(self, parameters: Mapping[str, str], cluster: Cluster) -> tuple[str, ...]:

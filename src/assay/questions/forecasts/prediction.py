@@ -123,7 +123,7 @@ def predict_with(
             for run_id, configuration in zip(ids, near, strict=True)
         ),
         runs=model.model.runs,
-        configurations=len(model.model.medians),
+        configurations=len(model.model.median_logs),
         origin=Origin.PREDICTED.value,
         notices=model.notices,
     )

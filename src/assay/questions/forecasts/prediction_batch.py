@@ -93,7 +93,7 @@ def batch_predicted(
         rows=tuple(predicted),
         level=LEVEL,
         runs=repository_model.model.runs,
-        configurations=len(repository_model.model.medians),
+        configurations=len(repository_model.model.median_logs),
         origin=Origin.PREDICTED.value,
         notices=repository_model.notices,
     )

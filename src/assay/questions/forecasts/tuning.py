@@ -60,7 +60,7 @@ def planned_tuning(
         assert profile is not None
         tuner = replace(tuner, estimate=simulated_logs(tuner, profile))
     elif request.warm is WarmStart.REPOSITORY and repository is not None:
-        tuner = replace(tuner, before=_measured(tuner, plan, repository, origin))
+        tuner = replace(tuner, earlier_runs=_measured(tuner, plan, repository, origin))
     elif request.warm is WarmStart.PREDICTION:
         prediction = predicted_logs(tuner, repository, origin, _same_tuning_ids(plan, repository) if repository else ())
         return PlannedTuning(plan, replace(tuner, estimate=prediction.log_s), request, prediction.basis)

@@ -17,7 +17,7 @@ import numpy as np
 
 from assay.analysis.cost.pareto import Priced
 from assay.analysis.statistics import Floats, Mask
-from assay.estimation.simulator.error_model import REST_SIGMA, SIGMAS
+from assay.estimation.simulator.error_model import REMAINDER_SIGMA, SIGMAS
 
 DRAWS = 2000
 """Default number of draws."""
@@ -132,7 +132,7 @@ def draw_inputs(
             inputs[sensitivity.name] = values
             log_s += values[:, None, None] * sensitivity.slopes
     residuals = np.random.default_rng((seed, 2)).standard_normal(log_s.shape)
-    log_s += residuals * np.hypot(REST_SIGMA, run_sigma)
+    log_s += residuals * np.hypot(REMAINDER_SIGMA, run_sigma)
     amounts = np.tile(prices.amounts, (draws, 1))
     for number, price in enumerate(prices.prices):
         if price.low < price.high and np.any(prices.factors[:, number] > 0):

@@ -312,7 +312,7 @@ def line(**fields: Any) -> dict[str, Any]:
 
 def ended(*passed: bool) -> AttemptState:
     checks = tuple(Check("replicas", passing, "2 of 2" if passing else "1 of 2") for passing in passed)
-    state = AttemptState(finished=ProgramResult(Outcome(0, "", {}, 0, 30.0), 1000.0))
+    state = AttemptState(program_result=ProgramResult(Outcome(0, "", {}, 0, 30.0), 1000.0))
     state.validation = ValidationResult(checks)
     return state
 
@@ -392,7 +392,7 @@ def test_losses_of_the_engine_are_not_failures_of_the_job(
 ) -> None:
     state = ended(True)
     log = Check("event log", False, "cut off")
-    state.finished = ProgramResult(Outcome(exit_status, "", {}, 0, 30.0), 1000.0, checks=(log,))
+    state.program_result = ProgramResult(Outcome(exit_status, "", {}, 0, 30.0), 1000.0, checks=(log,))
     state.problem = problem
     status, why, failure_class = status_of(state, None, NO_HISTORY)
     assert status is (RunStatus.FAILED if exit_status else RunStatus.INVALID)

@@ -51,7 +51,7 @@ async def attempt(
         raise
     except AssayError as error:
         cause = error
-    client_succeeded = state.finished is not None and state.finished.outcome.exit_status == 0
+    client_succeeded = state.program_result is not None and state.program_result.outcome.exit_status == 0
     engine = run_context.provider.engine
     if engine and (not client_succeeded or state.problem or cause):
         state.logs |= await engine.logs()
@@ -84,13 +84,13 @@ class _Attempt:
         engine = await self._configure()
         async with watching(self.run_context, engine) as monitor:
             try:
-                await monitor.guard(self._on_engine(needed_input, engine), self.context.report_problem)
+                await monitor.guard(self._run_on_engine(needed_input, engine), self.context.report_problem)
             finally:
                 if not self.state.succeeded:
                     await monitor.final_check()
                 self.state.observations = monitor.observations
 
-    async def _on_engine(self, needed_input: Input | None, engine: Engine) -> None:
+    async def _run_on_engine(self, needed_input: Input | None, engine: Engine) -> None:
         manifest = await self._ensure_input(needed_input, engine)
         result = await self._run_observed_job(needed_input, engine)
         self.state.logs |= result.logs
@@ -165,13 +165,13 @@ class _Attempt:
                 label="job",
                 show=self.run_context.show,
             )
-        self.state.finished = result
+        self.state.program_result = result
         self.context.report_step("job", result.started_unix_s, result.outcome.duration_s)
         return result
 
     def _program(self, needed_input: Input | None, engine: Engine) -> Program:
-        """Return the program to time: the workload's program, or a :class:`WorkloadProgram` for an engine that is
-        not real."""
+        """Return the program to time: the workload's program, or a :class:`WorkloadProgram` for a simulated
+        engine."""
         if engine.facts.runs_programs:
             return self.workload.programs(self.size, needed_input.path if needed_input else None)[engine.facts.name]
         seed = self.run_context.plan.seed * 1000 + self.planned.repetition
@@ -180,7 +180,7 @@ class _Attempt:
     def _store_samples(self, raw: Mapping[str, bytes]) -> None:
         """Store the samplers' files and the trace parsed from them."""
         state = self.state
-        started = state.finished.started_unix_s if state.finished else 0.0
+        started = state.program_result.started_unix_s if state.program_result else 0.0
         for node, content in raw.items():
             state.logs[f"samples-{node}.jsonl"] = content
             state.warnings += parse_samples(node, content, started, state.trace)

@@ -39,7 +39,7 @@ SILENT_S = 9.0
 seconds late."""
 ANSWER_S = 4.0
 """Maximum time for a host to run a command, in seconds."""
-GONE_S = 3.0
+LAB_REPORT_WAIT_S = 3.0
 """Maximum wait for a lab to report the loss of a node whose connection ended, in seconds."""
 ENGINE_INTERVAL_S = 4.0
 """Minimum time between two health checks of an externally managed engine, in seconds."""
@@ -151,11 +151,11 @@ class HealthMonitor:
 
     async def _lab_error(self, wait_s: float) -> LabError | None:
         """Return the lab's health problem as an error; None if no problem appears within ``wait_s``."""
-        until_s = time.monotonic() + wait_s
+        deadline_s = time.monotonic() + wait_s
         while self._lab:
             if message := await asyncio.to_thread(self._lab.health_check):
                 return LabError(message)
-            if time.monotonic() >= until_s:
+            if time.monotonic() >= deadline_s:
                 break
             await asyncio.sleep(_POLL_S)
         return None
@@ -169,7 +169,7 @@ class HealthMonitor:
             watch.last_check_s = time.monotonic()  # only the watch is late or ended; the host answers
             return None
         # A stopping node loses its connection before its last processes end, so the lab may report it a moment later.
-        if error := await self._lab_error(0.0 if watch.lost is None else GONE_S):
+        if error := await self._lab_error(0.0 if watch.lost is None else LAB_REPORT_WAIT_S):
             return error
         watch.transport.abandon()
         name = watch.transport.name

@@ -55,7 +55,7 @@ def attempt_record(
     status, cause_text, failure_class = status_of(
         state, finished_attempt.cause, context.limit, facts.full_disk_messages
     )
-    result, validation = state.finished, state.validation
+    result, validation = state.program_result, state.validation
     started_unix_s = result.started_unix_s if result else finished_attempt.started_unix_s
     metrics, sources = _metrics(workload, data_bytes, state, run_context.cluster, observed=facts.runs_programs)
     if result and facts.runs_programs:
@@ -112,7 +112,7 @@ def _metrics(
     workload: Workload, data_bytes: int, state: AttemptState, cluster: Cluster, *, observed: bool
 ) -> tuple[dict[str, float], dict[str, str]]:
     """Return the run's metrics by name, and the source of each."""
-    result, validation = state.finished, state.validation
+    result, validation = state.program_result, state.validation
     if result is None:
         return {}, {}
     metrics = {**result.metrics, **(validation.metrics if validation else {})}
@@ -137,7 +137,7 @@ def _metrics(
 def _sampled_metrics(state: AttemptState, cluster: Cluster, end_s: float) -> dict[str, float]:
     """Return the workers' CPU utilisation and the bytes of all devices during the job."""
     names = [node.name for node in cluster.workers]
-    environment = state.finished.environment if state.finished else {}
+    environment = state.program_result.environment if state.program_result else {}
     groups = Environment({**environment, "cluster": {"worker_names": names}}).node_groups
     sizes = groups.sizes if groups else dict.fromkeys(names, 1)
     shares = cpu_busy_shares(state.trace, sizes, 0.0, end_s)
@@ -149,7 +149,7 @@ def _sampled_metrics(state: AttemptState, cluster: Cluster, end_s: float) -> dic
 
 
 def _warnings(state: AttemptState, metrics: Mapping[str, float]) -> list[CodedWarning]:
-    warnings = [*state.warnings, *(state.finished.warnings if state.finished else ())]
+    warnings = [*state.warnings, *(state.program_result.warnings if state.program_result else ())]
     busy_share = metrics.get("cpu_busy_share", 0.0)
     if busy_share > CPU_LIMIT_SHARE:
         bottleneck = f"the CPU was the bottleneck: {format_percent(busy_share)} busy on average"
@@ -187,7 +187,7 @@ def _environment(planned: PlannedRun, run_context: RunContext, state: AttemptSta
             run_context.cluster, planned.configuration.layout, planned.configuration.network
         ).tree(),
         **({"network": state.network} if state.network else {}),
-        **(state.finished.environment if state.finished else {}),
+        **(state.program_result.environment if state.program_result else {}),
         "parameters": _effective_parameters(planned, run_context.provider.engine),
     }
 

@@ -99,7 +99,7 @@ class AttemptState:
     trace: Trace = field(default_factory=Trace)
     logs: dict[str, bytes] = field(default_factory=dict)
     warnings: list[CodedWarning] = field(default_factory=list)
-    finished: ProgramResult | None = None
+    program_result: ProgramResult | None = None
     validation: ValidationResult | None = None
     problem: str | None = None
     network: dict[str, Any] = field(default_factory=dict)
@@ -112,9 +112,14 @@ class AttemptState:
     @property
     def succeeded(self) -> bool:
         """Whether the job succeeded and all its checks passed."""
-        if self.finished is None or self.finished.outcome.exit_status != 0 or self.problem or self.validation is None:
+        if (
+            self.program_result is None
+            or self.program_result.outcome.exit_status != 0
+            or self.problem
+            or self.validation is None
+        ):
             return False
-        return all(check.passed for check in (*self.finished.checks, *self.validation.checks))
+        return all(check.passed for check in (*self.program_result.checks, *self.validation.checks))
 
     @contextmanager
     def exclude_time(self) -> Iterator[None]:

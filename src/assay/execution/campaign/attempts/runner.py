@@ -23,7 +23,7 @@ from assay.execution.hosts import LocalTransport, Transport, connect_ssh
 from assay.execution.lab.health import LabHealth
 from assay.execution.lab.links import LabLinks
 from assay.execution.lab.state import lab_directory
-from assay.execution.observation.checking import check_reached
+from assay.execution.observation.checking import check_connected_hosts
 from assay.execution.observation.device_baseline import measure_baseline
 from assay.execution.observation.environment import capture
 from assay.execution.planning.forecast.forecast import update_schedule
@@ -61,6 +61,7 @@ class CampaignSummary:
     made: int
     """Number of attempts that this call made."""
     already_there: int
+    """Number of planned runs that earlier calls made."""
     statuses: Mapping[str, int]
     failures: Mapping[str, int]
     """Number of attempts that were not valid, by failure class."""
@@ -81,25 +82,25 @@ class CampaignSummary:
 class _JournalingObserver:
     """Forwards progress and writes the current step into the campaign's folder, for other terminals."""
 
-    watcher: ProgressObserver
+    observer: ProgressObserver
     journal: CampaignJournal
     last_step: tuple[str, float] = ("", 0.0)
 
     def say(self, text: str) -> None:
-        self.watcher.say(text)
+        self.observer.say(text)
 
     def step(self, text: str) -> None:
-        self.watcher.step(text)
+        self.observer.step(text)
         before, at_s = self.last_step
         if text != before and ("%" not in text or time.monotonic() - at_s >= _PERCENT_INTERVAL_S):
             self.last_step = (text, time.monotonic())
             self.journal.set_step(text)
 
     def begin(self, number: int, total: int, title: str, left_s: float | None) -> None:
-        self.watcher.begin(number, total, title, left_s)
+        self.observer.begin(number, total, title, left_s)
 
     def end(self, run: Run) -> None:
-        self.watcher.end(run)
+        self.observer.end(run)
 
 
 @dataclass(frozen=True, slots=True)
@@ -124,7 +125,7 @@ class _ConnectedCluster:
         self._health = LabHealth(lab_directory(lab.name)) if lab else None
         self._device_errors: tuple[str, ...] = ()
         self._journal = work.schedule.journal
-        self._watcher = work.watcher
+        self._observer = work.observer
         self._stack = AsyncExitStack()
         self._run_context: RunContext | None = None
         self.baseline: DeviceBaseline | None = None
@@ -132,18 +133,18 @@ class _ConnectedCluster:
 
     async def open(self, *, with_baseline: bool) -> None:
         """Connect, lock the cluster, and record its environment."""
-        cluster, watcher = self._cluster, self._watcher
+        cluster, observer = self._cluster, self._observer
         async with AsyncExitStack() as stack:
             if not cluster.simulated:
-                watcher.step("connecting")
+                observer.step("connecting")
             transports = await connect(cluster, stack)
             provider = self._provide(cluster, transports)
-            await provider.open(watcher.step)
+            await provider.open(observer.step)
             stack.push_async_callback(_finish, provider)
             if with_baseline:
-                self.host_checks = await _host_checks(cluster, transports, watcher)
-                self.baseline = await _baseline(cluster, transports, watcher)
-            environment = await _environment(cluster, transports, provider.facts, self._lab, watcher)
+                self.host_checks = await _host_checks(cluster, transports, observer)
+                self.baseline = await _baseline(cluster, transports, observer)
+            environment = await _environment(cluster, transports, provider.facts, self._lab, observer)
             groups = self._lab.control_groups if self._lab else {}
             self._run_context = RunContext(
                 plan=self._plan,
@@ -154,7 +155,7 @@ class _ConnectedCluster:
                 campaign_id=self._journal.campaign_id,
                 environment=environment,
                 baseline=self.baseline,
-                show=watcher.step,
+                show=observer.step,
                 links=LabLinks(self._lab, lab_directory(self._lab.name)) if self._lab else None,
                 host_samples=self._journal.host_samples,
                 health=self._health,
@@ -188,7 +189,7 @@ class _ConnectedCluster:
         try:
             await stack.aclose()
         except HostError as error:
-            self._watcher.say(f"some processes could not be ended: {error}")
+            self._observer.say(f"some processes could not be ended: {error}")
 
 
 async def _all_answer(transports: Mapping[str, Transport]) -> bool:
@@ -206,10 +207,10 @@ async def run_campaign(
     """
     journal = work.schedule.journal
     with journal.hold():
-        recover_unpublished(work.repository, journal, work.watcher.say)
+        recover_unpublished(work.repository, journal, work.observer.say)
         schedule = update_schedule(work.plan, work.schedule, work.repository.runs(environment=False))
         journal = schedule.journal
-        work = replace(work, schedule=schedule, watcher=_JournalingObserver(work.watcher, journal))
+        work = replace(work, schedule=schedule, observer=_JournalingObserver(work.observer, journal))
         journal.write("connect")
         executor = _ConnectedCluster(work, campaign_cluster)
         try:
@@ -272,36 +273,36 @@ async def connect(cluster: Cluster, stack: AsyncExitStack) -> dict[str, Transpor
 
 
 async def _host_checks(
-    cluster: Cluster, transports: Mapping[str, Transport], watcher: ProgressObserver
+    cluster: Cluster, transports: Mapping[str, Transport], observer: ProgressObserver
 ) -> HostCheckReport | None:
     """Check real hosts. Labs and this machine are not checked."""
     if cluster.placement is not Placement.SSH or cluster.simulated:
         return None
-    watcher.step("checking hosts")
-    report = await check_reached(cluster, transports)
+    observer.step("checking hosts")
+    report = await check_connected_hosts(cluster, transports)
     for problem in report.problems():
         if problem.grade is Grade.ERROR:
-            watcher.say(
+            observer.say(
                 f"error on {problem.host}: {problem.criterion} {problem.subject}: {problem.message}".replace(" :", ":")
             )
     counts = f"{report.count(Grade.ERROR)} errors, {report.count(Grade.WARNING)} warnings"
-    watcher.say(f"host checks: {counts}; stored with each run")
+    observer.say(f"host checks: {counts}; stored with each run")
     return report
 
 
 async def _baseline(
-    cluster: Cluster, transports: Mapping[str, Transport], watcher: ProgressObserver
+    cluster: Cluster, transports: Mapping[str, Transport], observer: ProgressObserver
 ) -> DeviceBaseline | None:
     if cluster.placement is Placement.LOCAL or cluster.simulated:
         return None
     if cluster.attached:
-        watcher.say("campaigns measure no baseline of an externally managed cluster; `assay baseline` measures one")
+        observer.say("campaigns measure no baseline of an externally managed cluster; `assay baseline` measures one")
         return None
-    watcher.step("measuring devices and links")
+    observer.step("measuring devices and links")
     try:
-        return await measure_baseline(cluster, transports, progress=watcher.step)
+        return await measure_baseline(cluster, transports, progress=observer.step)
     except HostError as error:
-        watcher.say(f"continuing without a baseline of devices and links: {error}")
+        observer.say(f"continuing without a baseline of devices and links: {error}")
         return None
 
 
@@ -310,11 +311,11 @@ async def _environment(
     transports: Mapping[str, Transport],
     facts: EngineFacts,
     lab: LabFacts | None,
-    watcher: ProgressObserver,
+    observer: ProgressObserver,
 ) -> Environment:
     if cluster.simulated:
         return Environment({"assay": {"version": __version__}})
-    watcher.step("recording the environment")
+    observer.step("recording the environment")
     folders = {
         node.name: [device.directory for device in node.type.devices if device.directory]
         for node in cluster.login_nodes

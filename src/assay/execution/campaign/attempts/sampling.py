@@ -63,15 +63,15 @@ async def drop_all_caches(
 class Samplers:
     """The running samplers of all nodes."""
 
-    running: Mapping[str, Sampler]
+    by_node: Mapping[str, Sampler]
     raw: dict[str, bytes] | None = None
     """Raw samples of each node; None until the samplers have ended."""
 
     async def stop(self) -> dict[str, bytes]:
         """End the samplers and return each node's raw samples; a second call returns the same."""
         if self.raw is None:
-            raw = await asyncio.gather(*(sampler.stop() for sampler in self.running.values()))
-            self.raw = dict(zip(self.running, raw, strict=True))
+            raw = await asyncio.gather(*(sampler.stop() for sampler in self.by_node.values()))
+            self.raw = dict(zip(self.by_node, raw, strict=True))
         return self.raw
 
 
@@ -118,7 +118,7 @@ async def publishing(
 
 def _is_measured(folder: Path, samplers: Samplers, directories: Mapping[str, Sequence[str]]) -> bool:
     """Return whether ``folder`` is on a measured device of a node that is this machine."""
-    local_nodes = [name for name, sampler in samplers.running.items() if sampler.hostname == socket.gethostname()]
+    local_nodes = [name for name, sampler in samplers.by_node.items() if sampler.hostname == socket.gethostname()]
     devices = block_devices(folder)
     return any(devices & block_devices(Path(path)) for name in local_nodes for path in directories.get(name, ()))
 
@@ -126,6 +126,6 @@ def _is_measured(folder: Path, samplers: Samplers, directories: Mapping[str, Seq
 async def _publish(samplers: Samplers, file: HostSamplesFile) -> None:
     while True:
         await asyncio.sleep(PUBLISH_INTERVAL_S)
-        latest = [sampler.latest() for sampler in samplers.running.values()]
+        latest = [sampler.latest() for sampler in samplers.by_node.values()]
         if samples := [sample for sample in latest if sample]:
             await asyncio.to_thread(file.write, samples)

@@ -1,4 +1,4 @@
-"""Decide whether a run is valid: check its output by workload and layout, and set its status.
+"""Decide whether a run is valid: check its output as the workload and the layout require, and set its status.
 
 In: a job that ended, the storage, the input's manifest. Out: a :class:`ValidationResult`; then status, cause, failure
 class.
@@ -69,7 +69,7 @@ def status_of(
     memory take precedence over messages of programs, which report only the consequence.
     """
     status, cause_text, failure_class = _status_without_watch(state, cause, limit, full_disk_messages)
-    result = state.finished
+    result = state.program_result
     if status is RunStatus.VALID and result is not None:
         problems = problems_during_job(state.observations, result.started_unix_s, result.outcome.duration_s)
         causes = [f"{'; '.join(problems)}, while the job ran"] if problems else []
@@ -90,10 +90,10 @@ def _status_without_watch(
     state: AttemptState, cause: AssayError | None, limit: TimeLimit, full_disk_messages: Collection[str]
 ) -> tuple[RunStatus, str | None, FailureClass | None]:
     """Return status, cause and failure class from the program, the checks and ``cause`` only, without the watch."""
-    if cause or state.finished is None:
+    if cause or state.program_result is None:
         cause_text = str(cause or "the job was not started")
         return RunStatus.FAILED, cause_text, class_of_error(cause, full_disk_messages) if cause else FailureClass.ENGINE
-    outcome = state.finished.outcome
+    outcome = state.program_result.outcome
     if outcome.exit_status != 0:
         end_text = f"the client {_end_of(outcome.exit_status)}"
         cause_text = f"{end_text}: {' | '.join(outcome.error_lines())}"
@@ -102,18 +102,18 @@ def _status_without_watch(
         host_lost = outcome.host_lost
         problem = state.problem or (end_text if outcome.exit_status < 0 else None)
         failure_class = class_of_end(
-            outcome.output, problem=problem, lost=host_lost, full_disk_messages=full_disk_messages
+            outcome.output, problem=problem, host_lost=host_lost, full_disk_messages=full_disk_messages
         )
         return RunStatus.FAILED, f"{state.problem}; {cause_text}" if state.problem else cause_text, failure_class
     if state.problem:
         return RunStatus.INVALID, f"{state.problem} during the run", FailureClass.ENGINE
     validation_checks = state.validation.checks if state.validation else ()
-    failed_checks = [check for check in (*state.finished.checks, *validation_checks) if not check.passed]
+    failed_checks = [check for check in (*state.program_result.checks, *validation_checks) if not check.passed]
     if failed_checks or state.validation is None:
         cause_text = "; ".join(f"{check.name}: {check.detail}" for check in failed_checks) or "not validated"
         failed_checker = state.validation.failed_checker if state.validation else None
         if failed_checker is None:
-            only_engine = set(failed_checks) <= set(state.finished.checks) and state.validation is not None
+            only_engine = set(failed_checks) <= set(state.program_result.checks) and state.validation is not None
             return RunStatus.INVALID, cause_text, FailureClass.ENGINE if only_engine else FailureClass.VALIDATION
         # The engine could not run the check's program, so the output is unchecked.
         host_lost = failed_checker.host_lost
@@ -121,7 +121,7 @@ def _status_without_watch(
             RunStatus.INVALID,
             cause_text,
             class_of_end(
-                failed_checker.output, problem=cause_text, lost=host_lost, full_disk_messages=full_disk_messages
+                failed_checker.output, problem=cause_text, host_lost=host_lost, full_disk_messages=full_disk_messages
             ),
         )
     return RunStatus.VALID, None, None

@@ -94,9 +94,9 @@ class HadoopRules:
             engine_parameters[PROFILED] = settings[PROFILE]
         return engine_parameters
 
-    def settings_of(self, recorded: Mapping[str, str]) -> tuple[dict[str, str], tuple[str, ...]]:
+    def settings_of(self, recorded_settings: Mapping[str, str]) -> tuple[dict[str, str], tuple[str, ...]]:
         """Translate Hadoop 1's map slots into containers, and name the codec of map output with its package."""
-        settings, notices = dict(recorded), []
+        settings, notices = dict(recorded_settings), []
         if MAP_OUTPUT_COMPRESS in settings or MAP_OUTPUT_CODEC in settings:
             codec = settings.get(MAP_OUTPUT_CODEC, "").rpartition(".")[2] or _CODEC_CLASSES[0]
             if codec not in _CODEC_CLASSES:
@@ -130,18 +130,18 @@ class HadoopRules:
         return None
 
     def mistakes(
-        self, parameters: Mapping[str, str], cluster: Cluster, workers: int, written: Collection[str] = ()
+        self, parameters: Mapping[str, str], cluster: Cluster, workers: int, stated_names: Collection[str] = ()
     ) -> Iterator[Mistake]:
         """Yield mistakes: more copies than workers, more memory than a node has, containers or sort buffers that
         never fit."""
-        yield from _fixed_by_attached_cluster(cluster, written, self)
+        yield from _fixed_by_attached_cluster(cluster, stated_names, self)
         copies = parameters.get(REPLICATION, "1")
         if int(copies) > workers:
             message = f"{REPLICATION}: {copies} copies need {copies} workers, but {workers} are used"
             yield Mistake((REPLICATION,), message)
         if cluster.attached:
             return  # the cluster's operator has set the containers' memory if the plan does not
-        yield from _memory_mistakes(parameters, cluster, written)
+        yield from _memory_mistakes(parameters, cluster, stated_names)
         for names, message in containers.mistakes(parameters, workers):
             yield Mistake(names, message)
 
@@ -197,9 +197,11 @@ class HadoopRules:
         return int(parameters[REPLICATION])
 
 
-def _fixed_by_attached_cluster(cluster: Cluster, written: Collection[str], rules: HadoopRules) -> Iterator[Mistake]:
+def _fixed_by_attached_cluster(
+    cluster: Cluster, stated_names: Collection[str], rules: HadoopRules
+) -> Iterator[Mistake]:
     """Yield the plan's settings that no job can carry, if the daemons are externally managed."""
-    for name in written if cluster.attached else ():
+    for name in stated_names if cluster.attached else ():
         targets = rules.shorthands.get(name, (name,))
         if name in rules.shorthands and name != CONTAINERS:
             continue
@@ -253,7 +255,9 @@ def _count_mistake(text: str) -> str | None:
     return None
 
 
-def _memory_mistakes(parameters: Mapping[str, str], cluster: Cluster, written: Collection[str]) -> Iterator[Mistake]:
+def _memory_mistakes(
+    parameters: Mapping[str, str], cluster: Cluster, stated_names: Collection[str]
+) -> Iterator[Mistake]:
     """Yield a mistake if a node's containers get more memory than the node has.
 
     assay's defaults suit a lab's nodes, so they are compared only with the nodes of other clusters.
@@ -265,7 +269,7 @@ def _memory_mistakes(parameters: Mapping[str, str], cluster: Cluster, written: C
     container_bytes = containers.node_memory_mb(parameters) * 2**20
     if container_bytes <= node_bytes:
         return
-    if CONTAINERS in written:
+    if CONTAINERS in stated_names:
         excess = f"containers: {format_bytes(container_bytes)} are requested"
         remedy = f"set fewer containers, or lower {containers.MAP_MEMORY} and {containers.REDUCE_MEMORY}"
     else:

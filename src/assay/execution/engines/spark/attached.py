@@ -258,7 +258,7 @@ class AttachedSpark(SparkProvider[AttachedHadoop, SparkInstallation]):
         program_jar = await programs.ship({edge.name: edge}, spark_programs.jar, self._cluster.home)
         cluster_defaults = await _defaults(edge, client)
         logs = logs_of(cluster_defaults, attached, show)
-        if logs.is_assays:
+        if logs.is_assay_folder:
             await logs.storage.make(logs.path)
         hadoop = attached.facts
         facts = replace(hadoop, name=AttachedSparkEngine.rules.name, version=f"{version} on Hadoop {hadoop.version}")

@@ -32,7 +32,7 @@ class EventLogs:
     address: str
     path: str
     in_hdfs: bool
-    is_assays: bool
+    is_assay_folder: bool
     """Whether this is assay's own folder, because no folder is configured that assay can read."""
     edge: Transport
     storage: Hdfs
@@ -99,10 +99,14 @@ def logs_of(spark_settings: Mapping[str, str], attached: AttachedCluster, show: 
     )
     parts = urlsplit(directory)
     if directory and parts.scheme in ("", "file"):
-        return EventLogs(directory, parts.path, in_hdfs=False, is_assays=False, edge=attached.edge, storage=storage)
+        return EventLogs(
+            directory, parts.path, in_hdfs=False, is_assay_folder=False, edge=attached.edge, storage=storage
+        )
     if parts.scheme == "hdfs" and (not parts.netloc or f"hdfs://{parts.netloc}" == default):
-        return EventLogs(directory, parts.path, in_hdfs=True, is_assays=False, edge=attached.edge, storage=storage)
+        return EventLogs(
+            directory, parts.path, in_hdfs=True, is_assay_folder=False, edge=attached.edge, storage=storage
+        )
     path = f"{attached.attachment.directory}/{_LOGS_FOLDER}"
     reason = f"assay can't read {directory}" if directory else "no other folder is configured"
     show(f"event logs go to {path}: {reason}")
-    return EventLogs(f"{default}{path}", path, in_hdfs=True, is_assays=True, edge=attached.edge, storage=storage)
+    return EventLogs(f"{default}{path}", path, in_hdfs=True, is_assay_folder=True, edge=attached.edge, storage=storage)

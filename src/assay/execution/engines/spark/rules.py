@@ -83,9 +83,9 @@ class SparkRules:
         switches = dict.fromkeys((SHUFFLE_COMPRESS, settings.SPILL_COMPRESS), "true" if codec else "false")
         return self.hadoop.parameters(remaining_settings) | switches | ({settings.CODEC: codec} if codec else {})
 
-    def settings_of(self, recorded: Mapping[str, str]) -> tuple[dict[str, str], tuple[str, ...]]:
+    def settings_of(self, recorded_settings: Mapping[str, str]) -> tuple[dict[str, str], tuple[str, ...]]:
         """Translate Hadoop's parameters; Spark's are written as recorded."""
-        return self.hadoop.settings_of(recorded)
+        return self.hadoop.settings_of(recorded_settings)
 
     def completed(self, settings_given: Mapping[str, str], workers: int) -> dict[str, str]:
         """Add the number of copies that HDFS keeps."""
@@ -116,13 +116,13 @@ class SparkRules:
         return self.hadoop.setting_mistake(name, value, cluster)
 
     def mistakes(
-        self, parameters: Mapping[str, str], cluster: Cluster, workers: int, written: Collection[str] = ()
+        self, parameters: Mapping[str, str], cluster: Cluster, workers: int, stated_names: Collection[str] = ()
     ) -> Iterator[Mistake]:
         """Yield Hadoop's mistakes, executors that never fit a node, and heaps that Spark refuses."""
-        hadoop_names = [name for name in written if not name.startswith(settings.PREFIX)]
+        hadoop_names = [name for name in stated_names if not name.startswith(settings.PREFIX)]
         yield from self.hadoop.mistakes(settings.of_hadoop(parameters), cluster, workers, hadoop_names)
         if cluster.attached:
-            yield from _fixed_by_attached_cluster(parameters, written)
+            yield from _fixed_by_attached_cluster(parameters, stated_names)
             return  # the cluster's administrator sets the defaults of executors
         heap = settings.memory_mb(settings.stated(parameters, settings.MEMORY)) or 0
         if heap < settings.HEAP_MIN_MB:
@@ -192,15 +192,15 @@ def without_spark(configuration: Configuration) -> Configuration:
     return replace(configuration, parameters=settings.of_hadoop(configuration.parameters))
 
 
-def _fixed_by_attached_cluster(parameters: Mapping[str, str], written: Collection[str]) -> Iterator[Mistake]:
+def _fixed_by_attached_cluster(parameters: Mapping[str, str], stated_names: Collection[str]) -> Iterator[Mistake]:
     """Yield settings that no job can carry on an externally managed Spark."""
-    if settings.MASTER in written:
+    if settings.MASTER in stated_names:
         message = (
             f"{settings.MASTER} is set by the cluster file (attached: spark), because the cluster is externally managed"
         )
         yield Mistake((settings.MASTER,), message)
     for name in CLUSTER_FILE_SETTINGS:
-        if name in written:
+        if name in stated_names:
             yield Mistake((name,), f"{name} is set by the cluster file, which names your queue and folder")
     heap = settings.memory_mb(parameters.get(settings.MEMORY, "")) if settings.MEMORY in parameters else None
     if heap is not None and heap < settings.HEAP_MIN_MB:
@@ -216,7 +216,7 @@ def _executors_do_not_fit(parameters: Mapping[str, str], workers: int, requested
     executors."""
     if not settings.on_yarn(parameters):
         return
-    smallest = settings.whole({**containers.DEFAULTS, **parameters}, containers.SMALLEST)
+    smallest = settings.whole({**containers.DEFAULTS, **parameters}, containers.ALLOCATION_MIN)
     node_mb = containers.node_memory_mb(parameters)
 
     def rounded(memory_mb: int) -> int:

@@ -73,7 +73,7 @@ class Standalone:
         deadline = time.monotonic() + START_TIMEOUT_S
         while await self.live_workers() < len(cluster.workers):
             if time.monotonic() > deadline:
-                dead_daemons = await self._dead()
+                dead_daemons = await self._dead_daemons()
                 message = (
                     f"{', '.join(dead_daemons)} exited after the start"
                     if dead_daemons
@@ -135,12 +135,12 @@ class Standalone:
             files.setdefault(node, {})[name] = self.daemons.pid_file(name)
         return files
 
-    async def _dead(self) -> list[str]:
+    async def _dead_daemons(self) -> list[str]:
         return await self.daemons.dead_daemons_of([(node, [name]) for node, name in self._daemon_names()])
 
     async def health_check(self) -> str | None:
         """Return a message about dead daemons or missing workers; None if all are alive."""
-        if dead_daemons := await self._dead():
+        if dead_daemons := await self._dead_daemons():
             return f"{', '.join(dead_daemons)} died"
         live_workers, workers = await self.live_workers(), len(self._deployment.cluster.workers)
         return None if live_workers == workers else f"{live_workers} of {workers} Spark workers are live"

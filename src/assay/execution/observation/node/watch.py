@@ -87,7 +87,10 @@ class LinkWatch:
 
 
 class KernelLog:
-    """New messages in the kernel's log."""
+    """New messages in the kernel's log.
+
+    ``marks``: texts that identify this node's messages in a log that other nodes share; None: no other node shares it.
+    """
 
     def __init__(self, marks: Optional[List[str]], devices: Set[str]) -> None:
         self.marks = marks
@@ -192,7 +195,7 @@ def oom_kills(cgroup: Optional[str]) -> int:
     return 0
 
 
-def room(directories: Dict[str, str]) -> Dict[str, List[int]]:
+def free_space(directories: Dict[str, str]) -> Dict[str, List[int]]:
     """Return for each device: bytes available to users, total bytes, free inodes; -1 for all if it does not respond."""
     space_by_device = {}
     for name, directory in directories.items():
@@ -314,7 +317,7 @@ def main() -> None:
         header = {}
         line["daemons"] = {name: state for name, state in states.items() if state}
         line["links"] = links.now() if links else {}
-        line["room"] = room(directories)
+        line["room"] = free_space(directories)
         line["silent_checks"] = peers.now() if peers else {}
         line["oom"] = oom_kills(cgroup) - oom_kills_before
         line["kernel"] = kernel.lines() if kernel else []

@@ -45,8 +45,8 @@ class Stop:
 
     def reached(self, runs_made: int, now_unix_s: float) -> bool:
         """Return whether no further run may start after ``runs_made`` runs of this call."""
-        late = self.at_unix_s is not None and now_unix_s >= self.at_unix_s
-        return late or (self.runs is not None and runs_made >= self.runs)
+        is_late = self.at_unix_s is not None and now_unix_s >= self.at_unix_s
+        return is_late or (self.runs is not None and runs_made >= self.runs)
 
 
 def parse_stop(text: str, now: datetime) -> Stop:

@@ -23,7 +23,7 @@ _LISTED_MAX = 4
 
 
 @dataclass(frozen=True, slots=True)
-class Part:
+class SpreadBytes:
     """Bytes that are spread evenly over directories. ``directories``: number of directories by device."""
 
     directories: Mapping[str, int]
@@ -41,8 +41,8 @@ class SpaceClaim:
     description: str
     file_system: str
     workers: int
-    hdfs: tuple[Part, ...]
-    intermediate: Part | None = None
+    hdfs: tuple[SpreadBytes, ...]
+    intermediate: SpreadBytes | None = None
 
     def on(self, device: str) -> float:
         """Return the bytes on ``device`` of one used worker."""
@@ -86,7 +86,7 @@ class Claims:
 
 def device_usages(claims: Claims, capacities: Mapping[str, float]) -> list[DeviceUsage]:
     """Return the fill of each device on a worker that all ``claims`` use, for example the first worker."""
-    devices_device_usages: list[DeviceUsage] = []
+    usages: list[DeviceUsage] = []
     for device, capacity_bytes in capacities.items():
         stored_bytes: dict[str, float] = {}
         for claim in claims.stored:
@@ -97,8 +97,8 @@ def device_usages(claims: Claims, capacities: Mapping[str, float]) -> list[Devic
         temporary_name = (
             f"{largest_claim.description} on {largest_claim.file_system}" if largest_claim and temporary_bytes else ""
         )
-        devices_device_usages.append(DeviceUsage(device, capacity_bytes, stored_bytes, temporary_bytes, temporary_name))
-    return devices_device_usages
+        usages.append(DeviceUsage(device, capacity_bytes, stored_bytes, temporary_bytes, temporary_name))
+    return usages
 
 
 def shortage(claims: Claims, capacities: Mapping[str, float]) -> Shortage | None:
@@ -113,8 +113,8 @@ def shortage(claims: Claims, capacities: Mapping[str, float]) -> Shortage | None
     if targets:
         targets[frozenset().union(*(devices for devices, _ in targets)), max(count for _, count in targets)] = None
     for devices, workers in sorted(targets, key=lambda target: (len(target[0]), target[1])):
-        stored_bytes = [_inside(claim, devices, workers) for claim in claims.stored]
-        temporary_bytes = max((_inside(claim, devices, workers) for claim in claims.temporary), default=0.0)
+        stored_bytes = [_bytes_only_on(claim, devices, workers) for claim in claims.stored]
+        temporary_bytes = max((_bytes_only_on(claim, devices, workers) for claim in claims.temporary), default=0.0)
         needed_bytes = sum(stored_bytes) + temporary_bytes
         room_bytes = workers * sum(capacities[device] for device in devices)
         needs_sharing = sum(bytes_ > 0 for bytes_ in (*stored_bytes, temporary_bytes)) > 1
@@ -123,7 +123,7 @@ def shortage(claims: Claims, capacities: Mapping[str, float]) -> Shortage | None
     return None
 
 
-def _inside(claim: SpaceClaim, devices: frozenset[str], workers: int) -> float:
+def _bytes_only_on(claim: SpaceClaim, devices: frozenset[str], workers: int) -> float:
     if claim.workers > workers:
         return 0.0
     return sum(part.bytes for part in claim.hdfs if devices.issuperset(part.directories))
@@ -169,14 +169,16 @@ def _temporary_claims(run: PlannedRun, plan: Plan) -> Iterator[SpaceClaim]:
     shuffled_bytes = rules.intermediate_bytes(data_bytes * flow.shuffled, data_bytes * moved_share.shuffled)
     if output or shuffled_bytes:
         yield SpaceClaim(
-            run.workload.key, file_system, workers, hdfs, Part(_counts(layout.intermediate), shuffled_bytes)
+            run.workload.key, file_system, workers, hdfs, SpreadBytes(_counts(layout.intermediate), shuffled_bytes)
         )
     for dataset in datasets:
         if dataset.is_sorted:
             description = f"making the input of {run.workload.key}"
             # Hadoop sorts it if the provider includes Hadoop.
             sorting_bytes = plan.rules.intermediate_bytes(dataset.data_bytes, dataset.data_bytes)
-            yield SpaceClaim(description, file_system, workers, (), Part(_counts(layout.intermediate), sorting_bytes))
+            yield SpaceClaim(
+                description, file_system, workers, (), SpreadBytes(_counts(layout.intermediate), sorting_bytes)
+            )
 
 
 def _workers(run: PlannedRun, plan: Plan) -> int:
@@ -187,10 +189,10 @@ def _counts(directories: Iterable[Directories]) -> dict[str, int]:
     return {part.device: part.count for part in directories}
 
 
-def _hdfs(layout: Layout, plan: Plan, data_bytes: float, copies: int) -> tuple[Part, ...]:
+def _hdfs(layout: Layout, plan: Plan, data_bytes: float, copies: int) -> tuple[SpreadBytes, ...]:
     """Return the directories that store the copies."""
     shares = plan.rules.spread(layout, plan.cluster.workers[0].type, copies)
-    return tuple(Part(_counts(directories), data_bytes * count) for directories, count in shares)
+    return tuple(SpreadBytes(_counts(directories), data_bytes * count) for directories, count in shares)
 
 
 def refusal(plan: Plan, remaining_runs: Iterable[PlannedRun]) -> str | None:
@@ -205,24 +207,24 @@ def refusal(plan: Plan, remaining_runs: Iterable[PlannedRun]) -> str | None:
     claims = claims_of(plan, runs)
     if len({run.repetition for run in runs}) < 2:
         claims = Claims(claims.stored, ())
-    lack = shortage(claims, _capacities(plan.cluster, largest=True))
-    if lack is None:
+    missing = shortage(claims, _capacities(plan.cluster, largest=True))
+    if missing is None:
         return None
     return (
-        f"the plan does not fit on its devices: {format_bytes(lack.capacity_bytes)} on "
-        f"{_listed(lack.devices)} of {lack.workers} workers{_at_scale(plan.cluster)}, and the inputs that its "
-        f"layouts keep there take {format_bytes(lack.needed_bytes)}, all copies and the largest output included"
+        f"the plan does not fit on its devices: {format_bytes(missing.capacity_bytes)} on "
+        f"{_list_text(missing.devices)} of {missing.workers} workers{_at_scale(plan.cluster)}, and the inputs that its "
+        f"layouts keep there take {format_bytes(missing.needed_bytes)}, all copies and the largest output included"
     )
 
 
 def warnings(plan: Plan, runs: Iterable[PlannedRun]) -> list[str]:
     """Return a warning for each device that gets full: by how much and with which data."""
-    nearly_full = device_usages(claims_of(plan, runs), _capacities(plan.cluster, largest=False))
+    usages = device_usages(claims_of(plan, runs), _capacities(plan.cluster, largest=False))
     devices_by_need: dict[str, list[str]] = {}
-    for device in nearly_full:
+    for device in usages:
         if device.needed_bytes > device.capacity_bytes * FULL_SHARE:
             devices_by_need.setdefault(_needs(device, plan.cluster), []).append(device.device)
-    lines = [f"no room: {_listed(devices)} of a worker {need}" for need, devices in devices_by_need.items()]
+    lines = [f"no room: {_list_text(devices)} of a worker {need}" for need, devices in devices_by_need.items()]
     return [*lines, f"remedies: {remedy(plan.cluster)}"] if lines else []
 
 
@@ -235,7 +237,8 @@ def remedy(cluster: Cluster) -> str:
         )
     return (
         "less data, fewer copies (dfs.replication), or fewer layouts that share a device; inputs stay on the hosts, "
-        "those of earlier plans too: docs/explanation/campaigns.md, Room, says how to remove them"
+        "also the inputs of earlier plans; docs/explanation/campaigns.md "
+        "says how to remove them"
     )
 
 
@@ -262,7 +265,7 @@ def _at_scale(cluster: Cluster) -> str:
     return " at the lab's scale" if cluster.placement is Placement.LAB else ""
 
 
-def _listed(devices: Sequence[str]) -> str:
+def _list_text(devices: Sequence[str]) -> str:
     more = f" and {len(devices) - _LISTED_MAX} more" if len(devices) > _LISTED_MAX else ""
     return ", ".join(devices[:_LISTED_MAX]) + more
 

@@ -64,7 +64,7 @@ class Overheads:
 
 
 @dataclass(frozen=True, slots=True)
-class Expected:
+class ExpectedTime:
     """A job's expected wall time in seconds, and the source of the estimate."""
 
     duration_s: float
@@ -130,11 +130,13 @@ def comparable_runs(planned: PlannedRun, plan: Plan, history: Sequence[Run]) -> 
     ]
 
 
-def expected(planned: PlannedRun, plan: Plan, history: Sequence[Run]) -> Expected:
+def expected(planned: PlannedRun, plan: Plan, history: Sequence[Run]) -> ExpectedTime:
     """Return the expected time of the job of ``planned``."""
     runs = comparable_runs(planned, plan, history)
     if runs:
-        return Expected(median(run.duration_s for run in runs), f"{len(runs)} comparable run{'s' * (len(runs) > 1)}")
+        return ExpectedTime(
+            median(run.duration_s for run in runs), f"{len(runs)} comparable run{'s' * (len(runs) > 1)}"
+        )
     data_bytes = _bytes(planned, plan)
     similar_runs = [run for run in _on_same_cluster(planned, plan, history) if run.data_bytes]
     if similar_runs:
@@ -142,8 +144,8 @@ def expected(planned: PlannedRun, plan: Plan, history: Sequence[Run]) -> Expecte
             JOB_START_S + max(0.0, run.duration_s - JOB_START_S) * data_bytes / (run.data_bytes or data_bytes)
             for run in similar_runs
         ]
-        return Expected(median(times), f"{len(similar_runs)} similar run{'s' * (len(similar_runs) > 1)}")
-    return Expected(_guess_s(planned, plan), "the devices' bandwidth")
+        return ExpectedTime(median(times), f"{len(similar_runs)} similar run{'s' * (len(similar_runs) > 1)}")
+    return ExpectedTime(_guess_s(planned, plan), "the devices' bandwidth")
 
 
 def _guess_s(planned: PlannedRun, plan: Plan) -> float:
@@ -158,10 +160,10 @@ def _guess_s(planned: PlannedRun, plan: Plan) -> float:
 def _devices_s(planned: PlannedRun, plan: Plan, read_bytes: float, written_bytes: float) -> float:
     """Return the time in which the devices of the run's layout move the bytes of all workers."""
     worker = plan.cluster.workers[0].type
-    used = [device for device in worker.devices if device.name in planned.configuration.layout.devices()]
+    used_devices = [device for device in worker.devices if device.name in planned.configuration.layout.devices()]
     share = plan.cluster.scale * (planned.configuration.workers or len(plan.cluster.workers)) * _REACHED_SHARE
-    reads = sum(device.read_bytes_per_s for device in used) * share
-    writes = sum(device.write_bytes_per_s for device in used) * share
+    reads = sum(device.read_bytes_per_s for device in used_devices) * share
+    writes = sum(device.write_bytes_per_s for device in used_devices) * share
     return read_bytes / reads + written_bytes / writes
 
 
@@ -204,24 +206,27 @@ def expected_s(
 
 
 def remaining_s(
-    left: Sequence[PlannedRun],
+    remaining_runs: Sequence[PlannedRun],
     plan: Plan,
     history: Sequence[Run],
     overheads: Overheads = DEFAULT_OVERHEADS,
     existing: Collection[Key] = (),
     running: Configuration | None = None,
 ) -> float:
-    """Return the expected time for all of ``left`` in seconds, with restarts of the daemons and the making of inputs.
+    """Return the expected time for all of ``remaining_runs`` in seconds, with restarts of the daemons and the making of
+    inputs.
 
     ``existing``: keys of inputs that exist already. ``running``: the configuration of the running daemons.
     """
-    daemon_starts = sum(reason is not None for reason in restarts(left, plan, running))
+    daemon_starts = sum(reason is not None for reason in restarts(remaining_runs, plan, running))
     duration_by_key_s: dict[tuple[str, str], float] = {}
-    for run in left:
+    for run in remaining_runs:
         if run.key[:2] not in duration_by_key_s:
             duration_by_key_s[run.key[:2]] = expected_s(run, plan, history, overheads)
-    making_s = sum(inputs_s(left, plan, existing))
-    return sum(duration_by_key_s[run.key[:2]] for run in left) + making_s + daemon_starts * overheads.restart_s
+    making_s = sum(inputs_s(remaining_runs, plan, existing))
+    return (
+        sum(duration_by_key_s[run.key[:2]] for run in remaining_runs) + making_s + daemon_starts * overheads.restart_s
+    )
 
 
 def time_limit(planned: PlannedRun, plan: Plan, history: Sequence[Run]) -> TimeLimit:

@@ -60,7 +60,7 @@ S = TypeVar("S", bound=Schedule)
 
 
 @dataclass(frozen=True, slots=True)
-class Row:
+class ScheduleRow:
     """One run of a schedule. ``starts_after_s`` and ``expected_s`` include restarts and the making of inputs."""
 
     planned: PlannedRun
@@ -77,71 +77,71 @@ class Row:
     """The part of ``expected_s`` for making inputs, a rough estimate."""
 
 
-def update_schedule(plan: Plan, todo: S, history: Sequence[Run]) -> S:
-    """Return ``todo`` with its counts, inputs and expected time updated from ``history``.
+def update_schedule(plan: Plan, schedule: S, history: Sequence[Run]) -> S:
+    """Return ``schedule`` with its counts, inputs and expected time updated from ``history``.
 
     Another process may have added runs since the previous count.
     """
-    finished = _done(todo, history)
-    remaining = todo.remaining_after(plan, _of_campaign(todo, history))
-    existing_keys = existing_inputs(todo.runs, plan, history)
-    expected_s = remaining_s(
-        [planned_keys for planned_keys, _ in remaining], plan, history, todo.overheads, existing_keys
-    )
-    expected_s += call_overhead_s(plan, todo.overheads) if remaining else 0.0
-    planned_keys = {run.key for run in todo.runs}
+    finished = _done(schedule, history)
+    remaining = schedule.remaining_after(plan, _of_campaign(schedule, history))
+    existing_keys = existing_inputs(schedule.runs, plan, history)
+    expected_s = remaining_s([planned for planned, _ in remaining], plan, history, schedule.overheads, existing_keys)
+    expected_s += call_overhead_s(plan, schedule.overheads) if remaining else 0.0
+    planned_keys = {run.key for run in schedule.runs}
     # Other implementations of ``next_runs`` make runs that are not planned.
-    done = len(finished & planned_keys) if todo.next_runs is remaining_planned else len(finished)
-    return replace(todo, remaining=remaining, done=done, expected_s=expected_s, existing_inputs=existing_keys)
+    done = len(finished & planned_keys) if schedule.next_runs is remaining_planned else len(finished)
+    return replace(schedule, remaining=remaining, done=done, expected_s=expected_s, existing_inputs=existing_keys)
 
 
-def with_warnings(plan: Plan, todo: S, history: Sequence[Run], *, refuse: bool) -> S:
-    """Return ``todo`` with warnings about the engine's parameters and about devices that get full.
+def with_warnings(plan: Plan, schedule: S, history: Sequence[Run], *, refuse: bool) -> S:
+    """Return ``schedule`` with warnings about the engine's parameters and about devices that get full.
 
     The devices hold the data of the remaining runs, and on permanent hosts also of the finished runs. With ``refuse``,
     raises :class:`SpecificationError` if a call that makes all remaining runs must fail.
     """
-    texts = [plan.rules_of(run.configuration).warnings(run.configuration.parameters, plan.cluster) for run in todo.runs]
-    lines = list(dict.fromkeys(line for lines in texts for line in lines))
-    remaining = [planned for planned, _ in todo.remaining]
+    warnings_by_run = [
+        plan.rules_of(run.configuration).warnings(run.configuration.parameters, plan.cluster) for run in schedule.runs
+    ]
+    lines = list(dict.fromkeys(line for lines in warnings_by_run for line in lines))
+    remaining = [planned for planned, _ in schedule.remaining]
     if remaining:
         refusal = device_space.refusal(plan, remaining)
         if refusal and refuse:
             raise SpecificationError(refusal, where=f"plan {plan.name}", hint=device_space.remedy(plan.cluster))
-        done = set() if plan.cluster.placement is Placement.LAB else _done(todo, history)
+        done = set() if plan.cluster.placement is Placement.LAB else _done(schedule, history)
         lines += [f"the plan can't be executed: {refusal}"] if refusal else []
-        lines += device_space.warnings(plan, [*remaining, *(run for run in todo.runs if run.key in done)])
-    return replace(todo, warnings=tuple(lines))
+        lines += device_space.warnings(plan, [*remaining, *(run for run in schedule.runs if run.key in done)])
+    return replace(schedule, warnings=tuple(lines))
 
 
-def _of_campaign(todo: Schedule, history: Sequence[Run]) -> list[Run]:
-    return [run for run in history if todo.campaign_id is not None and run.campaign_id == todo.campaign_id]
+def _of_campaign(schedule: Schedule, history: Sequence[Run]) -> list[Run]:
+    return [run for run in history if schedule.campaign_id is not None and run.campaign_id == schedule.campaign_id]
 
 
-def _done(todo: Schedule, history: Sequence[Run]) -> set[tuple[str, str, int]]:
+def _done(schedule: Schedule, history: Sequence[Run]) -> set[tuple[str, str, int]]:
     """Return the keys of the planned runs with a valid result in the campaign."""
-    return {key_of(run) for run in _of_campaign(todo, history) if run.status is RunStatus.VALID}
+    return {key_of(run) for run in _of_campaign(schedule, history) if run.status is RunStatus.VALID}
 
 
-def rows(plan: Plan, todo: Schedule, history: Sequence[Run], now_unix_s: float) -> list[Row]:
+def rows(plan: Plan, schedule: Schedule, history: Sequence[Run], now_unix_s: float) -> list[ScheduleRow]:
     """Return the runs that this call is expected to make, in order, up to its stop."""
-    schedule_rows: list[Row] = []
-    after_s = call_overhead_s(plan, todo.overheads)
+    schedule_rows: list[ScheduleRow] = []
+    after_s = call_overhead_s(plan, schedule.overheads)
     estimates: dict[tuple[str, str], tuple[float, str, TimeLimit]] = {}
-    remaining = [run for run, _ in todo.remaining]
-    preparations = zip(restarts(remaining, plan), inputs_s(remaining, plan, todo.existing_inputs), strict=True)
-    for (planned, number), (restart, input_s) in zip(todo.remaining, preparations, strict=True):
-        if todo.stop and todo.stop.reached(len(schedule_rows), now_unix_s + after_s):
+    remaining = [run for run, _ in schedule.remaining]
+    preparations = zip(restarts(remaining, plan), inputs_s(remaining, plan, schedule.existing_inputs), strict=True)
+    for (planned, number), (restart, input_s) in zip(schedule.remaining, preparations, strict=True):
+        if schedule.stop and schedule.stop.reached(len(schedule_rows), now_unix_s + after_s):
             break
         if planned.key[:2] not in estimates:
             job = expected(planned, plan, history)
             estimates[planned.key[:2]] = (job.duration_s, job.basis, time_limit(planned, plan, history))
         job_s, basis, limit = estimates[planned.key[:2]]
-        overhead_s = todo.overheads.run_overhead_s(planned)
-        took_s = input_s + job_s + overhead_s + (todo.overheads.restart_s if restart else 0.0)
+        overhead_s = schedule.overheads.run_overhead_s(planned)
+        took_s = input_s + job_s + overhead_s + (schedule.overheads.restart_s if restart else 0.0)
         is_conditional = plan.until is not None and planned.repetition > plan.repetitions
         schedule_rows.append(
-            Row(
+            ScheduleRow(
                 planned=planned,
                 attempt=number,
                 restart=restart,

@@ -107,7 +107,7 @@ def changed_plan(plan: Plan, levels: Mapping[str, str], workload: str, changes: 
         content["layout"] = layout_of_all_disks(cluster)
     for name, value in changes:
         if not (_is_of_cluster(name, plan.cluster) or _is_of_cluster(name, cluster)):
-            _set(content, name, value, workload_spec, plan)
+            _apply_setting(content, name, value, workload_spec, plan)
         elif name in ("nic", WORKER_TYPE):
             _parameters(content).pop(NETWORK_FACTOR, None)
         elif name == WORKERS_COUNT:
@@ -174,7 +174,7 @@ def _content_of_levels(plan: Plan, levels: Mapping[str, str], spec: WorkloadSpec
         elif varied_option[0] is spec:
             _set_option(_options(content), varied_option[1], level)
     for name in levels.keys() - {factor.name for factor in plan.factors}:  # settings that are not factors of the plan
-        _set(content, name, levels[name], spec, plan)
+        _apply_setting(content, name, levels[name], spec, plan)
     return content
 
 
@@ -185,7 +185,7 @@ def _set_option(options: dict[str, Any], name: str, value: str) -> None:
     options[name] = value
 
 
-def _set(content: dict[str, Value], name: str, value: str, spec: WorkloadSpec, plan: Plan) -> None:
+def _apply_setting(content: dict[str, Value], name: str, value: str, spec: WorkloadSpec, plan: Plan) -> None:
     key, _, option = name.partition(".")
     option_key = option if key in (spec.key, spec.name) else name
     if option_key in varied_options(spec.name):
@@ -214,7 +214,7 @@ def _changed_cluster(cluster: Cluster, name: str, value: str) -> Cluster:
         if name == WORKERS_COUNT:
             return _with_workers(cluster, _parse_count(value))
         if name == "nic":
-            rate = _positive(parse_bit_rate, value)
+            rate = _parse_positive(parse_bit_rate, value)
             return _with_types(cluster, lambda kind: replace(kind, nic=replace(kind.nic, rate_bits_per_s=rate)))
         if name.startswith("racks."):
             return _with_racks(cluster, name.partition(".")[2], value)
@@ -237,7 +237,7 @@ def _parse_count(text: str) -> int:
     return int(text)
 
 
-def _positive(parse: Callable[[str], float], text: str) -> float:
+def _parse_positive(parse: Callable[[str], float], text: str) -> float:
     number = parse(text)
     if not 0 < number < float("inf"):
         raise ValueError(f"{text[:20]!r} must be more than 0, and finite")
@@ -264,7 +264,7 @@ def _with_racks(cluster: Cluster, key: str, value: str) -> Cluster:
     if key == "nodes":
         racks = replace(racks, nodes=_parse_count(value))
     else:
-        racks = replace(racks, uplink_bits_per_s=_positive(parse_bit_rate, value))
+        racks = replace(racks, uplink_bits_per_s=_parse_positive(parse_bit_rate, value))
     return replace(cluster, racks=racks)
 
 
@@ -278,11 +278,11 @@ def _with_key(kind: NodeType, key: str, value: str) -> NodeType:
         case ["cores"]:
             return replace(kind, cores=_parse_count(value))
         case ["memory"]:
-            return replace(kind, memory_bytes=int(_positive(parse_bytes, value)))
+            return replace(kind, memory_bytes=int(_parse_positive(parse_bytes, value)))
         case ["nic"]:
-            return replace(kind, nic=replace(kind.nic, rate_bits_per_s=_positive(parse_bit_rate, value)))
+            return replace(kind, nic=replace(kind.nic, rate_bits_per_s=_parse_positive(parse_bit_rate, value)))
         case ["cpu", "speed"]:
-            return replace(kind, cpu_speed=_positive(float, value))
+            return replace(kind, cpu_speed=_parse_positive(float, value))
         case ["devices", group, what] if what in _DEVICE_KEYS:
             return replace(kind, devices=_with_device_key(kind, group, what, value))
     if key == "count":
@@ -297,19 +297,21 @@ def _with_device_key(kind: NodeType, group: str, key: str, value: str) -> tuple[
         raise ValueError(f"node type {kind.name}: {unknown('device', group, list(groups))}")
     other_devices = [device for device in kind.devices if device not in devices]
     if key == "count":
-        numbered = [replace(devices[0], name=f"{group}{number}") for number in range(1, _parse_count(value) + 1)]
-        return (*other_devices, *numbered)
+        numbered_devices = [
+            replace(devices[0], name=f"{group}{number}") for number in range(1, _parse_count(value) + 1)
+        ]
+        return (*other_devices, *numbered_devices)
     return (*other_devices, *(_with_value(device, key, value) for device in devices))
 
 
 def _with_value(device: Device, key: str, value: str) -> Device:
     match key:
         case "read":
-            return replace(device, read_bytes_per_s=_positive(parse_byte_rate, value))
+            return replace(device, read_bytes_per_s=_parse_positive(parse_byte_rate, value))
         case "write":
-            return replace(device, write_bytes_per_s=_positive(parse_byte_rate, value))
+            return replace(device, write_bytes_per_s=_parse_positive(parse_byte_rate, value))
         case "capacity":
-            return replace(device, capacity_bytes=int(_positive(parse_bytes, value)))
+            return replace(device, capacity_bytes=int(_parse_positive(parse_bytes, value)))
         case "read_iops":
             return replace(device, read_iops=_parse_count(value))
         case "write_iops":

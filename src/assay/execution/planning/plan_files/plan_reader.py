@@ -13,7 +13,7 @@ from pathlib import Path
 
 from assay.execution.engines.rules_catalogue import all_rules
 from assay.execution.planning.expansion import expand, workload_option
-from assay.execution.planning.fingerprint import fingerprinted
+from assay.execution.planning.fingerprint import with_fingerprint
 from assay.execution.planning.plan_files.plan_file import PlanFile, plan_file
 from assay.execution.planning.plan_files.plan_text import CLUSTER_FILE, content_of, document_of_content
 from assay.execution.planning.plan_files.settings import (
@@ -43,7 +43,7 @@ from assay.specs.document import Document, Location, Problems, Value, document_o
 from assay.specs.fields import unknown
 from assay.specs.layouts import fitting_codes, is_layout_code, resolve_layout
 from assay.specs.section import parse
-from assay.workloads.catalogue import workloads as declared
+from assay.workloads.catalogue import workloads as workload_catalogue
 
 CONFIGURATIONS_MAX = 10_000
 """Maximum number of configurations of a plan."""
@@ -134,7 +134,7 @@ def _plan(
     )
     check_configurations(plan, expand(plan), problems)
     problems.raise_if_any()
-    return fingerprinted(plan)
+    return with_fingerprint(plan)
 
 
 def _engines(file: PlanFile, engines: Mapping[str, Rules], problems: Problems) -> tuple[Rules, dict[str, Rules]]:
@@ -212,15 +212,15 @@ def _workloads(file: PlanFile, engines: Sequence[str], workers: int, problems: P
     for index, workload in enumerate(workloads):
         if workload.key in keys:
             problems.add(("workloads", index), f"workload {workload.key!r} is given twice; give each a label")
-        elif workload.label in declared() and workload.label != workload.name:
+        elif workload.label in workload_catalogue() and workload.label != workload.name:
             problems.add(("workloads", index), f"label {workload.label!r} is the name of another workload")
-        supported_engines = declared()[workload.name].engines
+        supported_engines = workload_catalogue()[workload.name].engines
         if unsupported_engines := [engine for engine in engines if engine not in supported_engines]:
             engine_names = " and ".join(unsupported_engines)
             message = f"{workload.name} has no program for {engine_names}; valid: {', '.join(supported_engines)}"
             problems.add(("workloads", index), message)
         keys.add(workload.key)
-        for option in declared()[workload.name].wave_options if "waves" in workload.parameters else ():
+        for option in workload_catalogue()[workload.name].wave_options if "waves" in workload.parameters else ():
             if option in workload.parameters or f"{workload.key}.{option}" in file.factors:
                 problems.add(("workloads", index), f"waves sets {workload.key}'s {option}; write one of the two")
     return workloads
@@ -238,7 +238,7 @@ def _factors(
     if file.layout is not None and LAYOUT_FACTOR not in file.factors:
         factors = (Factor(LAYOUT_FACTOR, (file.layout,)), *factors)
     names_all_factors = bool(file.only) and all(
-        {factor.name for factor in factors} <= chosen.keys() for chosen in file.only
+        {factor.name for factor in factors} <= only_levels.keys() for only_levels in file.only
     )
     configurations = len(file.only) if names_all_factors else math.prod(len(factor.levels) for factor in factors)
     if configurations > CONFIGURATIONS_MAX:
@@ -274,9 +274,9 @@ def _check_levels(factor: Factor, workloads: tuple[WorkloadSpec, ...], rules: Ru
                 form.parse(level)
             except ValueError as error:
                 problems.add((*at, index), f"{factor.name}: {error}")
-    elif key in (workload.key for workload in workloads) and key in declared():
+    elif key in (workload.key for workload in workloads) and key in workload_catalogue():
         problems.add(at, unknown(f"option of {key}", option, varied_options(key)))
-    elif key in declared():
+    elif key in workload_catalogue():
         problems.add(at, f"the plan has no workload {key!r}; it has {', '.join(w.key for w in workloads)}")
 
 

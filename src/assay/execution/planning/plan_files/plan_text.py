@@ -40,7 +40,7 @@ def content_of(plan: Plan) -> dict[str, Value]:
     if plan.until is not None:
         content["until"] = {"half_width": f"{plan.until.half_width * 100:.10g}%", "at_most": str(plan.until.at_most)}
     if plan.only:
-        content["only"] = [dict(chosen) for chosen in plan.only]
+        content["only"] = [dict(only_levels) for only_levels in plan.only]
     if plan.timeout_s is not None:
         content["timeout"] = f"{plan.timeout_s:.10g}s"
     return {key: value for key, value in content.items() if value}
@@ -88,8 +88,8 @@ class _Writer:
         if isinstance(value, list):
             for index, item in enumerate(value):
                 text = _inline(item)
-                alone = isinstance(item, dict) and len(item) == 1
-                self.line(f"  - {text[1:-1] if alone else text}", (key, index), item)
+                is_single_key = isinstance(item, dict) and len(item) == 1
+                self.line(f"  - {text[1:-1] if is_single_key else text}", (key, index), item)
         else:
             for name, inner in value.items():
                 self.line(f"  {_scalar(name)}: {_inline(inner)}", (key, name), inner)

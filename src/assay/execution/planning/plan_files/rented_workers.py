@@ -51,7 +51,7 @@ def with_rented_workers(cluster: Cluster, instance: InstanceType, changes: Mappi
         raise SpecificationError(f"no source states the network rate of {instance.name}", where=WORKER_TYPE)
     volumes = parse_volumes(changes[WORKER_VOLUMES], WORKER_VOLUMES) if WORKER_VOLUMES in changes else None
     devices = _disks(instance, changes) if volumes is None else _volumes(instance, volumes)
-    rented = NodeType(
+    worker_type = NodeType(
         name=node_type_name(instance.name),
         cores=instance.cores,
         memory_bytes=instance.memory_bytes,
@@ -61,7 +61,7 @@ def with_rented_workers(cluster: Cluster, instance: InstanceType, changes: Mappi
         cpu_speed=cluster.workers[0].type.cpu_speed,
         credits=instance.credits(volumes, volumes.name if volumes else "", _cpu_credits(instance, changes)),
     )
-    nodes = (replace(node, type=rented) if Role.WORKER in node.roles else node for node in cluster.nodes)
+    nodes = (replace(node, type=worker_type) if Role.WORKER in node.roles else node for node in cluster.nodes)
     return replace(cluster, nodes=tuple(nodes))
 
 
@@ -82,8 +82,8 @@ def _cpu_credits(instance: InstanceType, changes: Mapping[str, str]) -> float | 
 def layout_of_all_disks(cluster: Cluster) -> str:
     """Return the code of the layout that keeps all data on all disks of a worker, which are of one kind."""
     devices: Sequence[Device] = cluster.workers[0].type.devices
-    single, several = _CODES[devices[0].kind]
-    return single if len(devices) == 1 else f"{several}{len(devices)}"
+    code_of_one, code_of_several = _CODES[devices[0].kind]
+    return code_of_one if len(devices) == 1 else f"{code_of_several}{len(devices)}"
 
 
 def _disks(instance: InstanceType, changes: Mapping[str, str]) -> list[Device]:

@@ -54,9 +54,9 @@ def check_settings(
     locations = value_locations(parameters, factors)
     names = {name for _, name, _ in locations}
     for at, name, value in locations:
-        joined = at[0] == "factors" and isinstance(at[-1], str)
+        is_joined = at[0] == "factors" and isinstance(at[-1], str)
         is_known = name in setting_names(rules) or re.fullmatch(DOTTED, name)
-        if not is_known and (joined or at[0] == "parameters"):
+        if not is_known and (is_joined or at[0] == "parameters"):
             message = unknown("setting", name, setting_names(rules))
             problems.add(at, f"{message}, or an engine parameter such as dfs.blocksize")
         mistake = _mistake(name, value, cluster) or rules.setting_mistake(name, value, cluster)

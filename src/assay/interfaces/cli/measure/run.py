@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from assay.execution.campaign.attempts.runner import CampaignSummary
     from assay.execution.campaign.execute import CampaignRequest
     from assay.execution.campaign.prepare import PreparedCampaign
-    from assay.execution.planning.forecast.forecast import Row, Schedule
+    from assay.execution.planning.forecast.forecast import Schedule, ScheduleRow
     from assay.model import CostProfile, Plan
     from assay.questions.decisions.provisional import FirstRuns
 
@@ -239,7 +239,7 @@ _TIMES = ("starts after", "takes", "estimated from", "time limit", "restart")
 """Columns that do not apply to simulated runs."""
 
 
-def _cells(row: Row) -> tuple[str, ...]:
+def _cells(row: ScheduleRow) -> tuple[str, ...]:
     planned_run = row.planned
     attempt = f", attempt {row.attempt}" if row.attempt > 1 else ""
     return (
@@ -255,11 +255,11 @@ def _cells(row: Row) -> tuple[str, ...]:
     )
 
 
-def _total_s(schedule_rows: Sequence[Row]) -> float:
+def _total_s(schedule_rows: Sequence[ScheduleRow]) -> float:
     return schedule_rows[-1].starts_after_s + schedule_rows[-1].expected_s if schedule_rows else 0.0
 
 
-def _preview_json(plan: Plan, schedule: Schedule, schedule_rows: Sequence[Row]) -> dict[str, object]:
+def _preview_json(plan: Plan, schedule: Schedule, schedule_rows: Sequence[ScheduleRow]) -> dict[str, object]:
     is_measured = not plan.cluster.simulated
     return {
         "plan": plan.name,

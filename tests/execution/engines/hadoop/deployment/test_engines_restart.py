@@ -138,7 +138,7 @@ def test_a_keeper_may_end_by_itself_and_the_others_are_killed_at_once(tmp_path: 
 
 def test_a_stopped_run_names_its_time_limit_and_the_source_of_the_limit() -> None:
     outcome = Outcome(124, "took longer than 480 s", {}, 0, 480.0, timed_out=True)
-    seen = AttemptState(finished=ProgramResult(outcome, 0.0))
+    seen = AttemptState(program_result=ProgramResult(outcome, 0.0))
     status, why, failure_class = status_of(
         seen, None, TimeLimit(480.0, "4 × the longest of 2 comparable runs (2 min 00 s)")
     )
@@ -146,7 +146,7 @@ def test_a_stopped_run_names_its_time_limit_and_the_source_of_the_limit() -> Non
     assert (
         why == "it did not end within its time limit of 8 min 00 s: 4 × the longest of 2 comparable runs (2 min 00 s)"
     )
-    lost = AttemptState(finished=ProgramResult(replace(outcome, timed_out=False, host_lost=True), 0.0))
+    lost = AttemptState(program_result=ProgramResult(replace(outcome, timed_out=False, host_lost=True), 0.0))
     assert status_of(lost, None, TimeLimit(1.0, ""))[2] is FailureClass.INFRASTRUCTURE
     died = replace(seen, problem="worker1: datanode died")
     assert status_of(died, None, TimeLimit(1.0, ""))[2] is FailureClass.ENGINE
@@ -164,7 +164,7 @@ def test_a_stopped_run_names_its_time_limit_and_the_source_of_the_limit() -> Non
 def test_unchecked_output_is_not_called_wrong(check: Outcome | None, failure_class: FailureClass) -> None:
     broken = Check("sorted output", False, "TeraValidate could not run: Permission denied: staging")
     finished = ProgramResult(Outcome(0, "", {}, 0, 9.0), 0.0)
-    gathered = AttemptState(finished=finished, validation=ValidationResult((broken,), failed_checker=check))
+    gathered = AttemptState(program_result=finished, validation=ValidationResult((broken,), failed_checker=check))
     status, why, failure = status_of(gathered, None, TimeLimit(60.0, "a guess"))
     assert (status, failure) == (RunStatus.INVALID, failure_class)
     assert why == "sorted output: TeraValidate could not run: Permission denied: staging"

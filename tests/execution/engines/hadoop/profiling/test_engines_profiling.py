@@ -22,7 +22,7 @@ from assay.analysis.code_profile.seconds import parse_times
 from assay.analysis.code_profile.stacks import parse_collapsed
 from assay.analysis.statistics.runs.factors_of_runs import matching_factors
 from assay.execution.engines.contract import ProgramResult
-from assay.execution.engines.hadoop.deployment.attachment_checks import without_login
+from assay.execution.engines.hadoop.deployment.attachment_checks import hosts_without_login
 from assay.execution.engines.hadoop.profiling import agent
 from assay.execution.engines.hadoop.profiling.methods import METHODS
 from assay.execution.engines.hadoop.profiling.parts import (
@@ -93,10 +93,13 @@ def test_a_plans_word_sets_the_parameter_and_off_sets_none(tmp_path: Path) -> No
 
 def test_hosts_of_nodemanagers_without_a_login_are_named() -> None:
     names = {"data1": "dn1.rack.example.com", "data2": "10.0.0.2"}
-    assert without_login(["dn1", "DN1.rack.example.com", "data2", "10.0.0.2"], names) == []
-    assert without_login(["dn1", "dn3.rack.example.com", "10.0.0.3"], names) == ["10.0.0.3", "dn3.rack.example.com"]
-    assert without_login(["localhost"], names) == ["localhost"]
-    assert without_login(["localhost"], {"edge": "laptop"}) == []
+    assert hosts_without_login(["dn1", "DN1.rack.example.com", "data2", "10.0.0.2"], names) == []
+    assert hosts_without_login(["dn1", "dn3.rack.example.com", "10.0.0.3"], names) == [
+        "10.0.0.3",
+        "dn3.rack.example.com",
+    ]
+    assert hosts_without_login(["localhost"], names) == ["localhost"]
+    assert hosts_without_login(["localhost"], {"edge": "laptop"}) == []
 
 
 def test_profile_on_the_command_line_is_another_campaign_than_the_plan_without(tmp_path: Path) -> None:

@@ -7,6 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from assay.execution.engines.hadoop.settings.containers import (
+    ALLOCATION_MIN,
     DOMINANT,
     JAVA_OPTIONS,
     MAP_MEMORY,
@@ -14,7 +15,6 @@ from assay.execution.engines.hadoop.settings.containers import (
     NODE_MEMORY,
     NODE_VCORES,
     REDUCE_MEMORY,
-    SMALLEST,
     SORT_BUFFER,
     allocation_mb,
     containers_per_node,
@@ -26,13 +26,15 @@ from assay.execution.engines.hadoop.settings.containers import (
 )
 
 memory = st.integers(1, 4096).map(str)
-kinds = st.fixed_dictionaries({MAP_MEMORY: memory, REDUCE_MEMORY: memory, MASTER_MEMORY: memory, SMALLEST: memory})
+kinds = st.fixed_dictionaries(
+    {MAP_MEMORY: memory, REDUCE_MEMORY: memory, MASTER_MEMORY: memory, ALLOCATION_MIN: memory}
+)
 LISA14 = {
     NODE_MEMORY: str(48 * 1024),
     NODE_VCORES: "16",
     MAP_MEMORY: "1024",
     REDUCE_MEMORY: "1024",
-    SMALLEST: "256",
+    ALLOCATION_MIN: "256",
     MASTER_MEMORY: "1536",
     "mapreduce.map.java.opts": "-Xmx1000m",
     SORT_BUFFER: "256",
@@ -56,7 +58,7 @@ def test_memory_alone_counts_until_the_scheduler_counts_vcores() -> None:
 
 
 def test_a_request_is_rounded_up_to_a_multiple_of_the_smallest() -> None:
-    assert allocation_mb({MAP_MEMORY: "400", SMALLEST: "128"}, MAP_MEMORY) == 512
+    assert allocation_mb({MAP_MEMORY: "400", ALLOCATION_MIN: "128"}, MAP_MEMORY) == 512
     assert containers_per_node({MAP_MEMORY: "400", NODE_MEMORY: "1024"}, MAP_MEMORY) == 2
 
 

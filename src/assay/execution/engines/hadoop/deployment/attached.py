@@ -24,7 +24,7 @@ from assay.execution.engines.hadoop.deployment.attachment_checks import (
     check_queue,
     client_version,
     free_space,
-    without_login,
+    hosts_without_login,
 )
 from assay.execution.engines.hadoop.hdfs import ROOT, Hdfs
 from assay.execution.engines.hadoop.jobs import access
@@ -458,7 +458,7 @@ class AttachedHadoop(LockedProvider[AttachedEngine]):
         engine.profiler = await self._attached.recorders.recorder(configuration.parameters.get(PROFILED), show)
         if engine.profiler and engine.profiler.method:
             nodes = (await self._attached.resourcemanager.get("/ws/v1/cluster/nodes?states=RUNNING")).get("nodes") or {}
-            unnamed_hosts = without_login(
+            unnamed_hosts = hosts_without_login(
                 [str(node["nodeHostName"]) for node in nodes.get("node") or []], self._attached.names
             )
             if unnamed_hosts:

@@ -20,7 +20,7 @@ from assay.model import Attachment
 from assay.specs.fields import unknown
 
 
-def without_login(node_hosts: Sequence[str], names: Mapping[str, str]) -> list[str]:
+def hosts_without_login(node_hosts: Sequence[str], names: Mapping[str, str]) -> list[str]:
     """Return the hosts of NodeManagers, by name or address, that the cluster file does not name.
 
     ``names``: the name or address of each host of the cluster file. Domains are not compared. A cluster of one host may
@@ -90,4 +90,4 @@ async def free_space(hdfs: Hdfs, namenode: Endpoint) -> str:
         raise EngineError(
             f"the quota of {kind} is used up", where=hdfs.root, hint="delete files there, or request a larger quota"
         )
-    return "; ".join(parts) + f" (asked {time.strftime('%H:%M')})"
+    return "; ".join(parts) + f" (at {time.strftime('%H:%M')})"

@@ -22,7 +22,7 @@ from assay.execution.engines.hadoop.jobs.jobs import JobsJar, ship
 from assay.execution.engines.hadoop.profiling.recording import ProfileRecorders
 from assay.execution.engines.hadoop.rules import HadoopRules
 from assay.execution.engines.hadoop.settings.configuration import Deployment, Ports, daemon_parameters
-from assay.execution.engines.hadoop.settings.memory import free_blocks, in_memory
+from assay.execution.engines.hadoop.settings.memory import free_blocks, with_block_memory
 from assay.execution.engines.shipping import ship_jars
 from assay.execution.engines.skeleton import COMMAND_TIMEOUT_S, LockedProvider
 from assay.execution.hosts.transport import Transport
@@ -126,7 +126,7 @@ class DeployedHadoop(LockedProvider[HadoopEngine]):
         installed, facts = self._installed, self.facts
         deployment = self._deployment(configuration, facts)
         if configuration.layout.policy is StoragePolicy.LAZY_PERSIST:
-            deployment = await in_memory(deployment, self.transports, installed.native)
+            deployment = await with_block_memory(deployment, self.transports, installed.native)
         daemons = Daemons(deployment, self.transports, installed.classes, installed.java_homes)
         return HadoopEngine(facts, daemons, installed.jobs, self.cluster.link_bits_per_s(configuration.network))
 

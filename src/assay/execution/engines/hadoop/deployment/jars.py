@@ -39,7 +39,7 @@ _CHUNK_BYTES = 1 << 20
 """Bytes of a jar that are read at a time."""
 _HINT = (
     f"set {VARIABLE} to a Maven repository's address (https://… or file:///…), name a mirror of central in "
-    "~/.m2/settings.xml, install Maven (apt-get install maven)"
+    "~/.m2/settings.xml, or install Maven (apt-get install maven)"
 )
 
 

@@ -42,6 +42,7 @@ class DaemonMetrics:
     busy: Mapping[str, float]
     """Recent utilisation of the host's CPU, as a share."""
     silent: tuple[str, ...] = ()
+    """Addresses of the daemons that did not answer."""
 
 
 async def read_totals(namenode: Endpoint, resourcemanager: Endpoint) -> DaemonMetrics | None:

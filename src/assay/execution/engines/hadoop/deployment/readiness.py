@@ -19,7 +19,7 @@ from assay.foundation.errors import HostError, UnusableHostError
 from assay.foundation.units import format_bytes, format_duration
 from assay.model import Node, Placement, Role
 
-ROOM_BYTES = 16 << 20
+FREE_BYTES_MIN = 16 << 20
 """Minimum free space of a folder for configuration, logs and metadata, in bytes. Space for data is checked with the
 plan."""
 CLOCK_MAX_S = 60.0
@@ -62,13 +62,13 @@ async def _ask(deployment: Deployment, node: Node, transport: Transport, folders
     source = (resources.files("assay.execution.engines.hadoop.deployment.node") / "ready.py").read_text()
     directories = [*deployment.hdfs_directories(node), *deployment.memory_directories(node)] if _is_worker(node) else []
     metadata = [*directories, *([deployment.image_directory] if Role.MASTER in node.roles else [])]
-    options = {"folders": list(folders), "own": directories, "room_bytes": ROOM_BYTES, "metadata": metadata}
-    asked_s = time.time()
+    options = {"folders": list(folders), "own": directories, "room_bytes": FREE_BYTES_MIN, "metadata": metadata}
+    asked_unix_s = time.time()
     result = await transport.run(["python3", "-c", source, json.dumps(options)], timeout_s=_TIMEOUT_S)
     answer = json.loads(result.stdout)
-    answered_s = time.time()
+    answered_unix_s = time.time()
     # The node read its clock between our two readings.
-    early, late = answer["unix_s"] - answered_s, answer["unix_s"] - asked_s
+    early, late = answer["unix_s"] - answered_unix_s, answer["unix_s"] - asked_unix_s
     return _NodeAnswer(node, answer, 0.0 if early <= 0 <= late else min(early, late, key=abs))
 
 
@@ -102,18 +102,18 @@ def _node_problems(deployment: Deployment, answer: _NodeAnswer) -> list[tuple[st
 
 
 def _directories_of_another_hdfs(deployment: Deployment, answers: Sequence[_NodeAnswer]) -> list[tuple[str, str]]:
-    """Return the DataNodes' directories that belong to another HDFS than the NameNode's."""
-    clusters = {}
+    """Return a problem for each DataNode directory that belongs to another HDFS than the NameNode's."""
+    hint_by_message = {}
     image_cluster = next(
         (a.content["clusters"].get(deployment.image_directory) for a in answers if Role.MASTER in a.node.roles), None
     )
     for answer in answers if image_cluster else []:
         for directory, cluster in answer.content["clusters"].items():
             if cluster != image_cluster:
-                clusters[
+                hint_by_message[
                     f"{answer.node.name}: {directory} belongs to another HDFS ({cluster}, not {image_cluster})"
                 ] = f"remove that directory on {answer.node.name} if it is not needed, or name another home"
-    return list(clusters.items())
+    return list(hint_by_message.items())
 
 
 def _data_in_removed_directories(

@@ -58,7 +58,8 @@ class JfrConverter:
     def interval_ms(self, recording: Path, kind: str) -> float | None:
         """Return async-profiler's sampling interval in milliseconds; None if it can't be read.
 
-        It is read with the JDK's program jfr. Flight Recorder's interval is not read, because it does not keep to it.
+        It is read with the JDK's program jfr. Flight Recorder's interval is not read,
+        because Flight Recorder does not sample at exactly this interval.
         """
         program = shutil.which("jfr")
         if program is None:

@@ -352,7 +352,7 @@ async def _probe(transport: Transport, method: ProfilingMethod, folder: str, jav
 async def _ahead_s(host: Transport) -> float:
     """Return how far a host's clock is ahead of this machine's; 0 if this is within the uncertainty or unknown."""
     try:
-        return (await clock_offset(host, _PROBE_TIMEOUT_S)).known_s
+        return (await clock_offset(host, _PROBE_TIMEOUT_S)).significant_s
     except HostError:
         return 0.0
 

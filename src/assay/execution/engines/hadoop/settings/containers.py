@@ -12,7 +12,7 @@ from collections.abc import Iterator, Mapping
 
 NODE_MEMORY = "yarn.nodemanager.resource.memory-mb"
 NODE_VCORES = "yarn.nodemanager.resource.cpu-vcores"
-SMALLEST = "yarn.scheduler.minimum-allocation-mb"
+ALLOCATION_MIN = "yarn.scheduler.minimum-allocation-mb"
 CALCULATOR = "yarn.scheduler.capacity.resource-calculator"
 DOMINANT = "org.apache.hadoop.yarn.util.resource.DominantResourceCalculator"
 MAP_MEMORY = "mapreduce.map.memory.mb"
@@ -29,7 +29,7 @@ JAVA_OPTIONS = {
 DEFAULTS: dict[str, str] = {
     NODE_VCORES: "16",
     NODE_MEMORY: "1536",
-    SMALLEST: "128",
+    ALLOCATION_MIN: "128",
     MASTER_MEMORY: "384",
     MAP_MEMORY: "384",
     REDUCE_MEMORY: "384",
@@ -59,17 +59,17 @@ def node_memory_mb(parameters: Mapping[str, str]) -> int:
 
 def allocation_mb(parameters: Mapping[str, str], memory: str) -> int:
     """Return the memory of a container that requests parameter ``memory``: a multiple of the smallest allocation."""
-    smallest = max(1, _whole_number(parameters, SMALLEST))
+    smallest = max(1, _whole_number(parameters, ALLOCATION_MIN))
     return max(1, math.ceil(_whole_number(parameters, memory) / smallest)) * smallest
 
 
 def containers_per_node(parameters: Mapping[str, str], memory: str) -> int:
     """Return the maximum number of concurrent containers that request parameter ``memory`` on an empty node."""
     by_memory = _whole_number(parameters, NODE_MEMORY) // allocation_mb(parameters, memory)
-    return min(by_memory, _vcores(parameters, memory)) if _dominant(parameters) else by_memory
+    return min(by_memory, _vcores(parameters, memory)) if _counts_vcores(parameters) else by_memory
 
 
-def _dominant(parameters: Mapping[str, str]) -> bool:
+def _counts_vcores(parameters: Mapping[str, str]) -> bool:
     return parameters.get(CALCULATOR) == DOMINANT
 
 
@@ -86,7 +86,7 @@ def tasks_of_a_wave(parameters: Mapping[str, str], memory: str, workers: int) ->
     tasks_per_free_node = containers_per_node(parameters, memory)
     remaining_mb = _whole_number(parameters, NODE_MEMORY) - allocation_mb(parameters, MASTER_MEMORY)
     tasks_next_to_master = max(0, remaining_mb) // allocation_mb(parameters, memory)
-    if _dominant(parameters):
+    if _counts_vcores(parameters):
         remaining_vcores = _whole_number(parameters, NODE_VCORES) - max(
             1, _whole_number(parameters, _vcores_of(MASTER_MEMORY))
         )
@@ -156,8 +156,8 @@ def mistakes(parameters: Mapping[str, str], workers: int) -> Iterator[tuple[tupl
 def _sort_buffer_mistakes(parameters: Mapping[str, str]) -> Iterator[tuple[tuple[str, ...], str]]:
     buffer_mb = _whole_number(parameters, SORT_BUFFER)
     stated_mb = stated_heap_mb(parameters.get(JAVA_OPTIONS[MAP_MEMORY], ""))
-    heap_mib = heap_mb(parameters, MAP_MEMORY) if stated_mb is None else stated_mb
-    buffer_max_mb = int(heap_mib * OLD_SHARE[0] / OLD_SHARE[1])
+    map_heap_mb = heap_mb(parameters, MAP_MEMORY) if stated_mb is None else stated_mb
+    buffer_max_mb = int(map_heap_mb * OLD_SHARE[0] / OLD_SHARE[1])
     names = (SORT_BUFFER, JAVA_OPTIONS[MAP_MEMORY], MAP_MEMORY)
     if buffer_mb > SORT_BUFFER_MAX_MB:
         yield names, f"a sort buffer has at most {SORT_BUFFER_MAX_MB} MiB"
@@ -165,7 +165,7 @@ def _sort_buffer_mistakes(parameters: Mapping[str, str]) -> Iterator[tuple[tuple
         yield (
             names,
             (
-                f"a sort buffer of {buffer_mb} MiB does not fit into a map's heap of {heap_mib:g} MiB, one array of "
+                f"a sort buffer of {buffer_mb} MiB does not fit into a map's heap of {map_heap_mb:g} MiB, one array of "
                 f"which has at most {buffer_max_mb}; reduce it, or raise {MAP_MEMORY}"
             ),
         )

@@ -49,7 +49,7 @@ def usable_bytes(answer: str) -> tuple[int, list[str]]:
     return available_bytes if lock_limit_bytes is None else min(available_bytes, lock_limit_bytes), missing_requirements
 
 
-async def in_memory(deployment: Deployment, transports: Mapping[str, Transport], native: str) -> Deployment:
+async def with_block_memory(deployment: Deployment, transports: Mapping[str, Transport], native: str) -> Deployment:
     """Return ``deployment`` with memory for blocks. Raises EngineError if a worker lacks it."""
     workers = deployment.cluster.workers
     command = ["sh", "-c", _PROBE, "sh", MEMORY_MOUNT, native]

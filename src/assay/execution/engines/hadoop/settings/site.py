@@ -178,7 +178,7 @@ async def active_resourcemanager(edge: Transport, site: ClientConfiguration) -> 
 
 
 async def _active(
-    what: str,
+    service_name: str,
     endpoints: Sequence[Endpoint],
     state_of: Callable[[Endpoint], Awaitable[str | None]],
     site: ClientConfiguration,
@@ -195,4 +195,4 @@ async def _active(
         if state is None or state.lower() == "active":
             return endpoint
         messages.append(f"{name}: {state}")
-    raise EngineError(f"no {what} is active ({'; '.join(messages) or 'none is named'})", where=site.where)
+    raise EngineError(f"no {service_name} is active ({'; '.join(messages) or 'none is named'})", where=site.where)
