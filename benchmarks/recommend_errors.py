@@ -32,9 +32,10 @@ from assay.execution.planning.plan_files.hardware_file import catalogue_of
 from assay.model import YEAR_H, PriceBook
 from assay.questions.costs.mix import DAY_S
 from assay.questions.forecasts.learning import shipped_profile
+from assay.questions.recommendation.clusters.choice import Choice
 from assay.questions.recommendation.finalists import FAR_SIGMA
 from assay.questions.recommendation.measured_types import TimeSources
-from assay.questions.recommendation.recommend import Choice, Recommendation, recommend
+from assay.questions.recommendation.recommend import Recommendation, recommend
 from assay.questions.recommendation.request import Objective, RecommendRequest
 from assay.questions.recommendation.search import ClusterSearch, start_search
 from assay.questions.recommendation.sensitivity import hardware_of

@@ -18,8 +18,9 @@ from assay.questions.costs.extra_costs import ExtraCosts, line_rows
 from assay.questions.costs.surplus_credits import in_unlimited_mode, surplus_vcpu_h
 from assay.questions.forecasts.learning import shipped_profile
 from assay.questions.forecasts.whatif.whatif_costs import stated_prices
+from assay.questions.recommendation.clusters.choice import Choice
 from assay.questions.recommendation.measured_types import TimeSources
-from assay.questions.recommendation.recommend import Choice, Recommendation, recommend
+from assay.questions.recommendation.recommend import Recommendation, recommend
 from assay.questions.recommendation.request import RecommendRequest
 from assay.specs.prices import prices_of
 from simulator_support import needs_simulator

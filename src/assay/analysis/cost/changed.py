@@ -4,11 +4,12 @@ In: a price book, and a cluster before and after changes. Out: the parts of the 
 with the reason why; empty if it prices the cluster.
 
 A book prices the described hardware. More of a part is priced if the part has a separate price (per node, worker,
-device or GB). Another processor, link or disk is not priced. A price of a whole cluster does not apply to a cluster
-with more nodes.
+device or GB) above 0: a price of 0 says that another item pays for the described number. Another processor, memory,
+link or disk is priced only if the book names it. A price of a whole cluster does not apply to another number of nodes.
 """
 
 from collections import Counter
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
 from assay.analysis.cost.parts import Counts
@@ -22,6 +23,8 @@ NETWORK_PART = "network per node"
 """Name of the part for another network. Its price is the network's extra cost per node."""
 WORKER_PART = "worker"
 """Name of the part for workers that a price of a whole cluster does not cover."""
+WORKER_CHOICE, MEMORY_CHOICE = "worker", "memory"
+"""Choices of a hardware catalogue that an item can name with ``when``: the type of worker, and its memory."""
 _BY_PART = "price the parts: per worker or node, per device, per port"
 
 
@@ -74,11 +77,12 @@ def missing_prices_of(book: PriceBook, before: PricedCluster, after: PricedClust
     items = [line.item for line in bill_of_materials(book, after.counts, after.layout.name)]
     if prices_new_types(book, before, after):
         return ()
+    items_before = [line.item for line in bill_of_materials(book, before.counts, before.layout.name)]
     parts = (
-        _other_machine(before.cluster, after.cluster),
+        _other_machine(items, before.cluster, after.cluster),
         _other_network(items, before, after),
         _other_size(items, before, after),
-        _other_devices(items, before, after),
+        _other_devices([*items, *items_before], before, after),
     )
     return tuple(part for part in parts if part is not None)
 
@@ -106,13 +110,22 @@ def prices_new_types(book: PriceBook, before: PricedCluster, after: PricedCluste
     It then prices them as they are, with their disks and links.
     """
     new_types = {node.type.name for node in after.cluster.workers} - {node.type.name for node in before.cluster.nodes}
-    return bool(new_types) and new_types <= {item.node_type for item in book.items if item.unit == "node"}
+    return bool(new_types) and new_types <= named_types(book)
 
 
-def _other_machine(before: Cluster, after: Cluster) -> MissingPrice | None:
+def named_types(book: PriceBook) -> set[str]:
+    """Return the node types that the book prices by name."""
+    of_nodes = {item.node_type for item in book.items if item.unit == "node" and item.node_type is not None}
+    return of_nodes.union(*(item.when.get(WORKER_CHOICE, ()) for item in book.items))
+
+
+def _other_machine(items: list[LineItem], before: Cluster, after: Cluster) -> MissingPrice | None:
+    prices_memory = any(MEMORY_CHOICE in item.when for item in items)
     types_before = {node.type.name: node.type for node in before.nodes}
     for type_after in {node.type.name: node.type for node in after.nodes}.values():
         type_before = types_before.get(type_after.name)
+        if type_before is not None and prices_memory:
+            type_before = replace(type_before, memory_bytes=type_after.memory_bytes)
         if type_before is None or (type_before.cores, type_before.memory_bytes, type_before.cpu_speed) != (
             type_after.cores,
             type_after.memory_bytes,
@@ -161,7 +174,11 @@ def _other_size(
     The price is for the number that it states, or else for the number before the changes. ``cluster_word`` names
     ``after`` in words.
     """
-    whole_cluster_items = [item for item in items if item.unit in _WHOLE_CLUSTER and WORKERS_FACTOR not in item.when]
+    whole_cluster_items = [
+        item for item in items if item.unit in _WHOLE_CLUSTER and WORKERS_FACTOR not in item.when and _costs(item)
+    ]
+    if not whole_cluster_items:
+        return None
     workers = len(after.cluster.workers)
     stated_workers = next((item.workers for item in whole_cluster_items if item.workers is not None), None)
     sizes = [Counter((node.type.name, node.roles) for node in state.cluster.nodes) for state in (before, after)]
@@ -182,31 +199,76 @@ def _other_size(
     return MissingPrice(WORKER_PART, added, text, reason)
 
 
+def device_part(kind: str) -> str:
+    """Return the name of the part for added or removed disks of a kind."""
+    return f"{kind} device"
+
+
 def _other_devices(items: list[LineItem], before: PricedCluster, after: PricedCluster) -> MissingPrice | None:
-    devices_before = {
-        (node.type.name, device.name): device for node in before.cluster.nodes for device in node.type.devices
-    }
-    kinds_priced_singly = _covered([item for item in items if item.unit in DEVICE_UNITS], items)
+    """Return the first kind of disks that are added, removed or changed without a price; None if all have one.
+
+    A swap of disks has the price of the kind that has one, unless it adds more disks without a price than it removes.
+    """
+    kinds_priced_singly = _covered([item for item in items if item.unit in DEVICE_UNITS and _costs(item)], items)
+    kinds_priced_singly |= _covered([item for item in items if item.layouts], items)
     kinds_priced_by_capacity = _covered([item for item in items if item.unit == "GB"], items)
-    for node in after.cluster.workers:
-        for device in node.type.devices:
-            if device.name not in after.layout.devices():
-                continue
-            kind, device_before = str(device.kind), devices_before.get((node.type.name, device.name))
-            if device_before is None and not kinds_priced_singly & {kind, "devices"}:
-                reason = f"has no price for one more {kind} device: {_BY_PART}"
-                added = _device_count(after, kind) - _device_count(before, kind)
-                return MissingPrice(f"{kind} device", added, _added(added), reason)
-            if device_before is None or device_before == device:
-                continue
-            if _without_capacity(device_before) != _without_capacity(device) or not kinds_priced_by_capacity & {
-                kind,
-                "devices",
-            }:
-                reason = f"prices the described {kind} devices, not devices with other figures"
-                count = _device_count(after, kind)
-                return MissingPrice(f"upgrade of an {kind} device", count, plural(count, "device"), reason)
+    devices_before, devices_after = (
+        {(node.type.name, device.name): device for node in state.cluster.nodes for device in node.type.devices}
+        for state in (before, after)
+    )
+    added, removed = _new_kinds(after, devices_before), _new_kinds(before, devices_after)
+    unpriced_added, unpriced_removed = (
+        [kind for kind in kinds if not kinds_priced_singly & {kind, "devices"}] for kinds in (added, removed)
+    )
+    is_swap = len(removed) >= len(added) and len(unpriced_removed) < len(removed)
+    kind, word = "", ""
+    if unpriced_added and not is_swap:
+        kind, word = unpriced_added[0], "more"
+    elif unpriced_removed and len(unpriced_added) == len(added):
+        kind, word = unpriced_removed[0], "less"
+    if kind:
+        number = _device_count(after, kind) - _device_count(before, kind)
+        reason = f"has no price for one {word} {kind} device: {_BY_PART}"
+        return MissingPrice(device_part(kind), number, _added(number), reason)
+    if (unused := _unused_added(after, devices_before)) is not None:
+        return unused
+    for key, device in devices_after.items():
+        device_before, kind = devices_before.get(key), str(device.kind)
+        if device_before is None or device_before == device or device.name not in after.layout.devices():
+            continue
+        is_same = _without_capacity(device_before) == _without_capacity(device)
+        if not is_same or not kinds_priced_by_capacity & {kind, "devices"}:
+            reason = f"prices the described {kind} devices, not devices with other figures"
+            count = _device_count(after, kind)
+            return MissingPrice(f"upgrade of an {kind} device", count, plural(count, "device"), reason)
     return None
+
+
+def _new_kinds(state: PricedCluster, others: Mapping[tuple[str, str], Device]) -> list[str]:
+    """Return the kinds of the disks that the layout uses and that are not among ``others``, by node type and name."""
+    used = state.layout.devices()
+    return [
+        str(device.kind)
+        for node in state.cluster.workers
+        for device in node.type.devices
+        if device.name in used and (node.type.name, device.name) not in others
+    ]
+
+
+def _unused_added(after: PricedCluster, devices_before: Mapping[tuple[str, str], Device]) -> MissingPrice | None:
+    """Return the first kind of added disks that the layout does not use: the book prices the disks of the layout."""
+    used = after.layout.devices()
+    kinds = [
+        str(device.kind)
+        for node in after.cluster.workers
+        for device in node.type.devices
+        if device.name not in used and (node.type.name, device.name) not in devices_before
+    ]
+    if not kinds:
+        return None
+    reason = f"prices the disks of the layout {after.layout.name}, not added {kinds[0]} devices that it does not use"
+    number = kinds.count(kinds[0])
+    return MissingPrice(device_part(kinds[0]), number, f"{_added(number)}, which the layout does not use", reason)
 
 
 def _device_count(state: PricedCluster, kind: str) -> int:
@@ -214,6 +276,11 @@ def _device_count(state: PricedCluster, kind: str) -> int:
     used_names = state.layout.devices()
     devices = [device for node in state.cluster.workers for device in node.type.devices if device.name in used_names]
     return sum(str(device.kind) == kind for device in devices)
+
+
+def _costs(item: LineItem) -> bool:
+    """Return whether an item costs anything. A price of 0 says that another item pays for the part."""
+    return bool(item.amount or item.high)
 
 
 def _covered(items: list[LineItem], applicable_items: list[LineItem]) -> set[str]:

@@ -4,12 +4,11 @@ In: a request, a catalogue of hardware, a price book and a profile. Out: :class:
 every interface. Every time is simulated. Every interval is a 90 % interval.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
 
-from assay.analysis.cost.bills import ClusterParts
 from assay.analysis.cost.pareto import on_front
 from assay.analysis.cost.volumes import unpriced_volumes
 from assay.analysis.statistics import Floats, Mask
@@ -21,17 +20,17 @@ from assay.foundation.errors import SpecificationError
 from assay.foundation.progress import Progress
 from assay.foundation.units import format_percent
 from assay.model import YEAR_H, CostProfile, HardwareCatalogue, Origin, PriceBook
-from assay.model.clusters.credits import CreditUse
-from assay.questions.costs.extra_costs import CostLine, ExtraCosts
+from assay.questions.costs.extra_costs import ExtraCosts
 from assay.questions.costs.mix import DAY_S, Work, parse_mix
 from assay.questions.costs.surplus_credits import in_unlimited_mode
 from assay.questions.forecasts.learning import ProfileOrigin
+from assay.questions.recommendation.clusters.capacity import RESERVE_SHARE
+from assay.questions.recommendation.clusters.choice import Choice, WorkTime, without_money
 from assay.questions.recommendation.finalists import Finalists, last_stages
 from assay.questions.recommendation.measured_types import TimeSources, timed_finalists
 from assay.questions.recommendation.request import Constraints, Objective, RecommendRequest
 from assay.questions.recommendation.search import (
     PRICE_TIE,
-    RESERVE_SHARE,
     ClusterSearch,
     SearchStage,
     best_first,
@@ -60,65 +59,6 @@ FRONT_SHARE_MIN = 0.05
 _FASTER_STATED = 0.05
 """Minimum share of time that a cluster saves to be named although uncertain prices may exceed the budget."""
 _LOW, _HIGH = 0.05, 0.95
-
-
-@dataclass(frozen=True, slots=True)
-class WorkTime:
-    """How long one workload takes on one cluster."""
-
-    workload: str
-    time_s: float
-    low_s: float
-    high_s: float
-    """Upper end of the interval of single runs; ``low_s`` is the lower end."""
-    limit: str
-    """The resource that limited its tasks for the longest time."""
-    in_time: float | None
-    """Share of the draws in which a run keeps the deadline; None without one."""
-    credits: tuple[CreditUse, ...] = ()
-    """Use of the credits of rented machines; the times include it."""
-
-
-@dataclass(frozen=True, slots=True)
-class Choice:
-    """One cluster with its price, its times and its shares of draws."""
-
-    label: str
-    levels: Mapping[str, str]
-    storage: str
-    """Disks of a worker in words, with their use."""
-    bill: float
-    """Price over the years of use."""
-    bill_low: float
-    bill_high: float
-    parts: ClusterParts
-    """``bill`` by part."""
-    day_s: float
-    """Run time of a day's work."""
-    day_low_s: float
-    day_high_s: float
-    day_cost: float
-    """Cost of ``day_s`` at the price per hour."""
-    day_cost_low: float
-    day_cost_high: float
-    times: tuple[WorkTime, ...]
-    on_pareto_front: bool
-    """Whether it is on the Pareto front, with every input at its central value."""
-    pareto_front_probability: float
-    best_probability: float
-    """Share of the draws in which its hardware, with these settings, is the best that keeps the constraints."""
-    hardware_probability: float
-    """Share of the draws in which its hardware is the best, with any settings. This share is shown to users."""
-    keeps_probability: float
-    """Share of the draws in which it keeps every constraint."""
-    fidelity: str
-    """``requests`` where each request was simulated, else ``flows``."""
-    cost: float
-    """Money axis of the Pareto front: the cost of a day's work if that is the objective, else the price over years."""
-    cost_low: float
-    cost_high: float
-    cost_lines: tuple[CostLine, ...] = ()
-    """The lines of ``day_cost``; empty without extra costs."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -174,6 +114,9 @@ class Recommendation:
     """The workload with this multiple; empty within the learned range."""
     learned_bytes_per_worker: float = 0.0
     """Largest data per worker of that workload that the profile was learned from."""
+    unpriced: str = ""
+    """Why the price book can't rank the clusters by cost. Times alone are then ranked, and amounts are NaN. Empty if
+    it can."""
     time_model: str = ""
     """Whether runs on instance types predict the times, or why not; empty without such runs."""
 
@@ -240,6 +183,7 @@ def recommend(
         profile=profile.name,
         profile_origin=sources.origin,
         purchased=book.has_purchases,
+        unpriced=search.why_unranked,
         assumptions=(f"profile {profile.name}: {profile.learned.source}", *catalogue.assumptions),
     )
     if not len(search.store):
@@ -247,8 +191,7 @@ def recommend(
     finalists, time_model, origin = timed_finalists(search, sources.measured, progress)
     draws = draw_inputs(finalists.times_s, finalists.sensitivities, finalists.prices, request.seed, REPETITION_SIGMA)
     ranking = _Ranking.of(request, search, finalists, draws)
-    choices, chosen = ranking.choices(), ranking.chosen()
-    uncertainties, perfect = ranking.uncertainties()
+    choices, chosen, (uncertainties, perfect) = ranking.choices(), ranking.chosen(), ranking.uncertainties()
     return replace(
         base,
         stages=(*search.stages, *last_stages(search, request.simulations, finalists)),
@@ -371,7 +314,7 @@ class _Ranking:
 
     def cheapest(self) -> int | None:
         """Return the cheapest confident finalist; None if there is none, or unless time is the objective."""
-        if self.search.objective is not Objective.TIME or not self.confident.any():
+        if self.search.cost_obstacle or self.search.objective is not Objective.TIME or not self.confident.any():
             return None
         return int(np.argmin(np.where(self.confident, self.finalists.prices.rates_per_h, np.inf)))
 
@@ -390,7 +333,12 @@ class _Ranking:
         return int(np.argmin(np.where(out, middle_s, np.inf))) if out.any() else None
 
     def front(self, choices: Sequence[Choice]) -> tuple[Choice, ...]:
-        """Return the confident choices on the Pareto front in enough draws; without a confident one, all of them."""
+        """Return the confident choices on the Pareto front in enough draws; without a confident one, all of them.
+
+        Empty if the price book can't rank them.
+        """
+        if self.search.cost_obstacle:
+            return ()
         front = [
             choice
             for choice, keeps in zip(choices, self.confident, strict=True)
@@ -424,7 +372,7 @@ class _Ranking:
         money_low, money_high = (cost_low, cost_high) if by_day else (bill_low, bill_high)
         front, front_shares = on_front(middle_s, money)[0], on_front(self.day_s, money_draws).mean(axis=0)
         best, keeps = best_shares(self.objective, self.kept), self.kept.mean(axis=0)
-        return [
+        choices = [
             Choice(
                 label=self.search.candidates.label(int(row)),
                 levels=self.search.candidates.levels(int(row)),
@@ -457,6 +405,7 @@ class _Ranking:
             )
             for number, row in enumerate(self.finalists.rows)
         ]
+        return [without_money(choice) for choice in choices] if self.search.cost_obstacle else choices
 
     def _times(self, finalist: int) -> tuple[WorkTime, ...]:
         deadline_s = self.search.constraints.deadline_s

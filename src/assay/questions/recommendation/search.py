@@ -16,31 +16,26 @@ from assay.analysis.cost.bills import Bills, ClusterParts, bills
 from assay.analysis.cost.pareto import Priced, on_front
 from assay.analysis.statistics import Floats, Ints, Mask
 from assay.estimation.recommendation.candidates import Candidates, parts_of, plan_for
-from assay.estimation.recommendation.time_bounds import DataVolumes, Powers, fits, powers, shortest_times_s
+from assay.estimation.recommendation.time_bounds import DataVolumes, powers, shortest_times_s
 from assay.estimation.simulator.pool import SimulatorPool
 from assay.estimation.simulator.process import SimulationResult
 from assay.estimation.simulator.scenario import CODECS, Scenario, SimulationRequest, request_of, scenario_of, shares_of
 from assay.estimation.simulator.scenario_document import ScenarioDocument
-from assay.execution.planning.forecast.device_space import FULL_SHARE
 from assay.execution.planning.plan_files.changed_plan import only_run
 from assay.foundation.errors import SpecificationError
 from assay.foundation.progress import Progress
-from assay.foundation.units import format_bytes
-from assay.model import REPLICATION, YEAR_H, CostProfile, PriceBook
+from assay.model import YEAR_H, CostProfile, PriceBook
 from assay.model.clusters.credits import CreditKind, CreditUse
 from assay.questions.costs.extra_costs import ExtraCosts
 from assay.questions.costs.mix import DAY_S, Work, parse_mix
 from assay.questions.costs.surplus_credits import cpu_bucket_of, surplus_vcpu_h
+from assay.questions.recommendation.clusters.capacity import needed_room, with_room, work_size
+from assay.questions.recommendation.clusters.unpriced_choices import CostObstacle, cost_obstacle
 from assay.questions.recommendation.request import Constraints, Objective, RecommendRequest
 from assay.text import money
 from assay.workloads.catalogue import workloads
-from assay.workloads.workload import Size
 
 SEED = 1
-RESERVE_SHARE = 0.25
-"""Share of HDFS capacity that stays free for outputs and intermediate data."""
-_SPILL_FACTOR = 2.0
-"""Intermediate data on disk at the same time, as a multiple of the map output."""
 _CONSTRAINT_FACTOR_MAX = 1.25
 """Maximum time of a cluster to simulate, as a multiple of the limit. Above 1, because times are uncertain."""
 _BATCH = 24
@@ -171,6 +166,8 @@ class ClusterSearch:
     """Clusters that no bound and no failed simulation ruled out."""
     stages: list[SearchStage]
     extras: ExtraCosts
+    cost_obstacle: CostObstacle | None
+    """Why the price book can't rank the clusters by cost; the objective is then the time. None if it can."""
     data_factor: float = 1.0
     """Factor on the data of every workload."""
     store: SimulationStore = field(default_factory=SimulationStore)
@@ -188,6 +185,11 @@ class ClusterSearch:
         """Return the price of a cluster over the years by part."""
         machine, workers = int(self.candidates.machine[row]), int(self.candidates.workers[row])
         return self.prices.parts(machine, workers).scaled(self.constraints.years * YEAR_H)
+
+    @property
+    def why_unranked(self) -> str:
+        """Why the price book can't rank the clusters by cost; empty if it can."""
+        return self.cost_obstacle.sentence if self.cost_obstacle else ""
 
     @property
     def per_day(self) -> Floats:
@@ -352,20 +354,23 @@ def start_search(
     answered, and if no cluster has a price.
     """
     works, constraints = parse_mix(request.workloads), request.constraints(book)
-    prices = bills(book, parts_of(candidates))
-    all_rows = np.arange(len(candidates))
+    parts, objective = parts_of(candidates), request.objective(constraints, book)
+    prices = bills(book, parts)
     stages = [
         SearchStage("catalogue", len(candidates), f"clusters that {candidates.catalogue.name}'s choices combine to")
     ]
-    rows = all_rows[prices.priced[candidates.machine]]
+    rows = np.flatnonzero(prices.priced[candidates.machine])
     if not rows.size:
         why = "; ".join(f"{layout}: {reason}" for layout, reason in list(prices.unpriced.items())[:3])
         raise SpecificationError(f"the price book {book.name} prices none of the catalogue's clusters: {why}")
+    obstacle = cost_obstacle(book, candidates, parts, prices.priced)
+    if obstacle and (objective is not Objective.TIME or constraints.budget is not None or request.extra_costs):
+        obstacle.refuse()
     if len(rows) < len(candidates):
         unpriced = ", ".join(list(prices.unpriced)[:5])
         stages.append(SearchStage("prices", len(rows), f"priced; {unpriced} of {len(prices.unpriced)} layouts are not"))
     power = powers(candidates)
-    rows, text = _with_room(rows, power, candidates, _needed_room(candidates, works, constraints, profile, data_factor))
+    rows, text = with_room(rows, power, candidates, needed_room(candidates, works, constraints, profile, data_factor))
     stages.append(SearchStage("room", len(rows), text))
     bound_s = np.stack(
         [
@@ -381,7 +386,7 @@ def start_search(
         candidates=candidates,
         works=works,
         constraints=constraints,
-        objective=request.objective(constraints, book),
+        objective=objective,
         profile=profile,
         pool=pool,
         prices=prices,
@@ -389,6 +394,7 @@ def start_search(
         rows=rows,
         stages=stages,
         extras=ExtraCosts.of(request.extra_costs, book),
+        cost_obstacle=obstacle,
         data_factor=data_factor,
     )
     if constraints.budget is not None:
@@ -414,15 +420,9 @@ def why_none_simulated(search: ClusterSearch) -> str:
     return f"no cluster could be simulated: {'; '.join(search.store.failures) or 'no cluster is left'}"
 
 
-def _size(candidates: Candidates, work: Work, data_factor: float) -> Size:
-    replication = int(candidates.catalogue.parameters.get(REPLICATION, 3))
-    options = {name: text for name, text in work.options.items() if name != "waves"}
-    return Size.of(round(work.data_bytes * data_factor), replication, candidates.catalogue.parameters, options)
-
-
 def _data_volumes(candidates: Candidates, work: Work, profile: CostProfile, data_factor: float) -> DataVolumes:
     """Return the data volumes of a run of a workload, with the best codec that the catalogue offers."""
-    workload, size = workloads()[work.workload], _size(candidates, work, data_factor)
+    workload, size = workloads()[work.workload], work_size(candidates, work, data_factor)
     learned = profile.workloads[work.workload].compression
     ratios = [learned.get(codec, CODECS.get(codec, (None, 0.0))[0]) for codec in candidates.codecs]
     smallest = min((ratio.low for ratio in ratios if ratio is not None), default=1.0)
@@ -432,66 +432,4 @@ def _data_volumes(candidates: Candidates, work: Work, profile: CostProfile, data
         size.replication,
         workload.output_copies(size),
         min(1.0, smallest),
-    )
-
-
-@dataclass(frozen=True, slots=True)
-class _NeededRoom:
-    """Disk capacity that the data needs, all replicas included."""
-
-    hdfs_bytes: float
-    """Capacity for stored data and for the output of a run."""
-    spilled_bytes: float
-    """Capacity for intermediate data."""
-    capacity_bytes: float
-    """Capacity for stored data alone, with the reserve that stays free."""
-
-
-def _needed_room(
-    candidates: Candidates, works: Sequence[Work], constraints: Constraints, profile: CostProfile, data_factor: float
-) -> _NeededRoom:
-    """Return the capacity for the stored data, and for the largest output and intermediate data of a run."""
-    stored_bytes: dict[str, float] = {}
-    output_bytes = spilled_bytes = 0.0
-    for work in works:
-        costs, size = profile.workloads[work.workload], _size(candidates, work, data_factor)
-        workload = workloads()[work.workload]
-        data_bytes, needed = workload.data_bytes(size), workload.input(size)
-        paths = (needed.path,) if needed is not None else workload.kept_outputs(size)
-        for path in paths:
-            stored_bytes[path] = max(stored_bytes.get(path, 0.0), float(data_bytes * size.replication))
-        if needed is not None or not paths:
-            output_bytes = max(output_bytes, data_bytes * costs.written * workload.output_copies(size))
-        spilled_bytes = max(spilled_bytes, data_bytes * costs.map_output * costs.combined * _SPILL_FACTOR)
-    capacity_bytes = constraints.capacity_bytes * data_factor * _replication(candidates)
-    kept_bytes = max(capacity_bytes, sum(stored_bytes.values()))
-    return _NeededRoom(
-        (kept_bytes + output_bytes) / FULL_SHARE, spilled_bytes / FULL_SHARE, capacity_bytes / (1 - RESERVE_SHARE)
-    )
-
-
-def _replication(candidates: Candidates) -> int:
-    return int(candidates.catalogue.parameters.get(REPLICATION, 3))
-
-
-def _with_room(rows: Ints, power: Powers, candidates: Candidates, needed: _NeededRoom) -> tuple[Ints, str]:
-    """Return the clusters with enough disk capacity, and what they hold; if there is none, what is missing."""
-    text = "hold all replicas of the data, and the output of runs"
-    has_room = fits(power, needed.hdfs_bytes, needed.spilled_bytes, 1.0) & fits(power, needed.capacity_bytes, 0.0, 1.0)
-    if not rows.size or has_room[rows].any():
-        return rows[has_room[rows]], text
-    shared_bytes = needed.hdfs_bytes + np.where(power.shared, needed.spilled_bytes, 0.0)
-    hdfs = np.maximum(shared_bytes, needed.capacity_bytes)
-    apart = np.where(power.shared, 0.0, needed.spilled_bytes)
-    excess = np.maximum(hdfs / power.hdfs_bytes, apart / np.maximum(1.0, power.intermediate_bytes))[rows]
-    best = int(rows[np.argmin(excess)])
-    parts = [f"{format_bytes(power.hdfs_bytes[best])} of the {format_bytes(hdfs[best])} that HDFS needs"]
-    if apart[best]:
-        parts.append(
-            f"{format_bytes(power.intermediate_bytes[best])} of the {format_bytes(apart[best])} for intermediate data"
-        )
-    return rows[:0], (
-        f"{text}: with {_replication(candidates)} replicas and free space, {candidates.label(best)} comes nearest and "
-        f"has {' and '.join(parts)}. Enter at most {100 / float(excess.min()):.0f} % of the data, or a catalogue with "
-        "more workers or larger disks"
     )

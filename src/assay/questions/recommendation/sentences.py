@@ -8,7 +8,8 @@ from assay.foundation.units import format_bytes, format_duration, format_percent
 from assay.model import YEAR_H
 from assay.questions.costs.mix import DAY_S
 from assay.questions.forecasts.learning import ProfileOrigin
-from assay.questions.recommendation.recommend import EXTRAPOLATION_MAX, EXTRAPOLATION_STATED, Choice, Recommendation
+from assay.questions.recommendation.clusters.choice import Choice
+from assay.questions.recommendation.recommend import EXTRAPOLATION_MAX, EXTRAPOLATION_STATED, Recommendation
 from assay.questions.recommendation.request import Constraints, Objective
 from assay.questions.recommendation.search import PRICE_TIE
 from assay.questions.recommendation.sensitivity import AnswerChange
@@ -125,6 +126,8 @@ def _runner_up_text(answer: Recommendation) -> str:
     else:
         time = f"takes {ratio:.2g} times as long" if ratio > 1 else f"takes {format_percent(1 - ratio)} less time"
     time += f" ({format_duration(runner_up.day_s)})"
+    if answer.unpriced:
+        return f"A day's work on the runner-up, {runner_up.label}, {time}."
     if by_day:
         return f"A day's work on the runner-up, {runner_up.label}, {costs} and {time}."
     tie = f" (equal within {format_percent(PRICE_TIE)})" if answer.tied else ""
@@ -139,6 +142,8 @@ def _first_small(text: str) -> str:
 def _short(choice: Choice, answer: Recommendation) -> str:
     """Return a cluster with its amount and time: ``4 × a (8 cores, 64 GB), 1 SSD for $90, a day's work in 9 s``."""
     duration, day_cost = format_duration(choice.day_s), money(choice.day_cost, answer.currency)
+    if answer.unpriced:
+        return f"{choice.label}, a day's work in {duration}"
     if not answer.purchased:
         per_h = money(choice.bill / (answer.constraints.years * YEAR_H), answer.currency)
         return f"{choice.label} at {per_h} per hour, a day's work in {duration} for {day_cost}"
@@ -209,6 +214,8 @@ def lead(answer: Recommendation) -> Iterator[str]:
     """Yield the extrapolation, the other named clusters, the constraints, the nearest switching price, what the budget
     rules out, and the prices used.
     """
+    if answer.unpriced:
+        yield f"Times alone are ranked: {answer.unpriced}."
     if far := extrapolation_text(answer):
         yield far
     if text := _runner_up_text(answer):
@@ -229,7 +236,8 @@ def lead(answer: Recommendation) -> Iterator[str]:
             f"{money(out.bill, answer.currency)} at the list prices and takes {format_duration(out.day_s)}, but its "
             f"price is up to {money(out.bill_high, answer.currency)} within the ranges of the prices (90 %)."
         )
-    yield f"Prices: {answer.book}, {answer.book_date} ({answer.book_source})."
+    if not answer.unpriced:
+        yield f"Prices: {answer.book}, {answer.book_date} ({answer.book_source})."
 
 
 def _time_text(change: AnswerChange) -> str:
@@ -263,11 +271,14 @@ def clusters_table(answer: Recommendation) -> TextTable:
             clusters[choice.label] = f"{known[0]}, {role[0].lower()}{role[1:]}" if known else role, choice
     years = f"over {answer.constraints.years:g} years"
     made_of = ("Made of",) if _priced_by_part(answer) else ()
+    money_titles: tuple[str, ...] = ()
     if answer.purchased:
-        money_titles: tuple[str, ...] = (f"Price {years}, used or idle", *made_of)
+        money_titles = (f"Price {years}, used or idle", *made_of)
     else:
         extra = " with the extra costs" if answer.chosen.cost_lines else ""
         money_titles = "Per hour", *made_of, f"Cost of a day's work{extra}", f"Rented 24 h a day {years}"
+    if answer.unpriced:
+        money_titles = ()
     headers = ("", "Cluster", *money_titles, f"A day's work ({interval_title(answer).lower()})")
     rows = tuple((role, choice.label, *_cells(choice, answer)) for role, choice in clusters.values())
     return TextTable(f"Clusters ({answer.origin} times)", headers, rows)
@@ -292,6 +303,8 @@ def _cells(choice: Choice, answer: Recommendation) -> tuple[str, ...]:
         bill += f" ({money_interval(choice.bill_low, choice.bill_high, currency)})"
     ends = f"{format_duration(choice.day_low_s)} to {format_duration(choice.day_high_s)}"
     day = f"{format_duration(choice.day_s)} ({ends}), {share(choice.day_s / DAY_S)} of a day"
+    if answer.unpriced:
+        return (day,)
     if not answer.purchased:
         made_of = (parts_text(choice.parts.scaled(1 / hours), currency),) if _priced_by_part(answer) else ()
         return money(choice.bill / hours, currency), *made_of, money(choice.day_cost, currency), bill, day
@@ -377,5 +390,6 @@ def sentences(answer: Recommendation) -> Iterator[str]:
     if answer.time_model and answer.profile_origin is not ProfileOrigin.SHIPPED:
         yield answer.time_model
     extra = " and the extra costs" if any(choice.cost_lines for choice in answer.finalists) else ""
-    yield f"the cost in use is the share of the cluster's price for the hours of a day's work{extra}"
+    if not answer.unpriced:
+        yield f"the cost in use is the share of the cluster's price for the hours of a day's work{extra}"
     yield from answer.assumptions

@@ -39,9 +39,10 @@ from assay.model import (
 from assay.model.clusters.credits import CreditUse
 from assay.questions.costs.extra_costs import ONCE_A_DAY, CostLine
 from assay.questions.forecasts.learning import ProfileOrigin
+from assay.questions.recommendation.clusters.choice import Choice
 from assay.questions.recommendation.job_logs import JobLogs
 from assay.questions.recommendation.measured_types import TimeSources
-from assay.questions.recommendation.recommend import EXTRAPOLATION_MAX, Choice, Recommendation, recommend
+from assay.questions.recommendation.recommend import EXTRAPOLATION_MAX, Recommendation, recommend
 from assay.questions.recommendation.request import PER_HOUR, SEED, SIMULATIONS, Objective, RecommendRequest
 from assay.questions.recommendation.search import PRICE_TIE
 from assay.questions.recommendation.sensitivity import AnswerChange, hardware_of

@@ -35,7 +35,8 @@ from assay.questions.recommendation.request import (
 )
 
 if TYPE_CHECKING:
-    from assay.questions.recommendation.recommend import Choice, Recommendation
+    from assay.questions.recommendation.clusters.choice import Choice
+    from assay.questions.recommendation.recommend import Recommendation
     from assay.questions.recommendation.size import Shape
 
 

@@ -1,0 +1,94 @@
+"""Discard clusters without enough disk capacity for the stored data, and for the output and spills of a run.
+
+In: candidates, a mix of workloads and constraints. Out: the clusters that hold the data, in bytes; or what is missing.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from assay.analysis.statistics import Ints
+from assay.estimation.recommendation.candidates import Candidates
+from assay.estimation.recommendation.time_bounds import Powers, fits
+from assay.execution.planning.forecast.device_space import FULL_SHARE
+from assay.foundation.units import format_bytes
+from assay.model import REPLICATION, CostProfile
+from assay.questions.costs.mix import Work
+from assay.questions.recommendation.request import Constraints
+from assay.workloads.catalogue import workloads
+from assay.workloads.workload import Size
+
+RESERVE_SHARE = 0.25
+"""Share of HDFS capacity that stays free for outputs and intermediate data."""
+_SPILL_FACTOR = 2.0
+"""Intermediate data on disk at the same time, as a multiple of the map output."""
+
+
+def work_size(candidates: Candidates, work: Work, data_factor: float) -> Size:
+    """Return the size of a workload's data on the catalogue's clusters."""
+    replication = int(candidates.catalogue.parameters.get(REPLICATION, 3))
+    options = {name: text for name, text in work.options.items() if name != "waves"}
+    return Size.of(round(work.data_bytes * data_factor), replication, candidates.catalogue.parameters, options)
+
+
+@dataclass(frozen=True, slots=True)
+class CapacityNeed:
+    """Disk capacity that the data needs, all replicas included."""
+
+    hdfs_bytes: float
+    """Capacity for stored data and for the output of a run."""
+    spilled_bytes: float
+    """Capacity for intermediate data."""
+    capacity_bytes: float
+    """Capacity for stored data alone, with the reserve that stays free."""
+
+
+def needed_room(
+    candidates: Candidates, works: Sequence[Work], constraints: Constraints, profile: CostProfile, data_factor: float
+) -> CapacityNeed:
+    """Return the capacity for the stored data, and for the largest output and intermediate data of a run."""
+    stored_bytes: dict[str, float] = {}
+    output_bytes = spilled_bytes = 0.0
+    for work in works:
+        costs, size = profile.workloads[work.workload], work_size(candidates, work, data_factor)
+        workload = workloads()[work.workload]
+        data_bytes, needed = workload.data_bytes(size), workload.input(size)
+        paths = (needed.path,) if needed is not None else workload.kept_outputs(size)
+        for path in paths:
+            stored_bytes[path] = max(stored_bytes.get(path, 0.0), float(data_bytes * size.replication))
+        if needed is not None or not paths:
+            output_bytes = max(output_bytes, data_bytes * costs.written * workload.output_copies(size))
+        spilled_bytes = max(spilled_bytes, data_bytes * costs.map_output * costs.combined * _SPILL_FACTOR)
+    capacity_bytes = constraints.capacity_bytes * data_factor * _replication(candidates)
+    kept_bytes = max(capacity_bytes, sum(stored_bytes.values()))
+    return CapacityNeed(
+        (kept_bytes + output_bytes) / FULL_SHARE, spilled_bytes / FULL_SHARE, capacity_bytes / (1 - RESERVE_SHARE)
+    )
+
+
+def _replication(candidates: Candidates) -> int:
+    return int(candidates.catalogue.parameters.get(REPLICATION, 3))
+
+
+def with_room(rows: Ints, power: Powers, candidates: Candidates, needed: CapacityNeed) -> tuple[Ints, str]:
+    """Return the clusters with enough disk capacity, and what they hold; if there is none, what is missing."""
+    text = "hold all replicas of the data, and the output of runs"
+    has_room = fits(power, needed.hdfs_bytes, needed.spilled_bytes, 1.0) & fits(power, needed.capacity_bytes, 0.0, 1.0)
+    if not rows.size or has_room[rows].any():
+        return rows[has_room[rows]], text
+    shared_bytes = needed.hdfs_bytes + np.where(power.shared, needed.spilled_bytes, 0.0)
+    hdfs = np.maximum(shared_bytes, needed.capacity_bytes)
+    apart = np.where(power.shared, 0.0, needed.spilled_bytes)
+    excess = np.maximum(hdfs / power.hdfs_bytes, apart / np.maximum(1.0, power.intermediate_bytes))[rows]
+    best = int(rows[np.argmin(excess)])
+    parts = [f"{format_bytes(power.hdfs_bytes[best])} of the {format_bytes(hdfs[best])} that HDFS needs"]
+    if apart[best]:
+        parts.append(
+            f"{format_bytes(power.intermediate_bytes[best])} of the {format_bytes(apart[best])} for intermediate data"
+        )
+    return rows[:0], (
+        f"{text}: with {_replication(candidates)} replicas and free space, {candidates.label(best)} comes nearest and "
+        f"has {' and '.join(parts)}. Enter at most {100 / float(excess.min()):.0f} % of the data, or a catalogue with "
+        "more workers or larger disks"
+    )
