@@ -44,7 +44,11 @@ _RECORDED_UNITS = {
 """Unit of the recorded values, for metrics whose text has a unit that depends on the size."""
 _ABBREVIATIONS = ("cpu", "gc", "hdfs", "io", "jvm", "nic")
 _TITLES = {STARTED: "Start time (UTC)", "assay_own_s": "Time assay needed around the run (s)"}
-_NAMES = {"duration_s": "run time"}
+_NAMES = {
+    "duration_s": "run time",
+    "disk_moved_bytes": "disk traffic",
+    "disk_busy_max_share": "busiest disk, busy share",
+}
 """Metrics whose text differs from the words of their name."""
 _SUFFIX_TEXTS = {"_bytes_per_request": " request", "_share": " share"}
 """Parts of an ending that stay in the metric's title, because they change its meaning."""

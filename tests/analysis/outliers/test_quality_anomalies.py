@@ -58,7 +58,7 @@ def test_a_few_slow_runs_do_not_make_the_others_failures() -> None:
     assert anomalies.of_kind(Kind.NOT_DONE).tolist() == []
     assert anomalies.of_kind(Kind.TOO_SLOW).tolist() == [30]
     (only,) = anomalies.listed()
-    assert only.reason == "900 s: 9.00 times as long as the median of 31 repetitions says (100 s)"
+    assert only.reason == "900 s: 9.00 times as long as the median of 31 repetitions (100 s)"
     assert only.repetitions == 31
 
 

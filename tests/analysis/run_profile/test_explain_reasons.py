@@ -67,9 +67,9 @@ def test_equal_work_with_shorter_waits_is_distinguished_from_less_work() -> None
     fast = _side("B: SS2", SSD, moved=674e6, busy=0.21, wait_s=0.098, cpu=0.75)
     _, work, waiting = reasons([slow, fast]).sentences
     assert work == "The amounts of work are similar: 674 MB to and from disks instead of 666 MB."
-    assert "There a write took 98 ms on average instead of 226 ms, " in waiting
-    assert "its busiest disk was busy 21 % of the time instead of 45 %" in waiting
-    assert waiting.endswith("CPUs were busy 75 % of the time instead of 47 %.")
+    assert "On B: SS2, a write took 98 ms on average instead of 226 ms, " in waiting
+    assert "the busiest disk was busy for 21 % of the time instead of 45 %" in waiting
+    assert waiting.endswith("CPUs were busy for 75 % of the time instead of 47 %.")
     less = _side("B: SS2", SSD, moved=300e6, busy=0.21, wait_s=0.098)
     sentence = reasons([slow, less]).sentences[1]
     assert sentence == "The amounts of work differ: 300 MB to and from disks instead of 666 MB."

@@ -160,13 +160,13 @@ def _reason(kind: Kind, observed: float, expected: float, quantity: str, repetit
         basis = "runs of the same work" if modelled else f"its {repetitions} repetitions"
         busiest = f"the busiest node did {observed:.2f}× the mean of the nodes"
         return f"{metric_text(quantity, observed)[0]}: {busiest}; the median of {basis} is {expected:.2f}×"
-    time_basis = "a model of all factors" if modelled else f"the median of {repetitions} repetitions"
+    time_basis = "a model of all factors predicts" if modelled else f"the median of {repetitions} repetitions"
     times = (
         f"{expected / observed:.2f} times as fast"
         if observed < expected
         else f"{observed / expected:.2f} times as long"
     )
-    return f"{observed:,.0f} s: {times} as {time_basis} says ({expected:,.0f} s)"
+    return f"{observed:,.0f} s: {times} as {time_basis} ({expected:,.0f} s)"
 
 
 @dataclass(frozen=True, slots=True)

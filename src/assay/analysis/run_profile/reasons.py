@@ -75,7 +75,10 @@ def reasons(sides: Sequence[ObservedSide]) -> Reasons:
     sentences = []
     for position, side in enumerate(observed_sides[1:], 1):
         sentences.append(_time(observed_sides[0], side, phases, position))
-        sentences += [_work(side_figures[0], side_figures[position]), _waiting(side_figures[0], side_figures[position])]
+        sentences += [
+            _work(side_figures[0], side_figures[position]),
+            _waiting(side_figures[0], side_figures[position], side.label),
+        ]
     return Reasons(
         tuple(side.label for side in observed_sides),
         tuple(phases),
@@ -139,17 +142,17 @@ def _work(a: Mapping[str, float], b: Mapping[str, float]) -> str:
     return f"The amounts of work are similar: {joined(similar_texts)}." if similar_texts else ""
 
 
-def _waiting(a: Mapping[str, float], b: Mapping[str, float]) -> str:
+def _waiting(a: Mapping[str, float], b: Mapping[str, float], label: str) -> str:
     """Return a sentence on the duration of requests and the load of disks and CPUs."""
     parts = []
     for name, text in (
         ("disk_write_await_ms", "a write took {} ms on average instead of {} ms"),
         ("disk_read_await_ms", "a read {} ms instead of {} ms"),
-        ("disk_busy_max_share", "its busiest disk was busy {:.0f} % of the time instead of {:.0f} %"),
-        ("cpu_busy_share", "CPUs were busy {:.0f} % of the time instead of {:.0f} %"),
+        ("disk_busy_max_share", "the busiest disk was busy for {:.0f} % of the time instead of {:.0f} %"),
+        ("cpu_busy_share", "CPUs were busy for {:.0f} % of the time instead of {:.0f} %"),
     ):
         if name in a and name in b:
             values = [side[name] for side in (b, a)]
             numbers = [100 * v for v in values] if name.endswith("_share") else [f"{v:,.0f}" for v in values]
             parts.append(text.format(*numbers))
-    return f"There {joined(parts)}." if parts else ""
+    return f"On {label}, {joined(parts)}." if parts else ""

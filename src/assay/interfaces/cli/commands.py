@@ -152,7 +152,11 @@ GROUPS: dict[str, dict[str, CommandEntry]] = {
             "decide.prices",
             "prices",
             "Compare storage prices, or convert a list of prices to a price book.",
-            ("assay prices storage prices.yaml --baseline hdd", "assay prices aloja repository > prices.yaml"),
+            (
+                "assay prices storage prices.yaml --baseline hdd",
+                "assay prices aloja repository > prices.yaml",
+                "assay prices instances vms.csv --region us-east-1 --type i4i.2xlarge --date 2026-11-27",
+            ),
         ),
     },
     "Explain": {
@@ -177,7 +181,7 @@ GROUPS: dict[str, dict[str, CommandEntry]] = {
         "scatter": CommandEntry(
             "explain.scatter",
             "scatter",
-            "List two metrics of the matching runs, as the scatter chart of the web app shows them.",
+            "List two metrics of the matching runs, the points of a scatter chart.",
             (
                 "assay scatter --x disk_read_bytes --by layout",
                 "assay scatter --x gc_s --y cpu_s --where workload=terasort",
@@ -266,6 +270,7 @@ GROUPS: dict[str, dict[str, CommandEntry]] = {
             "List the machines that cloud providers rent, and make a hardware catalogue of them.",
             (
                 "assay instances list 'i4i.*'",
+                "assay instances show i4i.2xlarge",
                 "assay instances catalogue i4i.2xlarge --disk-rates nvme=1GB/s:500MB/s --cpu-speed x86_64=2:1:4",
             ),
         ),
@@ -329,7 +334,13 @@ GROUPS: dict[str, dict[str, CommandEntry]] = {
             "maintain.lab",
             "lab",
             "Create, show and remove emulated clusters.",
-            ("assay lab up cluster.yaml", "assay lab ssh lab worker1 df -h", "assay lab down --all"),
+            (
+                "assay lab probe",
+                "assay lab up cluster.yaml",
+                "assay lab status",
+                "assay lab ssh lab worker1 df -h",
+                "assay lab down --all",
+            ),
         ),
         "hadoop": CommandEntry(
             "maintain.hadoop",

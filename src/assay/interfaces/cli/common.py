@@ -97,9 +97,9 @@ def extra_costs_option(command: F) -> F:
         "--extra-costs",
         default="",
         metavar="WHAT=AMOUNT,…",
-        help="Costs in addition to the hours of the work: data kept, data sent and idle time per day "
-        "(storage=2TB,egress=50GB,idle=3h), and the price of a vCPU-hour of burstable machines in unlimited mode "
-        "(surplus-credits=$0.05; recommend and size). Default: all off.",
+        help="Also count, per day, stored data, data sent out and idle time: storage=2TB,egress=50GB,idle=3h. "
+        "surplus-credits=$0.05 runs burstable machines in unlimited mode at this price per vCPU-hour (not in whatif). "
+        "Default: none.",
     )(command)
 
 

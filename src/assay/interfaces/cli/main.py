@@ -37,7 +37,7 @@ def _show_version(context: click.Context, parameter: click.Parameter, is_request
 )
 @click.option("--pager/--no-pager", default=True, help="Show long answers in a pager (PAGER) on a terminal.")
 def assay(pager: bool) -> None:
-    """Measure which storage, network and configuration a Hadoop cluster should have, and what each answer costs."""
+    """Measure which storage, network and configuration a Hadoop or Spark cluster should have, and what each costs."""
 
 
 def main() -> None:

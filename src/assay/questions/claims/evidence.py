@@ -81,7 +81,7 @@ class ClaimScope:
 
 def no_evidence(measure: RatioKind, what: str) -> ClaimEvidence:
     """Return the evidence of a comparison without a matched group that has an interval."""
-    text = f"{capitalised(what)}: not measured by runs that are otherwise equal."
+    text = f"{capitalised(what)}: no otherwise equal runs measured this."
     return ClaimEvidence(text, measure, None, None, None, 0, ())
 
 

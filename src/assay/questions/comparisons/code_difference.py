@@ -25,7 +25,10 @@ from assay.model import Run
 from assay.questions.comparisons.side_by_side import Of, sides_of
 from assay.questions.runs.code_profiles.code_profile import profile_facts, require_recordings, stored_stacks
 from assay.store import Repository
-from assay.text import TextTable, plural
+from assay.text import TextTable, joined, plural
+
+_EXPONENT_MIN = 999.5
+"""Numbers from this on would have an exponent at three significant digits."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -152,7 +155,7 @@ def difference_sentence(answer: ComparedProfiles) -> str:
         row = min(decreases, key=lambda row: row.difference_s_per_gb)
         return f"No code is shown to use more {unit} in B than in A; fewer: {_named(row)}"
     largest_increase = max(increases, key=lambda row: row.difference_s_per_gb)
-    parts = [_named(largest_increase)]
+    parts: list[str] = []
     for rows in (difference.categories, difference.frames):
         of_phase = [
             row
@@ -161,19 +164,25 @@ def difference_sentence(answer: ComparedProfiles) -> str:
         ]
         if of_phase:
             parts.append(
-                f"{of_phase[0].code.frame or of_phase[0].code.category} {of_phase[0].difference_s_per_gb:+.3g}"
+                f"{_signed(of_phase[0].difference_s_per_gb)} in {of_phase[0].code.frame or of_phase[0].code.category}"
             )
-    return f"B uses more {unit} than A: {', of which '.join(parts)}"
+    contained = f"; of these, {joined(parts)}" if parts else ""
+    return f"B uses more {unit} than A: {_named(largest_increase)}{contained}"
 
 
 def _named(row: CodeRow) -> str:
     where = f" in {row.code.frame or row.code.category}" if row.code.category else ""
     spread = (
-        f" ({row.low_s_per_gb:+.3g} to {row.high_s_per_gb:+.3g})"
+        f" ({_signed(row.low_s_per_gb)} to {_signed(row.high_s_per_gb)})"
         if row.low_s_per_gb is not None and row.high_s_per_gb is not None
         else ""
     )
-    return f"{row.difference_s_per_gb:+.3g}{spread} in the phase {row.code.phase}{where}"
+    return f"{_signed(row.difference_s_per_gb)}{spread} in the phase {row.code.phase}{where}"
+
+
+def _signed(value: float) -> str:
+    """Return a number with its sign and three significant digits, without an exponent: ``+4,960``."""
+    return f"{float(f'{value:.3g}'):+,.0f}" if abs(value) >= _EXPONENT_MIN else f"{value:+.3g}"
 
 
 def basis_sentence(answer: ComparedProfiles) -> str:
@@ -210,10 +219,12 @@ def _table(title: str, rows: Sequence[CodeRow]) -> TextTable:
             row.code.phase,
             *([row.code.frame] if row.code.frame else []),
             row.code.category or "all",
-            f"{row.baseline_s_per_gb:.3g}",
-            f"{row.candidate_s_per_gb:.3g}",
-            f"{row.difference_s_per_gb:+.3g}",
-            "–" if row.low_s_per_gb is None else f"{row.low_s_per_gb:+.3g} to {row.high_s_per_gb:+.3g}",
+            _signed(row.baseline_s_per_gb).removeprefix("+"),
+            _signed(row.candidate_s_per_gb).removeprefix("+"),
+            _signed(row.difference_s_per_gb),
+            "–"
+            if row.low_s_per_gb is None or row.high_s_per_gb is None
+            else f"{_signed(row.low_s_per_gb)} to {_signed(row.high_s_per_gb)}",
             row.verdict.value,
         )
         for row in rows

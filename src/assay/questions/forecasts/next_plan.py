@@ -90,7 +90,7 @@ def _in_plan_terms(configuration: Mapping[str, str], base: Plan, notices: dict[s
         return error.message
     notices |= dict.fromkeys(translated)
     if (cluster := levels.pop(CLUSTER, base.cluster.name)) != base.cluster.name:
-        notices[f"they are made on {base.cluster.name}, and were chosen for {cluster}"] = None
+        notices[f"the plan makes the runs on {base.cluster.name}; they were chosen for {cluster}"] = None
     only_workload = base.workloads[0].key if len(base.workloads) == 1 else ""
     levels[WORKLOAD] = workload = levels.get(WORKLOAD, only_workload).replace("_", "-")
     if workload not in [spec.key for spec in base.workloads]:

@@ -24,9 +24,7 @@ from assay.model import Run, TaskAttempt
 
 RESOURCES_OF_BOUND = {"disks": DISKS, "network": (Resource.NETWORK,), "cpu": (Resource.CPU,)}
 """Name of the hardware that a bound makes infinitely fast, and its resources."""
-BOUND_ERROR_RATE = (
-    "Of 500 simulated runs, 6 to 7 % went beyond a bound by a tenth and more when the resource was made faster."
-)
+BOUND_ERROR_RATE = "Of 500 simulated runs, 6 to 7 % exceeded a bound by 10 % or more when the resource was made faster."
 """Counted by ``benchmarks/limit_errors.py``; docs/measurements/limits.md has the tables."""
 
 

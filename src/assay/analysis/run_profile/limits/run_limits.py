@@ -26,7 +26,7 @@ _CLOSE_SHARE = 0.8
 """Minimum time of the second limit, as a share of the first's, for the main limit to be unclear."""
 
 LIMIT_ERROR_RATE = (
-    "In 7 % of 397 simulated runs limited by disks, network or CPU, another resource mattered twice as much."
+    "In 7 % of 397 simulated runs limited by disks, network or CPU, another resource saved at least twice as much time."
 )
 """Counted by ``benchmarks/limit_errors.py``; docs/measurements/limits.md has the tables."""
 
@@ -211,11 +211,12 @@ def _basis(run: Run, tasks: Sequence[TaskAttempt], loads: Loads) -> tuple[str, .
     if groups is not None:
         workers_text = f"{sum(groups.sizes.values())} workers in groups ({', '.join(list(groups.sizes)[:3])} …)"
     sentences = [
-        f"Traces of {workers_text} in steps of {step}, and {len(tasks)} task attempts of this run alone.",
+        f"Computed from traces of {workers_text} in steps of {step} and {len(tasks)} task attempts of this run.",
         f"The limit of a step is the busiest resource, if it was busy for at least {format_percent(BUSY_SHARE)} of the "
-        f"step, else the CPU, if the attempts computed for as much of their time. {LIMIT_ERROR_RATE}",
-        "A bound keeps data, placement, order and containers, and counts every busy moment of a resource as a wait for "
-        f"it: the gain should be at most that. {BOUND_ERROR_RATE}",
+        f"step. Otherwise it is the CPU, if the attempts computed for at least {format_percent(BUSY_SHARE)} of their "
+        f"time. {LIMIT_ERROR_RATE}",
+        "A bound assumes the same data, placement, order and containers, and that tasks waited whenever the resource "
+        f"was busy. So it is an upper limit of the gain, not an estimate. {BOUND_ERROR_RATE}",
     ]
     if not tasks:
         sentences.append("Task attempts were not recorded, so the bounds shorten the run as a whole.")

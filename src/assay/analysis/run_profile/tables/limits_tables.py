@@ -51,8 +51,8 @@ def limit_sections(limits: Limits) -> tuple[TextTable, TextTable]:
     ]
     headers = ("if", "minimum time", "maximum speedup")
     return by_phase, TextTable(
-        f"shortest time without a resource ({limits.origin}: {tenths(limits.duration_s)} s): every moment in which it "
-        "was busy is gone, also where another resource limited the run",
+        f"minimum time if a resource cost no time ({limits.origin}: {tenths(limits.duration_s)} s): all time in which "
+        "it was busy is left out, also where another resource was the limit",
         headers,
         tuple(bounds),
         limits.rests_on,
@@ -100,6 +100,6 @@ def limit_answer(limits: Limits) -> str:
     if bound is None:
         return limit_sentence(limits)
     return (
-        f"{limit_sentence(limits)} If {_BOUND_TITLES[hardware]}, the run would be at most {bound.gain_max:.2f}× as "
-        f"fast: {tenths(bound.least_s)} s, without any moment in which {_BUSY_TITLES[hardware]} busy."
+        f"{limit_sentence(limits)} If {_BOUND_TITLES[hardware]}, the run would take at least {tenths(bound.least_s)} s "
+        f"(at most {bound.gain_max:.2f}× as fast): all time in which {_BUSY_TITLES[hardware]} busy is left out."
     )

@@ -31,7 +31,7 @@ def _token_option(command: Callable[..., None]) -> Callable[..., None]:
 @json_option
 @repository_option
 def pull(source: str, token_file: Path | None, as_json: bool, repository: Path) -> None:
-    """Copy the runs that this repository lacks from another.
+    """Copy runs from another repository, except those that this one has.
 
     The source is a folder, the address of an `assay serve`, or a package from `assay report --bundle`.
     """
@@ -57,7 +57,10 @@ def pull(source: str, token_file: Path | None, as_json: bool, repository: Path) 
 @json_option
 @repository_option
 def push(target: str, create: bool, token_file: Path | None, as_json: bool, repository: Path) -> None:
-    """Copy the runs that another repository lacks to it: a folder, or the address of an `assay serve`."""
+    """Copy runs to another repository, except those that it has.
+
+    The target is a folder, or the address of an `assay serve`.
+    """
     opened = Repository.open(repository)
     if _is_address(target):
         from assay.store.exchange.remote import Remote

@@ -54,7 +54,9 @@ _RUN_FORMS = (*_RUN_WRITERS, _PARAVER)
     metavar="DIR|hdfs://…",
     help="Instead of FORM: add new runs to a dataset of runs, task attempts and traces, for Spark and other readers.",
 )
-@click.option("--run", metavar="RUN", help="The run of collapsed, pprof, perfetto or paraver: the start of its id.")
+@click.option(
+    "--run", metavar="RUN", help="For collapsed, pprof, perfetto and paraver: the beginning of the id of the run."
+)
 @click.option(
     "-o", "--output", type=click.Path(path_type=Path, dir_okay=False), help="File to write. Default: standard output."
 )
@@ -65,9 +67,10 @@ _RUN_FORMS = (*_RUN_WRITERS, _PARAVER)
 def export(
     form: str | None, dataset: str | None, run: str | None, output: Path | None, repository: Path, **options: Any
 ) -> None:
-    """Write runs as CSV, Parquet, JSON lines, PerfKitBenchmarker samples or Apache Otava CSV, or as a dataset; or one
-    run: its profile's stacks as collapsed text or for pprof, or its phases, tasks and device counters for Perfetto,
-    with the stacks, or for Paraver.
+    """Write runs as a file or a dataset, or one run for a profiler or a trace viewer.
+
+    Runs: CSV, Parquet, JSON lines (jsonl), PerfKitBenchmarker samples (perfkit) or Apache Otava's CSV (otava). One run:
+    the stacks of its profile (collapsed, pprof), or its phases, tasks and device counters (perfetto, paraver).
     """
     opened = Repository.open(repository)
     request = request_of(RunsRequest, options)

@@ -222,7 +222,7 @@ def _print_switching_prices(view: JobCostEffectiveness, limit: int | None) -> No
     type=click.Choice(["best", "all", "fastest"]),
     default="all",
     show_default=True,
-    help="Runs of a row that count: all, those of its best configuration, or the fastest run.",
+    help="Runs of a row that count: those of its best configuration, all, or only the fastest.",
 )
 @click.option(
     "--on", metavar="DATE", help="Use the prices of this day (2026-11-25). Default: the date of the price book."

@@ -63,8 +63,8 @@ class Details(Enum):
 @click.argument("question", metavar="[QUESTION]", required=False)
 @click.option(
     "--baseline",
-    help="Option to compare with. Default: hard disks, Ethernet, the smallest number, or the option with most runs. "
-    "Of combinations: hard disks with most runs.",
+    help="Option to compare with. Default: hard disks, Ethernet or the smallest number; else the option with the most "
+    "runs.",
 )
 @click.option("--prices", type=click.Path(path_type=Path, dir_okay=False), help="Price book (YAML): adds costs.")
 @click.option(
@@ -73,23 +73,23 @@ class Details(Enum):
     help="With --prices: years of use that costs cover. `cheapest` then answers with the costs over these years.",
 )
 @click.option(
-    "--ignore", multiple=True, metavar="FACTOR", help="Compare runs that differ in this factor, too; repeatable."
+    "--ignore", multiple=True, metavar="FACTOR", help="Also compare runs that differ in this factor; repeatable."
 )
 @click.option(
     "--details",
     type=click.Choice([level.value for level in Details]),
     is_flag=False,
     flag_value=Details.FULL.value,
-    help="Print the table, the amounts and every caveat. options: also each option with its own matched groups. "
-    "groups: also each matched group by itself.",
+    help="full, also without a value: the table, costs and every caveat. options: also each option with its own "
+    "matched groups. groups: also each matched group.",
 )
 @click.option(
     "--group",
     default="workload",
     show_default=True,
-    help="For the details of options: a row for each level of this factor; 'none' for one row over all runs.",
+    help="With --details options: a row for each level of this factor; 'none' for one row over all runs.",
 )
-@click.option("--deployments", is_flag=True, help="For the details of options: compare only runs of one campaign.")
+@click.option("--deployments", is_flag=True, help="With --details options: compare only runs of the same campaign.")
 @click.option(
     "--method",
     type=click.Choice(METHODS),
@@ -107,7 +107,7 @@ class Details(Enum):
     "--plan",
     type=click.Path(path_type=Path, dir_okay=False),
     metavar="FILE",
-    help="Write the plan that measures a question without an answer, and its cluster file, for `assay run`.",
+    help="If QUESTION has no answer: write the plan that measures it, and its cluster file, for `assay run`.",
 )
 @click.option("--by", "factor", hidden=True)
 @click.option("--workload", hidden=True)
@@ -129,9 +129,9 @@ def decide(
 ) -> None:
     """Decide which option is faster, how much, and what it costs.
 
-    Without QUESTION, list the answers to the six questions of a buyer: storage, network, disks, nodes, containers and
-    cheapest; and what limits the runs: limits. QUESTION is one of them, or any factor of the runs. Several factors,
-    joined by commas, are compared as combinations.
+    Without QUESTION, answer the six questions of a buyer (storage, network, disks, nodes, containers, cheapest) and
+    show what limits the runs (limits). QUESTION is one of these seven names, or any factor of the runs. Several
+    factors, joined by commas, are compared as combinations.
 
     A speedup is baseline time / option time: above 1, the option is faster.
     """

@@ -43,14 +43,17 @@ def _share(_context: click.Context, _parameter: click.Parameter, value: str) -> 
     "--baseline",
     required=True,
     metavar="TIME|COLUMN=LEVEL|ID",
-    help="Compare with the runs up to this time (2026-11-01), or up to the newest run with this level or of this "
+    help="The last state that you accept: a time (2026-11-01), a level (the newest run with it counts), or the id of a "
     "campaign or run.",
 )
 @click.option(
     "--max-slowdown", "slowdown_max", default="5%", show_default=True, callback=_share, help="Permitted slowdown."
 )
 @click.option(
-    "--ignore", multiple=True, metavar="FACTOR", help="Factor that may differ from run to run, such as a version."
+    "--ignore",
+    multiple=True,
+    metavar="FACTOR",
+    help="Factor that may differ from run to run, such as a version; repeatable.",
 )
 @click.option("--junit", type=click.Path(path_type=Path, dir_okay=False), help="Write the verdicts as JUnit XML.")
 @click.option("--markdown", type=click.Path(path_type=Path, dir_okay=False), help="Write a summary as Markdown.")

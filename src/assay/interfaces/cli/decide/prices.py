@@ -42,7 +42,11 @@ def _as_json(view: StorageView) -> dict[str, Any]:
 @prices.command("storage")
 @BOOK
 @click.option("--baseline", help="Device to compare with, by name or kind. Default: the first.")
-@click.option("--gain", type=click.FloatRange(min=0, min_open=True), help="Mean speedup of jobs at equal bandwidth.")
+@click.option(
+    "--gain",
+    type=click.FloatRange(min=0, min_open=True),
+    help="Mean speedup of jobs at equal bandwidth: adds the cost per performance.",
+)
 @all_option
 @json_option
 def storage(book: Path, baseline: str | None, gain: float | None, all_rows: bool, as_json: bool) -> None:
@@ -144,12 +148,12 @@ def _price_list(path: Path) -> tuple[Path, str]:
 @click.option("--region", required=True, help="Region of the provider, such as us-east-1.")
 @click.option("--type", "types", multiple=True, required=True, help="Instance type to price; repeatable.")
 @click.option("--master", default=None, metavar="TYPE", help="Instance type of masters. Default: the first --type.")
-@click.option("--spot", is_flag=True, help="Spot instead of on-demand prices.")
+@click.option("--spot", is_flag=True, help="Use spot prices instead of on-demand prices.")
 @click.option("--date", default="", help="Date of the prices: 2026-11-27. Default: that of an AWS offer file.")
 @click.option(
     "--volumes", default="", metavar="TYPE:SIZE:COUNT[:IOPS]", help="Network volumes of each worker: gp3:1TB:4."
 )
-@click.option("--volume-price", default="", metavar="MONEY", help="Their price per GiB and month: '$0.08'.")
+@click.option("--volume-price", default="", metavar="MONEY", help="Price of these volumes per GiB and month: '$0.08'.")
 @click.option("--iops-price", default="", metavar="MONEY", help="Price of an IOPS of io2 per month: '$0.065'.")
 @click.option("--storage-price", default="", metavar="MONEY", help="Price of kept storage per GB and month: '$0.023'.")
 @click.option("--egress-price", default="", metavar="MONEY", help="Price of data sent out per GB: '$0.09'.")
@@ -157,8 +161,8 @@ def instances(table: Path, region: str, types: tuple[str, ...], spot: bool, date
     """Print a price list of instance types (CSV) as a price book with prices per hour.
 
     TABLE is a list in the form of skypilot-catalog (vms.csv), or AWS's offer file of AmazonEC2 (index.csv).
-    The list has no network volumes: state their price with --volumes and --volume-price. Storage that outlives the job
-    and egress are paid where --extra-costs of a question switches them on.
+    The list has no network volumes: state their price with --volumes and --volume-price. The prices of kept storage
+    and of egress count only in answers with --extra-costs.
     """
     from assay.model.clusters.price_book import EXTRAS
     from assay.questions.recommendation.instance_choice import extra_prices_of, volume_price_of
@@ -177,6 +181,8 @@ def instances(table: Path, region: str, types: tuple[str, ...], spot: bool, date
     type_names = list(dict.fromkeys([*types, master]))
     lines = (line.decode("utf-8-sig", "replace") for line in Source(table, table.name).lines())
     prices = parse_instance_prices(lines, table.name, region=region, types=type_names, spot=spot)
+    if not (date or prices.date):
+        raise SpecificationError("the list has no date", where=table.name, hint="state it: --date 2026-11-27")
     day = checked_date(date or prices.date, "--date")
     click.echo(
         instance_price_book(

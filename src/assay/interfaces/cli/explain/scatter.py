@@ -29,7 +29,7 @@ from assay.text import metric_text, run_id_text
 @repository_option
 @json_option
 def scatter(all_rows: bool, repository: Path, as_json: bool, **fields: Any) -> None:
-    """List two metrics of the matching valid runs, in the order of x. --json also lists the choices."""
+    """List two metrics of the matching valid runs, sorted by x. --json also lists all metrics and factors."""
     from assay.questions.json_values import json_value
     from assay.questions.runs.scatter import ScatterRequest, counts_text
     from assay.questions.runs.scatter import scatter as answer

@@ -37,7 +37,8 @@ if TYPE_CHECKING:
     "--precision",
     type=click.FloatRange(1, 90),
     metavar="PERCENT",
-    help="Instead: count the runs on CLUSTER that are enough to predict its other runs with this median error.",
+    help="Instead of --budget: count the runs on CLUSTER that are enough to predict its other runs with this median "
+    "error.",
 )
 @where_option
 @all_option
@@ -122,8 +123,8 @@ def _show(answer: NextRunsAnswer, limit: int | None) -> None:
     headers = ("", *map(column_title, names), "Predicted (s)", "90 % interval", "Uncertainty left")
     print_rows(headers, cells, limit=limit)
     click.echo(
-        f"Chosen from {answer.candidates:,} configurations without a run; {answer.measured:,} have some. Uncertainty: "
-        f"standard deviation of the model's answer ({answer.about})."
+        f"Chosen from {answer.candidates:,} configurations without a run; {answer.measured:,} others have runs. "
+        f"Uncertainty: standard deviation of the model's answer ({answer.about})."
     )
     if ends := answer.duration_range_s:
         click.echo(

@@ -58,7 +58,7 @@ def predict(
     as_json: bool,
     repository: Path,
 ) -> None:
-    """Predict the run time of a configuration, with the 90 % interval of a single run, or of many with --batch."""
+    """Predict the run time of a configuration, or with --batch of many, with the 90 % interval of a single run."""
     from assay.questions.forecasts.prediction import cluster_named, predict_configuration
     from assay.store import Repository
 

@@ -44,7 +44,9 @@ def search_options(command: F) -> F:
     """Add the limits of a search, ``--simulations``, ``--seed`` and ``--jobs``, and ``--extra-costs``."""
     for option in (
         click.option(
-            "--jobs", type=click.IntRange(1, 1024), help="Number of simulators. Default: the number of cores."
+            "--jobs",
+            type=click.IntRange(1, 1024),
+            help="Simulators that run in parallel. Default: the number of cores.",
         ),
         click.option(
             "--seed", type=click.IntRange(0), default=SEED, show_default=True, help="Random seed of the draws."
@@ -93,8 +95,8 @@ def search_options(command: F) -> F:
     "minimize",
     cls=RenamedOption,
     type=click.Choice(["price", "job", "time"]),
-    help="Objective: the price over the years (price), the cost of a day's work by the hour (job), or its time (time). "
-    "Default: job if all hardware is rented and there is no deadline, else price.",
+    help="Objective: the price over the years (price), the cost of the hours of a day's work (job), or its time "
+    "(time). Default: job if all hardware is rented and there is no deadline, else price.",
 )
 @click.option(
     "--confidence",

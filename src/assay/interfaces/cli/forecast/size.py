@@ -22,12 +22,18 @@ if TYPE_CHECKING:
 @click.argument("logs", nargs=-1, required=True, type=click.Path(path_type=Path))
 @click.option("--deadline", default="", metavar="TIME", help="Maximum time of the job: 40min.")
 @click.option("--budget", default="", metavar="MONEY/h", help='Maximum price of the cluster per hour: "$20/h".')
-@click.option("--grow", default="1x", show_default=True, metavar="FACTOR", help="Future data per data in the log: 3x.")
+@click.option(
+    "--grow",
+    default="1x",
+    show_default=True,
+    metavar="FACTOR",
+    help="Growth of the data: 3x sizes for three times the data of the log.",
+)
 @click.option(
     "--interruptions",
     default="",
     metavar="SHARE/h",
-    help="Share of spot workers that are taken away per hour: 5%/h. Adds the mean time with restarts.",
+    help="Share of spot workers that the provider takes away per hour: 5%/h. Adds the mean time with restarts.",
 )
 @click.option("--catalogue", type=click.Path(path_type=Path), help="Hardware catalogue (YAML) to choose from.")
 @click.option("--prices", type=click.Path(path_type=Path), help="Price book (YAML).")
@@ -38,7 +44,7 @@ def size(
 ) -> None:
     """Size a cluster from LOGS of one job: MapReduce histories (.jhist) or Spark event logs.
 
-    Shows what limits the job and the memory that it needs. With --catalogue and --prices, also shows the shapes that
+    Shows what limits the job and the memory that it needs. With --catalogue and --prices, also shows the clusters that
     run it for the least money. Times are simulated, with 90 % intervals. If a worker gets more than 8 times as much
     data as in the log, times have ranges without a stated probability.
     """

@@ -46,8 +46,8 @@ if TYPE_CHECKING:
     "stated",
     multiple=True,
     metavar="NAME=AMOUNT",
-    help="With --prices: another price of an item, or the price of a part that the book lacks, which the answer names: "
-    "worker=6000, 'network per node=400'; repeatable.",
+    help="With --prices: change the price of an item, or add a price that the answer names as missing: worker=6000, "
+    "'network per node=400'; repeatable.",
 )
 @extra_costs_option
 @profile_option("learned from all measured runs of the repository")

@@ -51,7 +51,9 @@ def layout() -> None:
     callback=_bytes,
     help="Data per node, such as 33GB: shows how full each device gets.",
 )
-@click.option("--replication", type=click.IntRange(1), help="Replicas in HDFS. Default: 3, or the number of workers.")
+@click.option(
+    "--replication", type=click.IntRange(1), help="Replicas in HDFS. Default: 3, or fewer with fewer workers."
+)
 @click.option(
     "--intermediate-ratio",
     type=click.FloatRange(0),

@@ -47,15 +47,17 @@ if TYPE_CHECKING:
     help="Execute only these runs; repeatable. Workloads are alternatives, and so are levels of the same factor.",
 )
 @until_option("Start no more runs after 18:30, 2h or '12 runs'. The same command resumes later.")
-@click.option("--baseline/--no-baseline", default=True, help="Measure devices and links first (not on localhost).")
+@click.option(
+    "--baseline/--no-baseline", default=True, help="Measure devices and links first, the default; never on localhost."
+)
 @click.option("--simulate", is_flag=True, help="Simulate the runs. Needs no hosts, root or Java.")
 @click.option(
     "--profile",
     multiple=True,
     type=click.Path(path_type=Path),
     metavar="cpu|wall|alloc|lock|FILE",
-    help="Record which code the tasks execute (cpu), wait in (wall, lock) or allocate in (alloc). With --simulate: "
-    "file of a simulation profile; default: the one shipped with assay; repeatable, one for each engine.",
+    help="Record which code the tasks execute (cpu), wait in (wall, lock) or allocate in (alloc). With --simulate, "
+    "FILE is a simulation profile instead of the one shipped with assay; repeatable, one for each engine.",
 )
 @click.option(
     "--learn-from",
@@ -72,7 +74,7 @@ if TYPE_CHECKING:
 @click.option(
     "--otlp",
     metavar="URL",
-    help="When the call ends, send its runs with their jobs and tasks as OpenTelemetry spans to this address.",
+    help="At the end, send the runs of this command, with jobs and tasks, as OpenTelemetry spans to this address.",
 )
 def run(
     plan: Path, repository: Path, as_json: bool, dry_run: bool, simulate: bool, otlp: str | None, **options: Any

@@ -44,7 +44,10 @@ SHOWN = 10
 @click.option("--for", "workload", required=True, metavar="WORKLOAD", help="Workload of PLAN to tune.")
 @click.option("--budget", required=True, metavar="N runs", help="Number of runs of the search, such as 30runs.")
 @click.option(
-    "--at", multiple=True, metavar="FACTOR=LEVEL", help="Level of a factor of PLAN; repeatable. Default: the first."
+    "--at",
+    multiple=True,
+    metavar="FACTOR=LEVEL",
+    help="Level of a factor that PLAN varies; repeatable. Default: its first.",
 )
 @click.option(
     "--pairs",
@@ -68,7 +71,9 @@ SHOWN = 10
     help="Start the search from comparable runs of the repository, predictions from its runs, or the simulator.",
 )
 @until_option("Start no more runs after this limit. The same command resumes later.")
-@click.option("--baseline/--no-baseline", default=True, help="Measure devices and links first (not on localhost).")
+@click.option(
+    "--baseline/--no-baseline", default=True, help="Measure devices and links first, the default; never on localhost."
+)
 @click.option("--simulate", is_flag=True, help="Simulate the runs. Needs no hosts, root or Java.")
 @profile_option()
 @click.option("--dry-run", is_flag=True, help="Print what would be tried. Nothing is run or written.")

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 @click.option(
     "--bandwidth",
     is_flag=True,
-    help="Also send for a second in each direction between each two hosts, to find slow links.",
+    help="Also send data between each pair of hosts, one second each way, to find slow links.",
 )
 @click.option(
     "--explain",

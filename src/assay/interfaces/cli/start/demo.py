@@ -26,10 +26,12 @@ from assay.interfaces.cli.common import repository_option
     show_default=True,
     help="Report file to write.",
 )
-@click.option("--local", is_flag=True, help="Do not create a lab.")
+@click.option(
+    "--local", is_flag=True, help="Compare two configurations of Hadoop on this machine instead. Needs no root."
+)
 @click.pass_context
 def demo(context: click.Context, repository: Path, output: Path, local: bool) -> None:
-    """Measure HDD against SSD with real Hadoop on an emulated cluster, and write a report."""
+    """Measure hard disks against SSDs with real Hadoop on an emulated cluster, and write a report."""
     from assay.estimation.simulator.campaign import campaign_request
     from assay.execution.engines.hadoop.deployment.distribution import require
     from assay.execution.lab.probe import probe
