@@ -47,11 +47,7 @@ def test_a_price_book_holds_its_items_exactly(tmp_path: Path) -> None:
             "€2000",
             "prices.yaml:7: €2,000 is in EUR, but the book's currency is USD and it has no exchange rate for EUR",
         ),
-        (
-            "per: worker",
-            "per: rack",
-            "prices.yaml:7: per: unknown way to count 'rack'; valid: " + ", ".join(COUNTED_BY),
-        ),
+        ("per: worker", "per: rack", "prices.yaml:7: per: unknown unit 'rack'; valid: " + ", ".join(COUNTED_BY)),
         (
             ", device: hdd",
             "",
@@ -169,12 +165,16 @@ def test_rents_purchases_power_exchange_and_validity_are_read(tmp_path: Path) ->
         ),
         ("per: node, node_type", "per: worker, node_type", "the key node_type goes together with 'per: node'"),
         ("per: device, device: nvme", "per: port", "the key device_name goes together with 'per: device'"),
-        ("per: cluster, amort", "per: cluster-hour, amort", "cluster-hour is rented: only purchases have amortisation"),
+        (
+            "per: cluster, amort",
+            "per: cluster-hour, amort",
+            "cluster-hour' is a rent, and only purchases have amortisation",
+        ),
         ("covers: [devices]", "covers: [disks]", "unknown part 'disks'; valid: nodes, devices, network"),
         (
             "name: rack, price: $100, per: cluster",
             "name: link, price: $0.90, per: cluster-hour, when: {network: [IB]}",
-            "is rented",
+            "is a rent",
         ),
     ],
 )

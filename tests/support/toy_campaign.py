@@ -23,7 +23,7 @@ MODULE = '''
 
 from assay.model.plans.program import Program
 from assay.workloads.common.checks import common_checks, equal
-from assay.workloads.common.inputs import OUTPUT, generated
+from assay.workloads.common.inputs import OUTPUT, generated_input
 from assay.workloads.data_flow import DataFlow
 from assay.workloads.workload import Figure, ValidationResult, Option, Workload
 
@@ -45,7 +45,7 @@ class Words(Workload):
         def writing(path):
             return sh(f'mkdir -p "$STORE{path}"; yes word | head -c {size.data_bytes} > "$STORE{path}/part-0"')
 
-        return generated("lines", writing, size.data_bytes, 1, exact=True)
+        return generated_input("lines", writing, size.data_bytes, 1, exact=True)
 
     def programs(self, size, input_path):
         if size.options.get("how") == "badly":

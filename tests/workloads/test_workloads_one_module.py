@@ -32,7 +32,7 @@ MODULE = '''
 from assay.model.plans.program import Program
 from assay.workloads.common.checks import common_checks, equal
 from assay.workloads.common.hadoop_options import storage_options
-from assay.workloads.common.inputs import OUTPUT, generated
+from assay.workloads.common.inputs import OUTPUT, generated_input
 from assay.workloads.workload import MAPS, ValidationResult, Option, Workload
 from assay.workloads.data_flow import DataFlow
 
@@ -48,7 +48,8 @@ class Reverse(Workload):
     outputs = (f"{OUTPUT}/reverse",)
 
     def input(self, size):
-        return generated("lines", lambda path: Program("x.Lines", (path,), storage_options(size)), size.data_bytes, 2)
+        options = storage_options(size)
+        return generated_input("lines", lambda path: Program("x.Lines", (path,), options), size.data_bytes, 2)
 
     def programs(self, size, input_path):
         turns = size.options.get("turns", "1")

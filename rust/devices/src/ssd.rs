@@ -55,9 +55,10 @@ pub struct Ssd {
     now: Ns,
     host_queue: VecDeque<Request>,
     in_flight_requests: BinaryHeap<Reverse<(Ns, u64)>>,
-    channel_free: Vec<Ns>,
-    read_free: Ns,
-    write_free: Ns,
+    channels_free_at: Vec<Ns>,
+    /// Time from which the controller may start the next read.
+    reads_free_at: Ns,
+    writes_free_at: Ns,
     /// Time at which the last write so far is on the medium.
     written: Ns,
     burst_left_bytes: f64,
@@ -73,9 +74,9 @@ impl Ssd {
             now: 0,
             host_queue: VecDeque::new(),
             in_flight_requests: BinaryHeap::new(),
-            channel_free: vec![0; params.channels],
-            read_free: 0,
-            write_free: 0,
+            channels_free_at: vec![0; params.channels],
+            reads_free_at: 0,
+            writes_free_at: 0,
             written: 0,
             burst_left_bytes: params.burst_bytes,
             idle_since: 0,
@@ -105,13 +106,13 @@ impl Ssd {
     }
 
     fn read(&mut self, request: &Request) -> Ns {
-        let start = start(self.now, &mut self.read_free, self.params.read_iops);
+        let start = start(self.now, &mut self.reads_free_at, self.params.read_iops);
         let duration_s = request.bytes as f64 / self.params.read_bytes_per_s;
         self.transfer(start, request, duration_s) + ns(self.params.read_latency_s)
     }
 
     fn write(&mut self, request: &Request) -> Ns {
-        let start = start(self.now, &mut self.write_free, self.params.write_iops);
+        let start = start(self.now, &mut self.writes_free_at, self.params.write_iops);
         let bytes = request.bytes as f64;
         let burst_part = bytes.min(self.burst_left_bytes);
         self.burst_left_bytes -= burst_part;
@@ -134,7 +135,7 @@ impl Ssd {
         self.stats.busy_s += duration_s;
         let mut end = start;
         for index in first..first + used_channels {
-            let free_at = &mut self.channel_free[index % channels];
+            let free_at = &mut self.channels_free_at[index % channels];
             *free_at = start.max(*free_at) + channel_ns;
             end = end.max(*free_at);
         }
@@ -143,10 +144,10 @@ impl Ssd {
 }
 
 /// Return when the controller starts a request; it starts at most `iops` requests per second.
-fn start(now: Ns, free: &mut Ns, iops: Option<f64>) -> Ns {
-    let at = now.max(*free);
+fn start(now: Ns, free_at: &mut Ns, iops: Option<f64>) -> Ns {
+    let at = now.max(*free_at);
     if let Some(iops) = iops {
-        *free = at + ns(1.0 / iops);
+        *free_at = at + ns(1.0 / iops);
     }
     at
 }

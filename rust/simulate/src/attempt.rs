@@ -7,7 +7,7 @@ use crate::scenario::{Detail, Input};
 use crate::schedule::Locality;
 use crate::sim::Sim;
 
-/// Concurrent activities of an attempt, by lane.
+/// Concurrent activities of an attempt, by lane. Each fetch has a lane, from `FETCH` on.
 pub const MAIN: u8 = 0;
 pub const SPILL: u8 = 1;
 pub const MEMORY_MERGE: u8 = 2;
@@ -124,13 +124,16 @@ pub struct Attempt {
     pub task: u32,
     pub node: u32,
     pub step: Step,
+    /// Number of finished segments of the work, of `segments` in total.
     pub segment: u32,
     pub segments: u32,
     pub input_bytes: f64,
+    /// Factor of the CPU time of this attempt: random, and larger for a straggler.
     pub factor: f64,
     pub locality: Locality,
     pub start_s: f64,
-    pub step_s: f64,
+    /// Start of the current step.
+    pub step_start_s: f64,
     pub shuffle_end_s: f64,
     pub sort_end_s: f64,
     pub limits: ByLimit,
@@ -166,7 +169,7 @@ impl Attempt {
             factor,
             locality,
             start_s: 0.0,
-            step_s: 0.0,
+            step_start_s: 0.0,
             shuffle_end_s: 0.0,
             sort_end_s: 0.0,
             limits: ByLimit::default(),
@@ -255,8 +258,8 @@ impl Sim<'_> {
     pub fn step_seconds(&mut self, index: u32) -> f64 {
         let now = self.engine.now;
         let attempt = &mut self.attempts[index as usize];
-        let seconds = now - attempt.step_s;
-        attempt.step_s = now;
+        let seconds = now - attempt.step_start_s;
+        attempt.step_start_s = now;
         seconds
     }
 

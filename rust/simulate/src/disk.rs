@@ -60,12 +60,13 @@ enum Service {
 
 pub struct Disk {
     service: Service,
-    pub back: WriteBack,
+    pub write_back: WriteBack,
     pub totals: DiskTotals,
     request_bytes: f64,
     /// Factor of all rates: less than 1 for a slow disk.
     rate_factor: f64,
-    at: f64,
+    /// Time of the last update.
+    updated_at: f64,
 }
 
 struct Fluid {
@@ -90,7 +91,7 @@ struct Requests {
 }
 
 impl Disk {
-    pub fn fluid(spec: &DiskSpec, table: Rc<Table>, rate_factor: f64, back: WriteBack) -> Disk {
+    pub fn fluid(spec: &DiskSpec, table: Rc<Table>, rate_factor: f64, write_back: WriteBack) -> Disk {
         let fluid = Fluid {
             burst_left_bytes: table.burst_bytes,
             table,
@@ -100,10 +101,10 @@ impl Disk {
             real_bytes: 0.0,
             counted_bytes: 0.0,
         };
-        Disk::with(Service::Fluid(fluid), spec, rate_factor, back)
+        Disk::with(Service::Fluid(fluid), spec, rate_factor, write_back)
     }
 
-    pub fn requests(spec: &DiskSpec, seed: u64, back: WriteBack) -> Disk {
+    pub fn requests(spec: &DiskSpec, seed: u64, write_back: WriteBack) -> Disk {
         let requests = Requests {
             load: Load::new(spec, seed),
             parts: Vec::new(),
@@ -111,18 +112,18 @@ impl Disk {
             step: Step::default(),
             in_flight_writes: 0.0,
         };
-        Disk::with(Service::Requests(Box::new(requests)), spec, 1.0, back)
+        Disk::with(Service::Requests(Box::new(requests)), spec, 1.0, write_back)
     }
 
-    fn with(service: Service, spec: &DiskSpec, rate_factor: f64, back: WriteBack) -> Disk {
+    fn with(service: Service, spec: &DiskSpec, rate_factor: f64, write_back: WriteBack) -> Disk {
         let totals = DiskTotals::default();
         Disk {
             service,
-            back,
+            write_back,
             totals,
             request_bytes: spec.request_bytes.min(spec.readahead_bytes),
             rate_factor,
-            at: 0.0,
+            updated_at: 0.0,
         }
     }
 
@@ -130,7 +131,7 @@ impl Disk {
     pub fn read(&mut self, now: f64, part: PartId, bytes: f64, runs: f64) {
         match &mut self.service {
             Service::Fluid(fluid) => {
-                let counted = fluid.counted(bytes, runs);
+                let counted = fluid.bytes_with_seeks(bytes, runs);
                 fluid.real_bytes += bytes;
                 fluid.counted_bytes += counted;
                 fluid.readers.add(counted, part);
@@ -151,14 +152,14 @@ impl Disk {
 
     /// Write through the page cache; return true if the writer does not wait.
     pub fn write(&mut self, now: f64, part: PartId, bytes: f64) -> bool {
-        let is_done = self.back.write(now, bytes, part);
+        let is_done = self.write_back.write(now, bytes, part);
         self.update_rates(now);
         is_done
     }
 
     /// Delete a file whose last byte was written at `position`: its dirty bytes are never written to the device.
     pub fn forget(&mut self, now: f64, bytes: f64, position: f64) {
-        self.back.forget(bytes, position);
+        self.write_back.forget(bytes, position);
         self.update_rates(now);
     }
 
@@ -180,18 +181,19 @@ impl Disk {
             Service::Fluid(fluid) => {
                 let mut next = now + fluid.readers.next_s();
                 if fluid.flushing {
-                    let mut bytes = self.back.next_bytes();
+                    let mut bytes = self.write_back.next_bytes();
                     if fluid.burst_left_bytes > 0.0 {
                         bytes = bytes.min(fluid.burst_left_bytes);
                     }
                     next = next.min(now + (bytes / fluid.rates.write).max(INSTANT_S));
                 } else {
-                    next = next.min(self.back.expires_at());
+                    next = next.min(self.write_back.expires_at());
                 }
                 next
             }
             Service::Requests(requests) => {
-                let expires = if requests.in_flight_writes > 0.0 { f64::INFINITY } else { self.back.expires_at() };
+                let expires =
+                    if requests.in_flight_writes > 0.0 { f64::INFINITY } else { self.write_back.expires_at() };
                 requests.load.next_s().min(expires)
             }
         }
@@ -199,19 +201,19 @@ impl Disk {
 
     /// Advance to `now`: count the moved bytes, and return the parts that ended.
     pub fn advance(&mut self, now: f64, alive: impl Fn(PartId) -> bool + Copy, done: &mut Vec<PartId>) {
-        let from = self.at;
-        self.at = now;
+        let from = self.updated_at;
+        self.updated_at = now;
         match &mut self.service {
             Service::Fluid(fluid) => {
                 if now > from {
                     let busy = fluid.flushing || fluid.readers.streams() > 0;
-                    let (read, written) = fluid.moved(now, from, self.back.dirty_bytes);
+                    let (read, written) = fluid.advance(now, from, self.write_back.dirty_bytes);
                     self.totals.add(from, now, read, written, self.request_bytes);
                     if busy {
                         self.totals.busy(from, now);
                     }
                     let slack_bytes = fluid.rates.write * INSTANT_S + 1e-6;
-                    self.back.drain(written, slack_bytes, alive, done);
+                    self.write_back.drain(written, slack_bytes, alive, done);
                 }
                 fluid.readers.finish(alive, done);
             }
@@ -227,7 +229,7 @@ impl Disk {
                 let written = std::mem::take(&mut requests.step.written_bytes);
                 self.totals.add(from, now, read, written, self.request_bytes);
                 requests.in_flight_writes = (requests.in_flight_writes - written).max(0.0);
-                self.back.drain(written, 1.0, alive, done);
+                self.write_back.drain(written, 1.0, alive, done);
                 for (index, end) in requests.step.ended.drain(..) {
                     let part = requests.parts[index as usize];
                     requests.ends.insert((part.activity, part.slot), (part.generation, end));
@@ -242,7 +244,7 @@ impl Disk {
 
     /// Set the rates of all streams after a change.
     fn update_rates(&mut self, now: f64) {
-        let flushing = self.back.flushes(now);
+        let flushing = self.write_back.flushes(now);
         match &mut self.service {
             Service::Fluid(fluid) => {
                 fluid.flushing = flushing;
@@ -256,7 +258,8 @@ impl Disk {
                 fluid.readers.set_rate(fluid.rates.read / f64::from(streams));
             }
             Service::Requests(requests) => {
-                let allowed = if flushing { (self.back.dirty_bytes - requests.in_flight_writes).max(0.0) } else { 0.0 };
+                let allowed =
+                    if flushing { (self.write_back.dirty_bytes - requests.in_flight_writes).max(0.0) } else { 0.0 };
                 requests.in_flight_writes += allowed - requests.load.allow_writes(now, allowed);
             }
         }
@@ -264,10 +267,10 @@ impl Disk {
 }
 
 impl Fluid {
-    /// Return the bytes that all readers together read in the time that this read, with its seeks, needs alone: at
-    /// least `bytes`. The table already includes the seeks between readers that share the disk, one for each readahead
-    /// window.
-    fn counted(&self, bytes: f64, runs: f64) -> f64 {
+    /// Return the size of a read that includes its seeks: the time that it needs alone, times the rate of the shared
+    /// disk; at least `bytes`. The table already includes the seeks between readers that share the disk, one for each
+    /// readahead window.
+    fn bytes_with_seeks(&self, bytes: f64, runs: f64) -> f64 {
         if runs <= 1.0 || bytes <= 0.0 {
             return bytes;
         }
@@ -278,7 +281,7 @@ impl Fluid {
     }
 
     /// Advance the readers and write-back to `now`. Return the bytes read and written since `from`.
-    fn moved(&mut self, now: f64, from: f64, dirty_bytes: f64) -> (f64, f64) {
+    fn advance(&mut self, now: f64, from: f64, dirty_bytes: f64) -> (f64, f64) {
         let served = self.readers.served;
         self.readers.advance(now);
         let mut read = self.readers.served - served;

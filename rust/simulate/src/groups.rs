@@ -35,14 +35,14 @@ pub struct Groups {
 impl Groups {
     pub fn of(scenario: &Scenario) -> Groups {
         if scenario.trace_nodes {
-            return Groups { steps: usize::MAX, ..by(scenario, |_, _, name| name.into()) };
+            return Groups { steps: usize::MAX, ..groups_by_name(scenario, |_, _, name| name.into()) };
         }
-        let mut groups = by(scenario, |_, _, name| name.into());
+        let mut groups = groups_by_name(scenario, |_, _, name| name.into());
         if groups.groups.len() > NODES_SHOWN {
             let types = &scenario.cluster.types;
             let has_several_types = types.iter().any(|kind| kind.name != types[0].name);
             groups = match scenario.cluster.rack_nodes {
-                Some(nodes) => by(scenario, |index, kind, _| {
+                Some(nodes) => groups_by_name(scenario, |index, kind, _| {
                     let rack = index as u32 / nodes + 1;
                     if has_several_types {
                         format!("rack{rack}-{kind}")
@@ -54,7 +54,7 @@ impl Groups {
             };
         }
         if groups.groups.len() > NODES_SHOWN {
-            groups = by(scenario, |_, kind, _| kind.into());
+            groups = groups_by_name(scenario, |_, kind, _| kind.into());
         }
         let types = &scenario.cluster.types;
         // Four series of CPU and links, and five of each disk.
@@ -85,8 +85,9 @@ fn type_name(types: &[NodeType], kind: usize) -> String {
     }
 }
 
-/// Group nodes of one type. `name_of` returns the name of a node's group from the node's index, type and name.
-fn by(scenario: &Scenario, name_of: impl Fn(usize, &str, &str) -> String) -> Groups {
+/// Group nodes by name; the nodes of a group have one type. `name_of` returns the name of a node's group from the
+/// node's index, type and name.
+fn groups_by_name(scenario: &Scenario, name_of: impl Fn(usize, &str, &str) -> String) -> Groups {
     let mut indices: BTreeMap<String, u32> = BTreeMap::new();
     let mut result = Groups { groups: Vec::new(), of_node: Vec::new(), steps: STEPS_MAX };
     for (kind, spec) in scenario.cluster.types.iter().enumerate() {

@@ -104,7 +104,7 @@ impl Sim<'_> {
         }
         let attempt = &mut self.attempts[index as usize];
         attempt.step = Step::Work;
-        attempt.step_s = self.engine.now;
+        attempt.step_start_s = self.engine.now;
         attempt.segment = 0;
         attempt.segments = segments as u32;
         attempt.input_bytes = input_bytes;
@@ -248,7 +248,7 @@ impl Sim<'_> {
             let disk = node.intermediate[node.next_intermediate as usize % node.intermediate.len()];
             node.next_intermediate = node.next_intermediate.wrapping_add(1);
             let cache_position = node.cache.insert(file_bytes);
-            let disk_position = self.engine.disk(disk).back.position() + file_bytes;
+            let disk_position = self.engine.disk(disk).write_back.position() + file_bytes;
             new_files.push(File { disk, bytes: file_bytes, cache_position, disk_position });
             self.parts.push(Use::Write { disk, bytes: file_bytes, limit: Limit::IntermediateDisk });
         }

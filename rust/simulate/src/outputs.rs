@@ -87,7 +87,7 @@ impl Outputs {
         node.map(|node| node as u32)
     }
 
-    /// Return the position in the page cache of a node of the middle between two shares of its output.
+    /// Return a position in a node's page cache: that of the byte in the middle between two shares of the node's output.
     pub fn position(&self, node: u32, from: f64, to: f64) -> f64 {
         let output = &self.nodes[node as usize];
         let middle_bytes = output.bytes * (from + to) / 2.0;

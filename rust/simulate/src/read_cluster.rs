@@ -102,12 +102,12 @@ fn node_type(
     if devices.is_empty() || devices.len() > DEVICES_MAX {
         return Err(format!("{}devices: 1 to {DEVICES_MAX} are needed", fields.at));
     }
-    let slow = fields.positive_or("slow", 1.0)?;
+    let speed_factor = fields.positive_or("slow", 1.0)?;
     Ok(NodeType {
         name,
         names,
         cores,
-        cpu_speed: fields.positive_or("cpu_speed", 1.0)? * slow,
+        cpu_speed: fields.positive_or("cpu_speed", 1.0)? * speed_factor,
         cpu_weight: fields.positive_or("cpu_weight", cores)?,
         cache_bytes,
         dirty_background_bytes: fields.number_or("dirty_background_bytes", 0.1 * cache_bytes)?,
@@ -119,7 +119,7 @@ fn node_type(
         nic_out_bytes_per_s: fields.positive_or("nic_out_bytes_per_s", nic_in_bytes_per_s)?,
         container_memory_bytes,
         container_cores: containers.positive_or("cores", f64::MAX)?,
-        slow,
+        speed_factor,
         devices,
     })
 }

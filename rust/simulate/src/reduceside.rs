@@ -207,7 +207,8 @@ impl Sim<'_> {
         self.counters.intermediate_read_bytes += bytes;
     }
 
-    pub fn fetched(&mut self, index: u32, lane: u8) {
+    /// Take over the data of a finished fetch, and start the next fetches and merges.
+    pub fn fetch_ended(&mut self, index: u32, lane: u8) {
         let lane = usize::from(lane - FETCH);
         if let Some(reduce) = &mut self.attempts[index as usize].reduce {
             reduce.active &= !(1 << lane);
@@ -275,7 +276,7 @@ impl Sim<'_> {
         }
     }
 
-    pub fn memory_merged(&mut self, index: u32) {
+    pub fn memory_merge_ended(&mut self, index: u32) {
         if let Some(reduce) = &mut self.attempts[index as usize].reduce {
             reduce.merging_bytes = 0.0;
         }
@@ -283,7 +284,7 @@ impl Sim<'_> {
         self.fetch_more(index);
     }
 
-    pub fn disk_merged(&mut self, index: u32) {
+    pub fn disk_merge_ended(&mut self, index: u32) {
         if let Some(reduce) = &mut self.attempts[index as usize].reduce {
             reduce.merging_files = 0;
         }
@@ -308,7 +309,7 @@ impl Sim<'_> {
             self.end_shuffle(index);
             return;
         }
-        let elapsed_s = now - attempt.step_s;
+        let elapsed_s = now - attempt.step_start_s;
         let is_large = self.jobs[attempt.job as usize].stages[attempt.stage as usize].tasks > LARGE_TASKS;
         let wait_s = (elapsed_s * if is_large { LARGE_POLL_SHARE } else { POLL_SHARE }).max(POLL_S);
         if let Some(reduce) = &mut self.attempts[index as usize].reduce {

@@ -1,4 +1,5 @@
 //! The scenario to simulate: a cluster, the data in its file system, and jobs. Units: bytes, seconds, bytes/s, cores.
+//! docs/reference/simulator-scenarios.md describes each field.
 
 use assay_spec::Params;
 
@@ -62,7 +63,8 @@ pub struct NodeType {
     pub nic_out_bytes_per_s: f64,
     pub container_memory_bytes: f64,
     pub container_cores: f64,
-    pub slow: f64,
+    /// Factor of the speed of CPU and disks: less than 1 for slow nodes.
+    pub speed_factor: f64,
     pub devices: Vec<DeviceSpec>,
 }
 

@@ -41,9 +41,9 @@ impl Sim<'_> {
                     self.work_ended(index);
                 }
             }
-            MEMORY_MERGE => self.memory_merged(index),
-            DISK_MERGE => self.disk_merged(index),
-            lane => self.fetched(index, lane),
+            MEMORY_MERGE => self.memory_merge_ended(index),
+            DISK_MERGE => self.disk_merge_ended(index),
+            lane => self.fetch_ended(index, lane),
         }
     }
 
@@ -88,7 +88,7 @@ impl Sim<'_> {
         let now = self.engine.now;
         let attempt = &mut self.attempts[index as usize];
         attempt.phases.start_s = now - attempt.start_s;
-        attempt.step_s = now;
+        attempt.step_start_s = now;
         let (job, stage) = (attempt.job as usize, attempt.stage as usize);
         let state = &mut self.jobs[job].stages[stage];
         if state.start_s == 0.0 || attempt.start_s < state.start_s {
@@ -112,16 +112,16 @@ impl Sim<'_> {
         }
         let now = self.engine.now;
         let attempt = &self.attempts[index as usize];
-        let output = match spec.output {
+        let (bytes, position) = match spec.output {
             Output::Shuffle { .. } => {
                 let bytes: f64 = attempt.files.iter().map(|file| file.bytes).sum();
-                Some((bytes, attempt.files.last().map_or(NEVER_CACHED, |file| file.cache_position)))
+                (bytes, attempt.files.last().map_or(NEVER_CACHED, |file| file.cache_position))
             }
-            _ => Some((0.0, NEVER_CACHED)),
+            _ => (0.0, NEVER_CACHED),
         };
         let run_s = now - attempt.start_s;
         let state = &mut self.jobs[job].stages[stage];
-        if let (Some((bytes, position)), Some(outputs)) = (output, state.outputs) {
+        if let Some(outputs) = state.outputs {
             self.outputs[outputs].add(node, bytes, position);
             if !self.scenario.failures.is_empty() {
                 self.output_nodes.push((outputs, node, task));

@@ -219,10 +219,10 @@ impl World {
     ) {
         let index = self.nodes.len() as u32;
         let traces_of_group = self.group_traces.get(self.groups.of_node[index as usize] as usize);
-        let speed_factor = Rng::keyed(scenario.seed, NODE_SALT, u64::from(index)).lognormal(scenario.noise.node_sigma);
+        let random_factor = Rng::keyed(scenario.seed, NODE_SALT, u64::from(index)).lognormal(scenario.noise.node_sigma);
         engine.add_cpu(
             kind.cores,
-            kind.cpu_speed * speed_factor,
+            kind.cpu_speed * random_factor,
             kind.cpu_weight,
             traces_of_group.map(|traces| Rc::clone(&traces.cpu)),
         );
@@ -237,12 +237,12 @@ impl World {
             let dirty_limit_bytes = (kind.dirty_bytes * share * NODE_PAUSE_SHARE)
                 .min(device.dirty_limit_bytes.map_or(f64::MAX, |limit| limit * DEVICE_PAUSE_SHARE));
             let background_bytes = (kind.dirty_background_bytes * share).min(dirty_limit_bytes / 2.0);
-            let back = WriteBack::new(dirty_limit_bytes, background_bytes, kind.dirty_expire_s);
+            let write_back = WriteBack::new(dirty_limit_bytes, background_bytes, kind.dirty_expire_s);
             let mut disk = match table {
-                Some(table) => Disk::fluid(spec, Rc::clone(table), kind.slow * speed_factor, back),
+                Some(table) => Disk::fluid(spec, Rc::clone(table), kind.speed_factor * random_factor, write_back),
                 None => {
                     let seed = scenario.seed.wrapping_add(u64::from(index) * 1024 + disks.len() as u64);
-                    Disk::requests(&with_speed_factor(spec, kind.slow * speed_factor), seed, back)
+                    Disk::requests(&with_speed_factor(spec, kind.speed_factor * random_factor), seed, write_back)
                 }
             };
             disk.totals.traces = traces_of_group.map(|traces| Rc::clone(&traces.disks[disks.len()]));

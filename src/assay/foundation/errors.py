@@ -80,7 +80,7 @@ class RepositoryError(AssayError):
 
 
 class FormatError(AssayError):
-    """A foreign file does not follow its format."""
+    """A file that assay did not write does not follow its format."""
 
     exit_code = 7
 

@@ -35,7 +35,7 @@ def output_file(path: Path) -> Iterator[Path]:
         raise _write_error(path, error) from error
 
 
-def write_whole(path: Path, content: bytes) -> None:
+def write_output(path: Path, content: bytes) -> None:
     """Write ``content`` to ``path``, completely or not at all; see :func:`output_file`."""
     with output_file(path) as new_file:
         new_file.write_bytes(content)

@@ -68,7 +68,7 @@ class Owner:
 
     @classmethod
     def current(cls) -> Self:
-        """Return this process as an owner, from now on."""
+        """Return this process as an owner since now."""
         pid = os.getpid()
         return cls(pid, start_ticks(pid) or 0, boot_id(), time.time())
 

@@ -197,13 +197,13 @@ _FLASH_FIELDS = {
 """Key of the file to field of :class:`FlashModel`."""
 
 
-def _specified(group: DeviceKeys, fields: Mapping[str, str]) -> dict[str, Any]:
+def _specified_values(group: DeviceKeys, fields: Mapping[str, str]) -> dict[str, Any]:
     return {field: getattr(group, key) for key, field in fields.items() if getattr(group, key) is not None}
 
 
 def _hdd(group: DeviceKeys) -> HddModel | None:
     """Return the model of an HDD with typical values for missing keys; None for flash, or if all keys are missing."""
-    specified = _specified(group, _HDD_FIELDS)
+    specified = _specified_values(group, _HDD_FIELDS)
     if group.kind != DeviceKind.HDD or not specified:
         return None
     return replace(default_hdd(group.iops or group.read_iops, replace(HddModel(), **specified)), **specified)
@@ -211,7 +211,7 @@ def _hdd(group: DeviceKeys) -> HddModel | None:
 
 def _flash(group: DeviceKeys) -> FlashModel | None:
     """Return the model of flash with typical values for missing keys; None for an HDD, or if all keys are missing."""
-    specified = _specified(group, _FLASH_FIELDS)
+    specified = _specified_values(group, _FLASH_FIELDS)
     kind = DeviceKind(group.kind)
     if kind is DeviceKind.HDD or not specified:
         return None

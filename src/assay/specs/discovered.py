@@ -323,10 +323,10 @@ class _RunningHadoop:
 def _find_running_hadoop(hosts: Sequence[Survey]) -> _RunningHadoop | None:
     """Return the Hadoop that runs on the hosts; None if none runs or assay deployed it."""
     daemons = [(host, d) for host in hosts for d in host.daemons if not d.by_assay and d.role == "resourcemanager"]
-    active = next(((host, daemon) for host, daemon in daemons if daemon.active is not False), None)
-    if active is None:
+    active_daemon = next(((host, daemon) for host, daemon in daemons if daemon.active is not False), None)
+    if active_daemon is None:
         return None
-    host, daemon = active
+    host, daemon = active_daemon
     edges = [h for h in hosts if h.clients.programs.get("hadoop")]
     return _RunningHadoop(daemon, next((h for h in edges if h.host == host.host), edges[0] if edges else host))
 

@@ -24,7 +24,7 @@ _UNIT_LENGTH_MAX = 40
 COUNT_MAX = 1000
 NODES_MAX = 100_000
 """Maximum number of nodes of a simulated cluster."""
-WHOLE_MAX = 1_000_000_000
+WHOLE_NUMBER_MAX = 1_000_000_000
 SCALE_DIVISOR_MAX = 1000
 LATENCY_S_MAX = 1
 _LATENCY_PATTERN = r"^\d+(?:\.\d+)?\s*(?:us|ms|s)$"
@@ -155,11 +155,11 @@ def whole_number(low: int, high: int) -> FieldFormat:
 
 
 COUNT = whole_number(1, COUNT_MAX)
-POSITIVE = whole_number(1, WHOLE_MAX)
+POSITIVE = whole_number(1, WHOLE_NUMBER_MAX)
 Count: TypeAlias = Annotated[int, COUNT]
 NodeCount: TypeAlias = Annotated[int, whole_number(1, NODES_MAX)]
 Positive: TypeAlias = Annotated[int, POSITIVE]
-Seed: TypeAlias = Annotated[int, whole_number(0, WHOLE_MAX)]
+Seed: TypeAlias = Annotated[int, whole_number(0, WHOLE_NUMBER_MAX)]
 Port: TypeAlias = Annotated[int, whole_number(1, 65535)]
 Rpm: TypeAlias = Annotated[int, whole_number(1000, 100_000)]
 QueueDepth: TypeAlias = Annotated[int, whole_number(1, 1024)]

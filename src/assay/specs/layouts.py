@@ -33,8 +33,8 @@ def fitting_codes(node_type: NodeType) -> list[str]:
     """Return the codes for which ``node_type`` has enough disks, with ranges as ``HD2-HD5``."""
     hdds, ssds, nvmes = (len(node_type.devices_of(kind)) for kind in (DeviceKind.HDD, DeviceKind.SSD, DeviceKind.NVME))
     codes = [*(["HDD"] if hdds else []), *_range("HD", 2, hdds), *(["SSD"] if ssds else []), *_range("SS", 2, ssds)]
-    mixed = [code for prefix in ("HS", "SH", "HY") for code in _range(prefix, 1, hdds)] if ssds else []
-    return [*codes, *mixed, *(["NVE"] if nvmes else [])]
+    mixed_codes = [code for prefix in ("HS", "SH", "HY") for code in _range(prefix, 1, hdds)] if ssds else []
+    return [*codes, *mixed_codes, *(["NVE"] if nvmes else [])]
 
 
 def _range(prefix: str, low: int, high: int) -> list[str]:

@@ -101,7 +101,7 @@ class LineItemSection(Section):
     """Lowest plausible price."""
     high: Price | None = None
     """Highest plausible price."""
-    per: Annotated[str, choice("way to count", COUNTED_BY)]
+    per: Annotated[str, choice("unit", COUNTED_BY)]
     """Counted unit, with -hour or -month for a rent."""
     device: Annotated[str, choice("device kind", DEVICE_KINDS)] | None = None
     """With device, device-set or GB: the kind of device. Only devices of the layout count."""
@@ -114,7 +114,7 @@ class LineItemSection(Section):
     workers: Annotated[int, Field(ge=1, le=10**6)] | None = None
     """With cluster or device-set: the number of workers of the cluster to which this price applies."""
     when: dict[Text, list[Text]] = Field(default_factory=dict)
-    """Factors, for example network or cluster, with the levels that pay this item."""
+    """Factors, for example network or cluster, with the levels that have this price."""
     covers: list[Annotated[str, choice("part", PARTS)]] | None = None
     """Parts of the cluster that this item pays for, if the unit does not determine them."""
     power: Power = Decimal(0)
@@ -146,7 +146,7 @@ class LineItemSection(Section):
         if self.workers is not None and unit not in ("cluster", "device-set"):
             raise ValueError("the key workers goes together with 'per: cluster' or 'per: device-set'")
         if unit != self.per and (self.amortisation or self.maintenance is not None):
-            raise ValueError(f"what is paid {self.per} is rented: only purchases have amortisation and maintenance")
+            raise ValueError(f"'per: {self.per}' is a rent, and only purchases have amortisation and maintenance")
         return self
 
 
@@ -249,7 +249,7 @@ class _Reader:
             high=high,
             device_name=section.device_name,
             node_type=section.node_type,
-            when={name: tuple(amounts) for name, amounts in section.when.items()},
+            when={name: tuple(levels) for name, levels in section.when.items()},
             covers=None if section.covers is None else tuple(section.covers),
             power_w=section.power,
             amortisation=_amortisation(section.amortisation),
@@ -331,7 +331,7 @@ def _book_of(document: Document) -> PriceBook:
     )
 
 
-def checked_date(text: str, option: str) -> str:
+def date_of_option(text: str, option: str) -> str:
     """Return the date in ``text``, the value of ``option``. Raises :class:`SpecificationError` if it is not a date."""
     try:
         return parse_date(text)

@@ -17,7 +17,7 @@ from assay.foundation.errors import HostError
 from assay.foundation.installation import installation
 from assay.model import CostProfile, EngineCosts, ProfileSource, StageProfile, Uncertain, WorkloadProfile
 from assay.specs.document import Document, read_document
-from assay.specs.fields import WHOLE_MAX, Count, FieldFormat, Label, Name, Text, text_of, whole_number
+from assay.specs.fields import WHOLE_NUMBER_MAX, Count, FieldFormat, Label, Name, Text, text_of, whole_number
 from assay.specs.section import Section, parse
 
 _AMOUNT_MAX = 1e9
@@ -45,7 +45,7 @@ def _flag(value: object) -> bool:
 
 def _tasks(value: object) -> str:
     text = text_of(value)
-    if text not in ("files", "maps", "splits", "reduces") and not (text.isdecimal() and int(text) < WHOLE_MAX):
+    if text not in ("files", "maps", "splits", "reduces") and not (text.isdecimal() and int(text) < WHOLE_NUMBER_MAX):
         raise ValueError(f"{text[:20]!r} is not files, maps, splits, reduces or a number")
     return text
 
@@ -56,7 +56,7 @@ Flag: TypeAlias = Annotated[bool, FieldFormat(_flag, {"type": "boolean"})]
 Tasks: TypeAlias = Annotated[
     str, FieldFormat(_tasks, {"type": ["string", "integer"], "examples": ["splits", "files", 1]})
 ]
-Runs: TypeAlias = Annotated[int, whole_number(0, WHOLE_MAX)]
+Runs: TypeAlias = Annotated[int, whole_number(0, WHOLE_NUMBER_MAX)]
 
 
 class UncertainSection(Section):

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import msgspec
 
-from assay.foundation.output import write_whole
+from assay.foundation.output import write_output
 from assay.model import HostCheckReport
 from assay.store.repository import Repository
 
@@ -17,7 +17,7 @@ def store_check(repository: Repository, report: HostCheckReport) -> Path:
     folder = repository.folders.checks / report.cluster
     folder.mkdir(parents=True, exist_ok=True)
     path = folder / f"{report.checked_at.replace(':', '').replace('+0000', 'Z')}.json"
-    write_whole(path, msgspec.json.format(msgspec.json.encode(report)))
+    write_output(path, msgspec.json.format(msgspec.json.encode(report)))
     return path
 
 

@@ -9,8 +9,6 @@ from assay.store.bundles.folders import MARKER
 
 _FOLDERS_SEARCHED = 500
 """Maximum number of folders that are searched for a repository near a wrong path."""
-
-
 _DEFAULT = "`assay demo`, `assay run PLAN` and `assay import FILES` make one; --repository DIR names another"
 
 
@@ -30,6 +28,8 @@ def repository_hint(root: Path) -> str:
     names_inside = [name for name, path in repositories.items() if path.parent == root]
     if is_empty and root.parent not in repositories.values():
         return f"it is an empty folder; `assay import FILES --repository {quote(str(root))}` fills it"
-    similar = get_close_matches(root.name, [path.name for path in repositories.values()], n=1)
-    names = names_inside or [name for name, path in repositories.items() if path == root.parent or path.name in similar]
+    similar_names = get_close_matches(root.name, [path.name for path in repositories.values()], n=1)
+    names = names_inside or [
+        name for name, path in repositories.items() if path == root.parent or path.name in similar_names
+    ]
     return f"did you mean --repository {quote(names[0])}?" if names else _DEFAULT

@@ -18,7 +18,7 @@ from typing import Any
 import duckdb
 
 from assay.foundation.errors import EngineError
-from assay.foundation.output import write_whole
+from assay.foundation.output import write_output
 from assay.model import GENERATOR, ReferenceAnswers, ReferenceQueries, Rows
 
 _TIMEOUT_S = 3600
@@ -51,7 +51,7 @@ def compute_answers(queries: ReferenceQueries, generator: Path | None, cache_fol
         "files_bytes": new_answer.files_bytes,
         "files_checksum": new_answer.files_checksum,
     }
-    write_whole(cache_file, json.dumps(record).encode())
+    write_output(cache_file, json.dumps(record).encode())
     return new_answer
 
 

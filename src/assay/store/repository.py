@@ -33,11 +33,11 @@ from assay.store.exchange.imports import (
     collect_batch,
     ids_in,
     import_id,
+    import_to_replace,
     imported_tasks,
     imported_trace,
     imports_of_file_names,
     imports_of_files,
-    replaceable,
     source_file,
     summary_of,
     write_import,
@@ -255,7 +255,7 @@ class Repository:
         if checks_duplicates and (duplicates := self._probable_duplicates(batch, to_replace)):
             if not request.replace:
                 return ImportSummary(None, format_name, 0, batch.already_there, skipped, probably=tuple(duplicates))
-            earlier += [replaceable(folder, source) for source in duplicates]
+            earlier += [import_to_replace(folder, source) for source in duplicates]
             batch = read_batch(earlier)
         if not self._place_new(batch.import_id, lambda folder: write_import(folder, batch, __version__, progress)):
             # another process stored one of the same files at the same time

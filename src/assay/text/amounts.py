@@ -39,9 +39,9 @@ def money(value: float | Decimal | None, currency: str) -> str:
 
 
 def price_text(value: float | Decimal, currency: str) -> str:
-    """Return a price that is multiplied, with the decimals that its products need: ``$0.4746``, ``$750.50``, ``$996``.
+    """Return a unit price, with enough decimals to check products of it: ``$0.4746``, ``$750.50``, ``$996``.
 
-    Four decimals at most below 100, two below 1,000, and none above.
+    At most four decimals below 100, two below 1,000, and none above.
     """
     amount = float(value)
     if amount < 0.1 or amount >= 1000:

@@ -38,7 +38,7 @@ def layout_text(name: str) -> str:
 
 
 def disk_noun(kind: str) -> str:
-    """Return the noun for one counted disk of a device kind or a family of layout codes: ``SSD``, ``remote volume``."""
+    """Return the singular noun for disks of a device kind or a family of layout codes: ``SSD``, ``remote volume``."""
     return _DEVICES[kind if kind in _DEVICES else LayoutCode(kind, None).kind]
 
 

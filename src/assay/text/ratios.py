@@ -3,7 +3,7 @@
 from assay.text.numbers import NO_VALUE
 
 EXACT_SPAN_MAX = 1000.0
-"""Maximum ratio of the ends of an interval whose ends are all stated exactly."""
+"""Maximum upper end of an interval, as a multiple of its lower end, at which both ends are stated as numbers."""
 
 
 def format_ratio(value: float) -> str:
@@ -14,7 +14,8 @@ def format_ratio(value: float) -> str:
 def format_interval(low: float, high: float) -> str:
     """Return ``1.93 to 2.31``, both ends with as many digits as are needed to distinguish them.
 
-    Of an interval that spans a factor of 1,000, ends outside 0.01 to 100 are bounds: ``under 0.01 to over 100``.
+    If the upper end is more than 1,000 times the lower end, an end below 0.01 or above 100 is only bounded:
+    ``under 0.01 to over 100``.
     """
     if low <= 0 or high / low > EXACT_SPAN_MAX:
         lower = "under 0.01" if low < 0.01 else format_ratio(low)

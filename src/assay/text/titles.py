@@ -61,7 +61,7 @@ def scale_text(scale: float) -> str:
 
 
 def data_text(data_bytes: float, lab_scale: float | None) -> str:
-    """Return a run's data size, of a lab at full scale first: ``4 GB (200 MB in the lab, 1/20)``."""
+    """Return a run's data size. For a lab, the size at full scale comes first: ``4 GB (200 MB in the lab, 1/20)``."""
     if lab_scale is None:
         return format_bytes(data_bytes)
     full_size = format_bytes(data_bytes / lab_scale)
@@ -161,7 +161,7 @@ def origin_badge(name: str, lab_scale: str | float | None) -> str:
     return f"{name}, lab {scale_text(float(lab_scale))}" if lab_scale else name
 
 
-def runs_flagged(number: int) -> str:
+def outlier_runs_text(number: int) -> str:
     """Return how many runs are outliers, as the beginning of a sentence."""
     subject = plural(number, "run is an outlier of its", "runs are outliers of their")
     return f"{subject} configuration (`assay anomalies` says why)"

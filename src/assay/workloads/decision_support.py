@@ -31,9 +31,9 @@ _STREAMS = Option(
 _SCALE_DIGITS = 6
 _BYTES_OF_SCALE_1 = 10**9
 _TOLERANCE = Decimal("0.000005")
-_SHARE = Decimal("1e-9")
-"""Tolerance relative to the larger value. It or the absolute ``_TOLERANCE`` applies, whichever is larger: Spark rounds
-means and quotients of decimals to six places, DuckDB computes them in binary."""
+_RELATIVE_TOLERANCE = Decimal("1e-9")
+"""Tolerance as a share of the larger value. The larger one of this and the absolute ``_TOLERANCE`` applies: Spark
+rounds means and quotients of decimals to six places, DuckDB computes them in binary."""
 
 
 def scale_factor(size: Size) -> str:
@@ -98,10 +98,10 @@ class DecisionSupport(Workload):
             equal("bytes of tables", validation_input.manifest.get(_BYTES), reference.files_bytes),
             equal("checksum of tables", validation_input.manifest.get(_CHECKSUM), reference.files_checksum, "as a sum"),
         ]
-        texts = {path.rsplit("-", 1)[-1]: path for path in await validation_input.files.paths(_ANSWERS)}
+        paths_by_question = {path.rsplit("-", 1)[-1]: path for path in await validation_input.files.paths(_ANSWERS)}
         differences = []
         for number, expected in enumerate(reference.rows, 1):
-            path = texts.get(_name(number))
+            path = paths_by_question.get(_name(number))
             rows = rows_of(await validation_input.files.read(path)) if path else None
             if difference := _difference(rows, expected):
                 differences.append(f"question {number}: {difference}")
@@ -115,8 +115,10 @@ class DecisionSupport(Workload):
 
 
 def _metrics(outcome: Outcome) -> dict[str, float]:
-    took_ms = {n: outcome.counter(f"QUESTION_{_name(n)}_MS") for n in range(1, len(_ORDER) + 1)}
-    question_times = {f"question_{_name(n)}_s": value / 1000 for n, value in took_ms.items() if value is not None}
+    time_ms_by_question = {n: outcome.counter(f"QUESTION_{_name(n)}_MS") for n in range(1, len(_ORDER) + 1)}
+    question_times = {
+        f"question_{_name(n)}_s": value / 1000 for n, value in time_ms_by_question.items() if value is not None
+    }
     streams = outcome.counter("STREAMS_MS")
     return {
         "power_s": sum(question_times.values()),
@@ -151,7 +153,7 @@ def same_value(answer: str | None, reference: str | None) -> bool:
         a, b = Decimal(answer), Decimal(reference)
     except InvalidOperation:
         return False
-    return abs(a - b) <= max(_TOLERANCE, _SHARE * max(abs(a), abs(b)))
+    return abs(a - b) <= max(_TOLERANCE, _RELATIVE_TOLERANCE * max(abs(a), abs(b)))
 
 
 WORKLOADS = (DecisionSupport(),)

@@ -157,8 +157,8 @@ class DfsioRead(_Dfsio):
         """Check the bytes read, as reported by the program and by the engine's counters."""
         result = _result(outcome)
         # The maps also read their control files, so the counter is slightly larger than the data.
-        counted = read_by_counter(outcome, _total_bytes(size))
-        return ValidationResult((*common_checks(outcome), *_result_checks(result, size), counted), _metrics(result))
+        bytes_check = read_by_counter(outcome, _total_bytes(size))
+        return ValidationResult((*common_checks(outcome), *_result_checks(result, size), bytes_check), _metrics(result))
 
 
 WORKLOADS = (DfsioWrite(), DfsioRead())

@@ -21,11 +21,11 @@ from assay.workloads.dfsio import files_of
 from assay.workloads.workload import FILES, PAYLOAD, SEED, Figure, Size, ValidationInput, ValidationResult, Workload
 
 CLOCK_ERROR_MAX_MS = 500.0
-"""Maximum clock error: half a slot. With a larger error, bytes may be counted in a neighbouring second."""
-_WRITTEN = f"{OUTPUT}/dfsioe-write"
-_READ = f"{OUTPUT}/dfsioe-read"
+"""Maximum clock error: half a slot. With a larger error, bytes may be bytes_check in a neighbouring second."""
+_WRITE_OUTPUT = f"{OUTPUT}/dfsioe-write"
+_READ_OUTPUT = f"{OUTPUT}/dfsioe-read"
 _FIGURES = (
-    Figure(GATED_AGGREGATE, "bytes that each map counted in each second of the NameNode's clock (streams.jsonl)"),
+    Figure(GATED_AGGREGATE, "bytes that each map bytes_check in each second of the NameNode's clock (streams.jsonl)"),
     Figure(PER_STREAM, "bytes over streams' times (streams.jsonl)"),
     Figure("stream_rate_mean_mb_per_s", "each stream's bytes over its time (streams.jsonl)"),
     Figure("stream_rate_stddev_mb_per_s", "each stream's bytes over its time (streams.jsonl)"),
@@ -155,11 +155,11 @@ class DfsioeWrite(_Dfsioe):
 
     name, title = "dfsioe-write", "Enhanced DFSIO write"
     flow = DataFlow(written=1)
-    outputs = (_WRITTEN,)
+    outputs = (_WRITE_OUTPUT,)
 
     def programs(self, size: Size, input_path: str | None) -> Mapping[str, Program]:  # noqa: ARG002
         """Return the program that writes the files into the folder that the read test uses."""
-        return {"hadoop": _program("write", size, _files_input(size).path, f"{_WRITTEN}/series")}
+        return {"hadoop": _program("write", size, _files_input(size).path, f"{_WRITE_OUTPUT}/series")}
 
     def kept_outputs(self, size: Size) -> tuple[str, ...]:
         """Return the files' folder: the files are the read test's input."""
@@ -172,7 +172,7 @@ class DfsioeWrite(_Dfsioe):
             equal("bytes in HDFS", stored.length_bytes, _total_bytes(size)),
             replicas(stored, size.replication),
         )
-        return await _validate(size, outcome, validation_input, f"{_WRITTEN}/series", further_checks)
+        return await _validate(size, outcome, validation_input, f"{_WRITE_OUTPUT}/series", further_checks)
 
 
 class DfsioeRead(_Dfsioe):
@@ -180,7 +180,7 @@ class DfsioeRead(_Dfsioe):
 
     name, title = "dfsioe-read", "Enhanced DFSIO read"
     flow = DataFlow(read=1)
-    outputs = (_READ,)
+    outputs = (_READ_OUTPUT,)
 
     def input(self, size: Size) -> Input | None:
         """Return the files. They are written if they do not exist in the requested number and size."""
@@ -188,12 +188,12 @@ class DfsioeRead(_Dfsioe):
 
     def programs(self, size: Size, input_path: str | None) -> Mapping[str, Program]:
         """Return the program that reads the files."""
-        return {"hadoop": _program("read", size, input_path or "", f"{_READ}/series")}
+        return {"hadoop": _program("read", size, input_path or "", f"{_READ_OUTPUT}/series")}
 
     async def validate(self, size: Size, outcome: Outcome, validation_input: ValidationInput) -> ValidationResult:
         """Check the bytes read, by the maps' and the engine's counters, and the clocks."""
-        counted = read_by_counter(outcome, _total_bytes(size))
-        return await _validate(size, outcome, validation_input, f"{_READ}/series", (counted,))
+        bytes_check = read_by_counter(outcome, _total_bytes(size))
+        return await _validate(size, outcome, validation_input, f"{_READ_OUTPUT}/series", (bytes_check,))
 
 
 WORKLOADS = (DfsioeWrite(), DfsioeRead())

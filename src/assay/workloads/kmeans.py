@@ -12,7 +12,7 @@ from itertools import pairwise
 from assay.model import Check, Outcome, Program
 from assay.workloads.common.checks import approximately_equal, common_checks, equal
 from assay.workloads.common.hadoop_options import assay_program, generator, reduce_options
-from assay.workloads.common.inputs import OUTPUT, Input, generated
+from assay.workloads.common.inputs import OUTPUT, Input, generated_input
 from assay.workloads.common.spark_options import partitions, spark_program
 from assay.workloads.data_flow import DataFlow
 from assay.workloads.workload import (
@@ -71,7 +71,7 @@ class KMeans(Workload):
 
     def input(self, size: Size) -> Input | None:
         """Return the points, generated around as many centres as there are clusters."""
-        return generated("points", partial(_generator, size), size.data_bytes, size.replication)
+        return generated_input("points", partial(_generator, size), size.data_bytes, size.replication)
 
     def programs(self, size: Size, input_path: str | None) -> Mapping[str, Program]:
         """Return the programs, with one job for each iteration."""

@@ -11,7 +11,7 @@ from functools import partial
 from assay.model import Check, Outcome, Program
 from assay.workloads.common.checks import approximately_equal, common_checks, equal, equal_to_manifest, replicas
 from assay.workloads.common.hadoop_options import assay_program, generator, reduce_options, storage_options
-from assay.workloads.common.inputs import OUTPUT, Input, generated
+from assay.workloads.common.inputs import OUTPUT, Input, generated_input
 from assay.workloads.common.spark_options import partitions, spark_program
 from assay.workloads.data_flow import DataFlow
 from assay.workloads.workload import (
@@ -31,7 +31,8 @@ PAGE_BYTES = 182
 """Mean size of a page: 28 bytes for record, number and rank, and 8 for each of its 19.3 links."""
 _OUTPUT = f"{OUTPUT}/pagerank"
 _LINKS = "GRAPH_LINKS"
-_UNITS = 1e15
+_RANK_SUM_FACTOR = 1e15
+"""Factor of the sum of ranks in the counter ``PAGERANK_SUM_E15``, which is a whole number."""
 _SUM_ERROR_MAX = 1e-9
 _SHARES_SHUFFLED = 0.45
 """Bytes of shares that Spark shuffles in an iteration, per byte of the graph: 0.41 and 0.49 in a measured run."""
@@ -63,7 +64,9 @@ class PageRank(Workload):
 
     def input(self, size: Size) -> Input | None:
         """Return the graph, with the number of its links."""
-        return generated("linkgraph", partial(_graph, size), size.data_bytes, size.replication, counters=(_LINKS,))
+        return generated_input(
+            "linkgraph", partial(_graph, size), size.data_bytes, size.replication, counters=(_LINKS,)
+        )
 
     def programs(self, size: Size, input_path: str | None) -> Mapping[str, Program]:
         """Return the programs, with one job for each iteration."""
@@ -79,7 +82,7 @@ class PageRank(Workload):
         graph = (
             await validation_input.files.stored(validation_input.input_path) if validation_input.input_path else stored
         )
-        total = (outcome.counter("PAGERANK_SUM_E15") or 0) / _UNITS
+        total = (outcome.counter("PAGERANK_SUM_E15") or 0) / _RANK_SUM_FACTOR
         checks = (
             *common_checks(outcome),
             equal("pages", outcome.counter("REDUCE_OUTPUT_RECORDS"), _pages(size), "pages"),

@@ -20,7 +20,7 @@ from assay.workloads.common.checks import (
     unfinished_check,
 )
 from assay.workloads.common.hadoop_options import DEFAULT_MAPS, storage_options
-from assay.workloads.common.inputs import OUTPUT, Input, generated
+from assay.workloads.common.inputs import OUTPUT, Input, generated_input
 from assay.workloads.common.spark_options import partitions, spark_program
 from assay.workloads.data_flow import DataFlow
 from assay.workloads.workload import (
@@ -37,8 +37,8 @@ from assay.workloads.workload import (
 TEXT_LINES = "org.apache.hadoop.mapreduce.lib.output.TextOutputFormat"
 RECORDS = "org.apache.hadoop.mapreduce.lib.output.SequenceFileOutputFormat"
 _TEXT = "org.apache.hadoop.io.Text"
-_WRITTEN = f"{OUTPUT}/randomtextwriter"
-_SORTED = f"{OUTPUT}/sort"
+_WRITE_OUTPUT = f"{OUTPUT}/randomtextwriter"
+_SORT_OUTPUT = f"{OUTPUT}/sort"
 _SORT_VALIDATED = "SUCCESS! Validated"
 _SORT_REPORT = re.compile(rf"{_SORT_VALIDATED}|wrongly classif|do not match|mismatch| v/s |Failed to read record")
 """SortValidator's messages after a comparison: agreement, or the difference (in its spelling)."""
@@ -59,7 +59,7 @@ def _writer(size: Size, path: str, output_format: str) -> Program:
 def text_input(size: Size, output_format: str) -> Input:
     """Return random text as an input, in one of the two output formats."""
     writer = partial(_writer, size, output_format=output_format)
-    return generated("randomtext", writer, size.data_bytes, size.replication)
+    return generated_input("randomtext", writer, size.data_bytes, size.replication)
 
 
 class RandomTextWriter(Workload):
@@ -69,16 +69,16 @@ class RandomTextWriter(Workload):
     options = (MAPS,)
     flow = DataFlow(written=1)
     streamed = "hdfs_write_bytes"
-    outputs = (_WRITTEN,)
+    outputs = (_WRITE_OUTPUT,)
     figures = (WRITTEN_BYTES,)
 
     def programs(self, size: Size, input_path: str | None) -> Mapping[str, Program]:  # noqa: ARG002
         """Return the program that writes the text."""
-        return {"hadoop": _writer(size, _WRITTEN, TEXT_LINES)}
+        return {"hadoop": _writer(size, _WRITE_OUTPUT, TEXT_LINES)}
 
     async def validate(self, size: Size, outcome: Outcome, validation_input: ValidationInput) -> ValidationResult:
         """Check that HDFS contains all words that the maps counted, with their replicas."""
-        stored = await validation_input.files.stored(_WRITTEN)
+        stored = await validation_input.files.stored(_WRITE_OUTPUT)
         counters = (outcome.counter("BYTES_WRITTEN"), outcome.counter("RECORDS_WRITTEN"))
         expected = (counters[0] or 0) + _BYTES_PER_RECORD * (counters[1] or 0)
         checks = (
@@ -96,7 +96,7 @@ class Sort(Workload):
     name, title = "sort", "Sort"
     options = (MAPS, REDUCES)
     flow = DataFlow(read=1, shuffled=1, written=1)
-    outputs = (_SORTED,)
+    outputs = (_SORT_OUTPUT,)
     figures = (INPUT_BYTES,)
 
     def input(self, size: Size) -> Input | None:
@@ -104,23 +104,25 @@ class Sort(Workload):
         return text_input(size, RECORDS)
 
     def programs(self, size: Size, input_path: str | None) -> Mapping[str, Program]:
-        """Return the programs. Without ``reduces``, Hadoop's Sort uses 0.9 times the reduces that the cluster can
-        run, for which YARN reports two per node."""
+        """Return the programs. Without ``reduces``, Hadoop's Sort uses 0.9 times the cluster's capacity for reduces.
+        YARN reports a capacity of two reduces per node."""
         reduces = ("-r", str(size.reduces)) if size.reduces else ()
-        arguments = (*reduces, "-outKey", _TEXT, "-outValue", _TEXT, input_path or "", _SORTED)
+        arguments = (*reduces, "-outKey", _TEXT, "-outValue", _TEXT, input_path or "", _SORT_OUTPUT)
         return {
             "hadoop": Program("org.apache.hadoop.examples.Sort", arguments, storage_options(size)),
-            "spark": spark_program("Sort", input_path or "", _SORTED, partitions(size), options=storage_options(size)),
+            "spark": spark_program(
+                "Sort", input_path or "", _SORT_OUTPUT, partitions(size), options=storage_options(size)
+            ),
         }
 
     def check_program(self, input_path: str | None) -> Program | None:
         """Return the program that compares output and input."""
-        arguments = ("-sortInput", input_path or "", "-sortOutput", _SORTED)
+        arguments = ("-sortInput", input_path or "", "-sortOutput", _SORT_OUTPUT)
         return Program("org.apache.hadoop.mapred.SortValidator", arguments)
 
     async def validate(self, size: Size, outcome: Outcome, validation_input: ValidationInput) -> ValidationResult:
         """Check records, replicas, the input's actual size, and the validator's result."""
-        stored = await validation_input.files.stored(_SORTED)
+        stored = await validation_input.files.stored(_SORT_OUTPUT)
         source = (
             await validation_input.files.stored(validation_input.input_path) if validation_input.input_path else stored
         )

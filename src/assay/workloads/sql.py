@@ -13,7 +13,7 @@ from functools import partial
 from assay.model import Outcome, Program
 from assay.workloads.common.checks import approximately_equal, common_checks, equal_to_manifest, replicas
 from assay.workloads.common.hadoop_options import assay_program, generator, reduce_options, storage_options
-from assay.workloads.common.inputs import OUTPUT, Input, generated
+from assay.workloads.common.inputs import OUTPUT, Input, generated_input
 from assay.workloads.common.spark_options import spark_program
 from assay.workloads.data_flow import DataFlow
 from assay.workloads.workload import (
@@ -57,7 +57,9 @@ class SqlQuery(Workload):
     def input(self, size: Size) -> Input | None:
         """Return the tables, with the expected results of the queries."""
         counters = (_VISITS, _REVENUE, _SELECTED, _SELECTED_REVENUE)
-        return generated("sqltables", partial(_tables, size), size.data_bytes, size.replication, counters=counters)
+        return generated_input(
+            "sqltables", partial(_tables, size), size.data_bytes, size.replication, counters=counters
+        )
 
     def programs(self, size: Size, input_path: str | None) -> Mapping[str, Program]:
         """Return the programs of the query."""

@@ -21,7 +21,7 @@ from assay.workloads.common.checks import (
     unfinished_check,
 )
 from assay.workloads.common.hadoop_options import DEFAULT_MAPS, assay_program, storage_options
-from assay.workloads.common.inputs import OUTPUT, Input, generated
+from assay.workloads.common.inputs import OUTPUT, Input, generated_input
 from assay.workloads.common.spark_options import partitions, spark_program
 from assay.workloads.data_flow import DataFlow
 from assay.workloads.workload import (
@@ -37,10 +37,10 @@ from assay.workloads.workload import (
 
 ROW_BYTES = 100
 _PACKAGE = "org.apache.hadoop.examples.terasort"
-_GENERATED = f"{OUTPUT}/teragen"
-_SORTED = f"{OUTPUT}/terasort"
+_TERAGEN_OUTPUT = f"{OUTPUT}/teragen"
+_TERASORT_OUTPUT = f"{OUTPUT}/terasort"
 _REPORT = f"{OUTPUT}/teravalidate"
-_WRITTEN = f"{OUTPUT}/hdfs-write"
+_HDFS_WRITE_OUTPUT = f"{OUTPUT}/hdfs-write"
 _CHECKSUM = "CHECKSUM"
 _SORTED_COPIES = "mapreduce.terasort.output.replication"
 
@@ -76,7 +76,7 @@ def _teravalidate(source: str, target: str) -> Program:
 
 def _rows_input(size: Size) -> Input:
     rows = partial(_teragen, size)
-    return generated("teragen", rows, _bytes(size), size.replication, counters=(_CHECKSUM,), exact=True)
+    return generated_input("teragen", rows, _bytes(size), size.replication, counters=(_CHECKSUM,), exact=True)
 
 
 async def _report_check(validation_input: ValidationInput) -> Check:
@@ -112,15 +112,15 @@ class TeraGen(_RowWorkload):
     options = (MAPS,)
     flow = DataFlow(written=1)
     streamed = "hdfs_write_bytes"
-    outputs = (_GENERATED,)
+    outputs = (_TERAGEN_OUTPUT,)
 
     def programs(self, size: Size, input_path: str | None) -> Mapping[str, Program]:  # noqa: ARG002
         """Return the program that generates the rows."""
-        return {"hadoop": _teragen(size, _GENERATED)}
+        return {"hadoop": _teragen(size, _TERAGEN_OUTPUT)}
 
     async def validate(self, size: Size, outcome: Outcome, validation_input: ValidationInput) -> ValidationResult:
         """Check bytes, replicas and the number of rows."""
-        stored = await validation_input.files.stored(_GENERATED)
+        stored = await validation_input.files.stored(_TERAGEN_OUTPUT)
         return ValidationResult(
             (
                 *common_checks(outcome),
@@ -137,7 +137,7 @@ class TeraSort(_RowWorkload):
     name, title = "terasort", "TeraSort"
     options = (MAPS, REDUCES)
     flow = DataFlow(read=1, shuffled=1, written=1)
-    outputs = (_SORTED, _REPORT)
+    outputs = (_TERASORT_OUTPUT, _REPORT)
     copies_parameter = _SORTED_COPIES
 
     def input(self, size: Size) -> Input | None:
@@ -148,17 +148,17 @@ class TeraSort(_RowWorkload):
         """Return the programs that sort the rows."""
         options = {"dfs.replication": str(_copies(size))}
         return {
-            "hadoop": _terasort(size, input_path or "", _SORTED),
-            "spark": spark_program("TeraSort", input_path or "", _SORTED, partitions(size), options=options),
+            "hadoop": _terasort(size, input_path or "", _TERASORT_OUTPUT),
+            "spark": spark_program("TeraSort", input_path or "", _TERASORT_OUTPUT, partitions(size), options=options),
         }
 
     def check_program(self, input_path: str | None) -> Program | None:  # noqa: ARG002
         """Return the program that reads the output in order."""
-        return _teravalidate(_SORTED, _REPORT)
+        return _teravalidate(_TERASORT_OUTPUT, _REPORT)
 
     async def validate(self, size: Size, outcome: Outcome, validation_input: ValidationInput) -> ValidationResult:
         """Check bytes, replicas, order and checksum."""
-        stored = await validation_input.files.stored(_SORTED)
+        stored = await validation_input.files.stored(_TERASORT_OUTPUT)
         checks = [
             *common_checks(outcome),
             equal("bytes in HDFS", stored.length_bytes, _bytes(size)),
@@ -242,7 +242,7 @@ class HdfsWrite(Workload):
     options = (MAPS, PAYLOAD)
     flow = DataFlow(written=1)
     streamed = "hdfs_write_bytes"
-    outputs = (_WRITTEN,)
+    outputs = (_HDFS_WRITE_OUTPUT,)
     copies = 1
     figures = (WRITTEN_BYTES,)
 
@@ -253,18 +253,18 @@ class HdfsWrite(Workload):
     def programs(self, size: Size, input_path: str | None) -> Mapping[str, Program]:  # noqa: ARG002
         """Return the program that writes the rows or records."""
         if size.payload == "pattern":
-            return {"hadoop": _teragen(replace(size, replication=1), _WRITTEN)}
+            return {"hadoop": _teragen(replace(size, replication=1), _HDFS_WRITE_OUTPUT)}
         bytes_per_map = max(1, size.data_bytes // (size.maps or DEFAULT_MAPS))
         options = {
             "mapreduce.randomwriter.totalbytes": str(size.data_bytes),
             "mapreduce.randomwriter.bytespermap": str(bytes_per_map),
             "dfs.replication": "1",
         }
-        return {"hadoop": Program("org.apache.hadoop.examples.RandomWriter", (_WRITTEN,), options)}
+        return {"hadoop": Program("org.apache.hadoop.examples.RandomWriter", (_HDFS_WRITE_OUTPUT,), options)}
 
     async def validate(self, size: Size, outcome: Outcome, validation_input: ValidationInput) -> ValidationResult:
         """Check the bytes in HDFS, and that there is exactly one copy."""
-        stored = await validation_input.files.stored(_WRITTEN)
+        stored = await validation_input.files.stored(_HDFS_WRITE_OUTPUT)
         if size.payload == "pattern":
             length = equal("bytes in HDFS", stored.length_bytes, _bytes(size))
         else:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from assay.analysis.comparison.joint import fits, speedup_of_pair
+from assay.analysis.comparison.joint import fit_strata, speedup_of_pair
 from assay.analysis.comparison.matched import group_ratios, log_mean, match, side, stratify
 from assay.analysis.comparison.scope_estimates import scope_estimates
 from assay.analysis.statistics import InferenceScope
@@ -70,7 +70,7 @@ def test_pairs_and_scopes_have_the_interval_of_the_comparison() -> None:
     both = strata.only(group_ratios(side(matched, 0), side(matched, 1), matched), 0)
     mean = log_mean(both)
     assert mean is not None
-    groups, pair = speedup_of_pair(fits(matched, strata)[0], 0, 1)
+    groups, pair = speedup_of_pair(fit_strata(matched, strata)[0], 0, 1)
     assert pair is not None
     assert (groups, pair.error, pair.degrees) == pytest.approx((16, mean.error, mean.degrees))
     similar = next(scope for scope in scope_estimates(both) if scope.scope is InferenceScope.SIMILAR)

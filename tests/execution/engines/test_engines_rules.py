@@ -54,8 +54,8 @@ def test_configurations_share_daemons_and_file_systems_as_far_as_jobs_carry_what
     file_system = RULES.file_system(BASE, CLUSTER)
     assert file_system == RULES.file_system(daemons, CLUSTER)
     assert file_system != RULES.file_system(fewer, CLUSTER)
-    assert RULES.carried_by_job("mapreduce.task.io.sort.mb")
-    assert not RULES.carried_by_job(containers.NODE_MEMORY)
+    assert RULES.job_can_set("mapreduce.task.io.sort.mb")
+    assert not RULES.job_can_set(containers.NODE_MEMORY)
 
 
 def test_short_setting_names_become_engine_parameters() -> None:

@@ -60,7 +60,7 @@ impl Numbers {
 /// Run the clients on the device for `duration`; only completions in this time count.
 pub fn drive(device: &mut Model, clients: &mut [Client], duration: Ns) -> Outcome {
     let mut numbers = Numbers(42);
-    let mut flying: HashMap<u64, (usize, Ns)> = HashMap::new();
+    let mut in_flight: HashMap<u64, (usize, Ns)> = HashMap::new();
     let mut arrivals: Vec<(Ns, usize)> =
         clients.iter().enumerate().flat_map(|(index, client)| vec![(0, index); client.depth]).collect();
     let mut outcome = Outcome {
@@ -85,13 +85,13 @@ pub fn drive(device: &mut Model, clients: &mut [Client], duration: Ns) -> Outcom
         if arrival == Some(now) && event.map_or(true, |event| event > now) {
             let (_, index) = arrivals.pop().unwrap();
             device.submit(now, next(&mut clients[index], next_id, &mut numbers));
-            flying.insert(next_id, (index, now));
+            in_flight.insert(next_id, (index, now));
             next_id += 1;
         }
         let mut done = Vec::new();
         device.advance(now, &mut done);
         for completion in done {
-            let (index, since) = flying.remove(&completion.id).expect("completed once, after it was asked for");
+            let (index, since) = in_flight.remove(&completion.id).expect("each request completes once");
             assert!(completion.at >= since && completion.at <= now);
             outcome.wait_max_s = outcome.wait_max_s.max((completion.at - since) as f64 / 1e9);
             outcome.client_bytes[index] += clients[index].bytes;

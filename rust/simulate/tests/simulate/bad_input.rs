@@ -38,10 +38,10 @@ fn an_error_names_its_location() {
         ("\"tasks\":6,", "", "input", "tasks: is missing"),
         ("\"process_s_per_byte\":10e-9", "\"process_s_per_byte\":1e3", "impossible", "would take longer"),
     ];
-    for (part, instead, kind, message) in cases {
+    for (part, replacement, kind, message) in cases {
         assert!(good.contains(part), "{part} is not in {good}");
-        let (actual, error) = error_of(&good.replace(part, instead));
-        assert!(actual == kind && error.contains(message), "{instead}: {actual}: {error}");
+        let (actual, error) = error_of(&good.replace(part, replacement));
+        assert!(actual == kind && error.contains(message), "{replacement}: {actual}: {error}");
     }
 }
 

@@ -21,15 +21,15 @@ fn every_byte_is_moved_and_counted_once() {
             let read = counter("disk_read_bytes");
             assert!((read / case.bytes - 1.0).abs() < 0.05, "{fidelity}: {read} read");
             // Written: copies and intermediate data, without the bytes that were dirty at the end or deleted before.
-            let most = counter("dfs_replica_write_bytes") + counter("intermediate_write_bytes");
+            let written_max = counter("dfs_replica_write_bytes") + counter("intermediate_write_bytes");
             let written = counter("disk_write_bytes");
-            assert!(written <= most * 1.001 && written > 0.9 * most, "{fidelity}: {written} of {most} written");
-            let summed: f64 =
+            assert!(written <= written_max * 1.001 && written > 0.9 * written_max, "{fidelity}: {written} written");
+            let task_bytes: f64 =
                 list(&result, "tasks").iter().map(|task| number(task, &["counters", "dfs_write_bytes"])).sum();
-            assert!((summed / case.bytes - 1.0).abs() < 1e-6);
+            assert!((task_bytes / case.bytes - 1.0).abs() < 1e-6);
             let sent: f64 = list(&result, "nodes").iter().map(|node| number(node, &["nic_out_bytes"])).sum();
-            let got: f64 = list(&result, "nodes").iter().map(|node| number(node, &["nic_in_bytes"])).sum();
-            assert!((sent / got - 1.0).abs() < 1e-6 && (sent / counter("network_bytes") - 1.0).abs() < 1e-6);
+            let received: f64 = list(&result, "nodes").iter().map(|node| number(node, &["nic_in_bytes"])).sum();
+            assert!((sent / received - 1.0).abs() < 1e-6 && (sent / counter("network_bytes") - 1.0).abs() < 1e-6);
         }
     }
 }
@@ -61,9 +61,9 @@ fn more_hardware_is_never_much_slower() {
         ("nodes", Case { nodes: 6, ..base.clone() }),
         ("flash", Case { model: SSD.into(), ..base.clone() }),
     ];
-    for (what, case) in cases {
+    for (change, case) in cases {
         let more_s = mean_s(&case);
-        assert!(more_s < base_s * 1.05, "more {what}: {more_s} s instead of {base_s} s");
+        assert!(more_s < base_s * 1.05, "more {change}: {more_s} s instead of {base_s} s");
     }
     let doubled_s = mean_s(&Case { bytes: 600e6, maps: 24, ..base.clone() });
     assert!(doubled_s > 1.6 * base_s && doubled_s < 2.6 * base_s, "{doubled_s} for twice {base_s}");
@@ -91,14 +91,14 @@ fn a_small_page_cache_sends_the_shuffle_to_the_disks() {
 
 #[test]
 fn a_failed_node_costs_time_and_no_bytes_of_the_output() {
-    let sound = Case { nodes: 5, ..Case::new(SSD) };
+    let healthy = Case { nodes: 5, ..Case::new(SSD) };
     let more = r#""failures":[{"node":"w2","at_s":5}],"#.to_string();
-    let failing = Case { more, ..sound.clone() };
+    let failing = Case { more, ..healthy.clone() };
     let text = failing.json().replace("\"job_submit_s\":1", "\"job_submit_s\":1,\"failure_detect_s\":5");
     let result = assay_simulate::answer(&text, &mut assay_simulate::Tables::default(), || 0.0);
     let result = assay_spec::json::parse(&result).unwrap();
-    let (failing_s, sound_s) = (number(&result, &["duration_s"]), sound.seconds());
-    assert!(failing_s > sound_s, "{failing_s} s instead of {sound_s} s");
+    let (failing_s, healthy_s) = (number(&result, &["duration_s"]), healthy.seconds());
+    assert!(failing_s > healthy_s, "{failing_s} s instead of {healthy_s} s");
     assert!(number(&result, &["counters", "dfs_write_bytes"]) >= 300e6 * 0.999);
     assert!(number(&result, &["counters", "killed_attempts"]) > 0.0);
 }

@@ -143,7 +143,7 @@ class Fit:
         }
 
 
-def fits(matched: MatchedGroups, strata: Strata) -> list[Fit]:
+def fit_strata(matched: MatchedGroups, strata: Strata) -> list[Fit]:
     """Return the fit of each stratum, in their order."""
     levels = len(matched.table.columns[matched.factor].levels)
     parts = [_cells(matched, code) for code in range(levels)]
@@ -153,7 +153,7 @@ def fits(matched: MatchedGroups, strata: Strata) -> list[Fit]:
     order = np.argsort(stratum, kind="stable")
     bounds = np.searchsorted(stratum[order], np.arange(len(strata.counts) + 1))
     sides = [sessions_of(matched, code) for code in range(levels)]
-    fitted_strata = []
+    stratum_fits = []
     for index in range(len(strata.counts)):
         rows = order[bounds[index] : bounds[index + 1]]
         codes, code_index = np.unique(level[rows], return_inverse=True)
@@ -163,7 +163,7 @@ def fits(matched: MatchedGroups, strata: Strata) -> list[Fit]:
         rounding_of_level = means_by(rounding[rows], code_index, len(codes)).mean
         block_fit = fit_blocks(of_group, code_index, logs[rows], len(codes))
         cluster = matched.cluster[stratum_groups] if len(matched.cluster) else matched.cluster
-        fitted_strata.append(
+        stratum_fits.append(
             Fit(
                 codes,
                 table,
@@ -174,7 +174,7 @@ def fits(matched: MatchedGroups, strata: Strata) -> list[Fit]:
                 cluster,
             )
         )
-    return fitted_strata
+    return stratum_fits
 
 
 def _cells(matched: MatchedGroups, level: int) -> tuple[Ints, Floats, Floats]:
@@ -187,11 +187,11 @@ def _cells(matched: MatchedGroups, level: int) -> tuple[Ints, Floats, Floats]:
     return groups, logs, np.bincount(of_group, weights=matched.rounding[rows], minlength=count)[groups] / n[groups]
 
 
-def level_pairs(matched: MatchedGroups, strata: Strata, fitted: list[Fit], baseline: str) -> list[LevelPairs]:
+def level_pairs(matched: MatchedGroups, strata: Strata, stratum_fits: list[Fit], baseline: str) -> list[LevelPairs]:
     """Return the pairs of levels of each stratum that has any."""
     column = matched.table.columns[matched.factor]
     rows = []
-    for stratum, fit in enumerate(fitted):
+    for stratum, fit in enumerate(stratum_fits):
         pairs = _pairs(fit, column.levels, column.code(baseline))
         if pairs:
             level = strata.levels(matched.table, stratum)
@@ -235,7 +235,7 @@ def contradicts(direct: LogMean | None, joint: LogMean | None) -> bool:
 def _pairs(fit: Fit, levels: tuple[str, ...], baseline: int) -> list[LevelPair]:
     """Return all pairs of levels with common groups; pairs with the baseline come first and are against it."""
     order = np.argsort(fit.codes != baseline, kind="stable")
-    first, second = (order[at] for at in np.triu_indices(len(order), 1))
+    first, second = (order[indices] for indices in np.triu_indices(len(order), 1))
     pairs = []
     for a, b, mean in zip(first.tolist(), second.tolist(), fit.contrasts(first, second), strict=True):
         groups, direct = speedup_of_pair(fit, a, b)
@@ -260,6 +260,6 @@ def _same_groups(fit: Fit, baseline: int) -> bool:
     """Return whether every group with the baseline and some other level has the same levels."""
     if baseline == ABSENT or baseline not in fit.codes:
         return True
-    has = np.isfinite(fit.logs)
-    compared_rows = has[has[:, fit.codes == baseline][:, 0] & (has.sum(axis=1) > 1)]
+    has_level = np.isfinite(fit.logs)
+    compared_rows = has_level[has_level[:, fit.codes == baseline][:, 0] & (has_level.sum(axis=1) > 1)]
     return bool((compared_rows == compared_rows[:1]).all())

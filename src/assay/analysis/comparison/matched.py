@@ -416,11 +416,11 @@ def combine(parts: Sequence[LogMean]) -> LogMean:
     """
     count = len(parts)
     within_sessions = [part.sessions or part for part in parts]
-    errors = np.array([part.error**2 for part in within_sessions]) / count**2
+    squared_errors = np.array([part.error**2 for part in within_sessions]) / count**2
     degrees = np.array([part.degrees for part in within_sessions])
     mean = float(np.mean([part.mean for part in parts]))
     bound = float(np.mean([part.rounding for part in parts]))
-    error, total_degrees = float(np.sqrt(errors.sum())), satterthwaite(errors, degrees)
+    error, total_degrees = float(np.sqrt(squared_errors.sum())), satterthwaite(squared_errors, degrees)
     independent_mean = LogMean(mean, error, total_degrees, MEAN_OF_SPEEDUPS, parts[0].scope, bound)
     session_errors = [
         np.sqrt(max(0.0, part.error**2 - uncorrected.error**2))

@@ -17,7 +17,7 @@ import numpy as np
 
 from assay.analysis.comparison.confounding import confounded_by
 from assay.analysis.comparison.dependence import allow_for_dependence
-from assay.analysis.comparison.joint import Fit, contradicts, fits
+from assay.analysis.comparison.joint import Fit, contradicts, fit_strata
 from assay.analysis.comparison.matched import (
     GROUPS_MIN,
     LogMean,
@@ -60,7 +60,7 @@ class OptionEstimates:
     def of(cls, matched: MatchedGroups, times: "OptionEstimates | None" = None) -> "OptionEstimates":
         """Return the estimates of the matched groups; ``times``: of the same runs, if ``matched`` has costs."""
         strata = stratify(matched, "workload")
-        return cls(matched, strata, tuple(fits(matched, strata)), times)
+        return cls(matched, strata, tuple(fit_strata(matched, strata)), times)
 
     @cached_property
     def _means(self) -> list[Means]:

@@ -217,7 +217,7 @@ def cluster_estimates(matched: MatchedGroups, ratios: GroupRatios) -> tuple[Clus
     return tuple(estimates)
 
 
-def trimmed(ratios: GroupRatios) -> Estimate | None:
+def trimmed_ratio(ratios: GroupRatios) -> Estimate | None:
     """Return the ratio without the smallest and largest fifth of the groups.
 
     None with fewer than :data:`TRIMMED_MIN` groups, or if groups are within deployments.

@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from assay.analysis.comparison.dependence import allow_for_dependence
-from assay.analysis.comparison.joint import Fit, contradicts, fits, speedup_of_pair
+from assay.analysis.comparison.joint import Fit, contradicts, fit_strata, speedup_of_pair
 from assay.analysis.comparison.matched import (
     GROUPS_MIN,
     LogMean,
@@ -128,17 +128,17 @@ def _one_sided(mean: LogMean | None) -> tuple[float, float]:
 
 
 def fastest_levels(
-    matched: MatchedGroups, by: str = "workload", fitted: Sequence[Fit] | None = None
+    matched: MatchedGroups, by: str = "workload", stratum_fits: Sequence[Fit] | None = None
 ) -> list[FastestLevels]:
     """Return the fastest candidates among the levels of the groups' factor, for each level of ``by``.
 
-    ``fitted``: the groups' :func:`~assay.analysis.comparison.joint.fits`. Each pair of levels is compared over all
-    matched groups together (one-sided t, ``joint.py``). If the result contradicts the groups that have both levels,
-    these groups alone are used. The error allows for a factor on which the speedup depends, as in a decision. A level
-    is excluded if another level is faster at 5 % after Bonferroni's correction over its rivals and over the groups of
-    the answer. So, with 95 % confidence, the fastest level of every group is a candidate, for any number of levels and
-    groups. With few groups, the answer for these configurations only is a separate entry. Raises SpecificationError for
-    more than :data:`LEVELS_MAX` levels.
+    ``stratum_fits``: the result of :func:`~assay.analysis.comparison.joint.fit_strata`. Each pair of levels is
+    compared over all matched groups together (one-sided t, ``joint.py``). If the result contradicts the groups that
+    have both levels, these groups alone are used. The error allows for a factor on which the speedup depends, as in a
+    decision. A level is excluded if another level is faster at 5 % after Bonferroni's correction over its rivals and
+    over the groups of the answer. So, with 95 % confidence, the fastest level of every group is a candidate, for any
+    number of levels and groups. With few groups, the answer for these configurations only is a separate entry. Raises
+    SpecificationError for more than :data:`LEVELS_MAX` levels.
     """
     table, factor = matched.table, matched.factor
     strata, column = stratify(matched, by), table.columns[factor]
@@ -147,10 +147,10 @@ def fastest_levels(
             f"{factor} has {len(column.levels)} levels, too many to compare all pairs (at most {LEVELS_MAX})",
             hint="filter the runs, for instance by workload or cluster",
         )
-    fitted = fits(matched, strata) if fitted is None else fitted
-    groups = sum(len(fit.codes) > 1 for fit in fitted)
+    stratum_fits = fit_strata(matched, strata) if stratum_fits is None else stratum_fits
+    groups = sum(len(fit.codes) > 1 for fit in stratum_fits)
     answers = []
-    for stratum, fit in enumerate(fitted):
+    for stratum, fit in enumerate(stratum_fits):
         if len(fit.codes):
             level = strata.levels(table, stratum)
             for scope, outcome in _outcomes(matched, strata, stratum, fit):

@@ -13,7 +13,7 @@ import numpy as np
 from assay.analysis.comparison.baselines import baseline_of
 from assay.analysis.comparison.confounding import confounded_by
 from assay.analysis.comparison.dependence import dependence_of, over_levels
-from assay.analysis.comparison.joint import Fit, fits
+from assay.analysis.comparison.joint import Fit, fit_strata
 from assay.analysis.comparison.matched import (
     COUNTED,
     FAILED,
@@ -37,7 +37,7 @@ from assay.analysis.comparison.scope_estimates import (
     cluster_estimates,
     estimate_of,
     scope_estimates,
-    trimmed,
+    trimmed_ratio,
 )
 from assay.analysis.statistics import Estimate, InferenceScope, Means, means_by, require_factor
 from assay.foundation.errors import SpecificationError
@@ -111,7 +111,7 @@ def _candidate_results(
             depends_on=dependence[0] if dependence else None,
             by_scope=() if confounded else scope_estimates(ratios, dependence),
             clusters=() if confounded else cluster_estimates(matched, ratios),
-            trimmed=None if confounded else trimmed(ratios),
+            trimmed=None if confounded else trimmed_ratio(ratios),
             joint=joint[stratum].get(candidate) if joint and not confounded else None,
         )
         results.append((stratum, result))
@@ -123,17 +123,17 @@ def speedups_of(
     baseline: str | None = None,
     *,
     by: str | None = "workload",
-    fitted: Sequence[Fit] | None = None,
+    stratum_fits: Sequence[Fit] | None = None,
 ) -> list[SpeedupResult]:
     """Return the speedup of every level of the factor over ``baseline`` (default: see ``baselines.py``).
 
     ``by``: the factor that separates parts, each with its own results, in the order of the rows; None for one result
-    over all workloads, with equal weights (:func:`over_parts`). ``fitted``: the
-    :func:`~assay.analysis.comparison.joint.fits` of the matched groups. Raises SpecificationError for names and levels
-    that no run has.
+    over all workloads, with equal weights (:func:`over_parts`). ``stratum_fits``: the result
+    of :func:`~assay.analysis.comparison.joint.fit_strata`. Raises SpecificationError for names and levels that no run
+    has.
     """
     if by is None:
-        return over_parts(speedups_of(matched, baseline, fitted=fitted))
+        return over_parts(speedups_of(matched, baseline, stratum_fits=stratum_fits))
     table, factor = matched.table, matched.factor
     column = table.columns[factor]
     baseline = baseline_of(table, factor, requested=baseline)
@@ -143,8 +143,8 @@ def speedups_of(
     strata = stratify(matched, by)
     code_b = column.code(baseline)
     baseline_means = side(matched, code_b)
-    fitted = fits(matched, strata) if fitted is None and not len(matched.deployment) else fitted
-    joint = [fit.against(code_b) for fit in fitted or ()]
+    stratum_fits = fit_strata(matched, strata) if stratum_fits is None and not len(matched.deployment) else stratum_fits
+    joint = [fit.against(code_b) for fit in stratum_fits or ()]
     numbered_results = [
         result
         for code in range(len(column.levels))

@@ -48,7 +48,7 @@ class MissingPrice:
     count: int
     """Number of these parts that the change adds; negative for removed parts."""
     count_text: str
-    """The number in words: ``9 more``, ``13 nodes, 12 of them workers``; or what the book and the cluster have."""
+    """The number in words: ``9 more``, ``13 nodes, 12 of them workers``; or the numbers in the book and the cluster."""
     reason: str
     """What the book prices instead."""
     price: float | None = None
@@ -158,7 +158,7 @@ def _other_network(items: list[LineItem], before: PricedCluster, after: PricedCl
 
 
 def size_of_book(book: PriceBook, state: PricedCluster) -> MissingPrice | None:
-    """Return how many workers the cluster has more than a price of a whole cluster covers; None for the same number.
+    """Return the workers that a price of a whole cluster does not cover; None if it is for this number of workers.
 
     Raises SpecificationError if the book has no bill for the cluster.
     """
@@ -169,9 +169,9 @@ def size_of_book(book: PriceBook, state: PricedCluster) -> MissingPrice | None:
 def _other_size(
     items: list[LineItem], before: PricedCluster, after: PricedCluster, cluster_word: str = "changed"
 ) -> MissingPrice | None:
-    """Return the added workers if a price of the whole cluster covers parts of nodes, and is for another number.
+    """Return the added workers if a price of the whole cluster covers parts of nodes for another number of workers.
 
-    The price is for the number that it states, or else for the number before the changes. ``cluster_word`` names
+    That number is the one that the price states, or else the number before the changes. ``cluster_word`` names
     ``after`` in words.
     """
     whole_cluster_items = [
@@ -184,7 +184,7 @@ def _other_size(
     sizes = [Counter((node.type.name, node.roles) for node in state.cluster.nodes) for state in (before, after)]
     if workers == stated_workers or (stated_workers is None and sizes[0] == sizes[1]):
         return None
-    priced_per_part = _covered([item for item in items if item not in whole_cluster_items], items)
+    priced_per_part = _parts_covered_by([item for item in items if item not in whole_cluster_items], items)
     needed_parts = {"workers"} if "devices" in priced_per_part else {"workers", *after.counts.layout_devices}
     if needed_parts <= priced_per_part:
         return None
@@ -209,9 +209,9 @@ def _other_devices(items: list[LineItem], before: PricedCluster, after: PricedCl
 
     A swap of disks has the price of the kind that has one, unless it adds more disks without a price than it removes.
     """
-    kinds_priced_singly = _covered([item for item in items if item.unit in DEVICE_UNITS and _costs(item)], items)
-    kinds_priced_singly |= _covered([item for item in items if item.layouts], items)
-    kinds_priced_by_capacity = _covered([item for item in items if item.unit == "GB"], items)
+    kinds_priced_singly = _parts_covered_by([item for item in items if item.unit in DEVICE_UNITS and _costs(item)], items)
+    kinds_priced_singly |= _parts_covered_by([item for item in items if item.layouts], items)
+    kinds_priced_by_capacity = _parts_covered_by([item for item in items if item.unit == "GB"], items)
     devices_before, devices_after = (
         {(node.type.name, device.name): device for node in state.cluster.nodes for device in node.type.devices}
         for state in (before, after)
@@ -283,7 +283,7 @@ def _costs(item: LineItem) -> bool:
     return bool(item.amount or item.high)
 
 
-def _covered(items: list[LineItem], applicable_items: list[LineItem]) -> set[str]:
+def _parts_covered_by(items: list[LineItem], applicable_items: list[LineItem]) -> set[str]:
     return set().union(*(covered_parts(item, applicable_items) for item in items))
 
 

@@ -239,13 +239,13 @@ def _traffic(table: RunTable, names: Sequence[str]) -> Floats:
 
 
 def _few_bytes(
-    table: RunTable, configurations: Groups, same_work: Groups, name: str, traffic: Floats, learn: Mask
+    table: RunTable, configurations: Groups, same_work: Groups, name: str, traffic: Floats, is_examined: Mask
 ) -> _Flags:
     """Return the runs whose bytes are far below those of their repetitions, or else of runs with the ``same_work``.
 
     ``traffic``: bytes of each run over all byte metrics. The missing bytes must be a relevant share of the traffic.
     """
-    rows = np.flatnonzero(learn & np.isfinite(table.values[name]) & (table.values[name] >= 0))
+    rows = np.flatnonzero(is_examined & np.isfinite(table.values[name]) & (table.values[name] >= 0))
     values = table.values[name][rows]
     logs = np.log(np.maximum(values, _NO_BYTES))
     medians = _medians(logs, Groups(configurations.of_row[rows], configurations.count), REPETITIONS_MIN)
@@ -269,9 +269,9 @@ def _few_bytes(
     return _Flags(Kind.FEW_BYTES, name, rows[few_rows], values[few_rows], expected, no_z, ~is_repeated[few_rows])
 
 
-def _imbalanced(table: RunTable, configurations: Groups, same_work: Groups, name: str, learn: Mask) -> _Flags:
+def _imbalanced(table: RunTable, configurations: Groups, same_work: Groups, name: str, is_examined: Mask) -> _Flags:
     """Return the runs with a large imbalance between nodes, larger than in repetitions or else in the ``same_work``."""
-    rows = np.flatnonzero(learn & np.isfinite(table.values[name]) & (table.values[name] > 0))
+    rows = np.flatnonzero(is_examined & np.isfinite(table.values[name]) & (table.values[name] > 0))
     values = table.values[name][rows]
     medians = _medians(np.log(values), Groups(configurations.of_row[rows], configurations.count), REPETITIONS_MIN)
     medians_of_work = _medians(np.log(values), Groups(same_work.of_row[rows], same_work.count), RUNS_OF_WORK_MIN)
@@ -301,16 +301,16 @@ def _floor_by_workload(table: RunTable, floors: MinimumTimes) -> dict[str, float
     return {name: float(floor) for name, floor in zip(column.levels, lowest_s, strict=True) if np.isfinite(floor)}
 
 
-def find_anomalies(table: RunTable, look_at: Mask | None = None) -> Anomalies:
-    """Return the anomalies among the runs of ``look_at`` (by default valid runs with a duration)."""
+def find_anomalies(table: RunTable, examined_rows: Mask | None = None) -> Anomalies:
+    """Return the anomalies among the runs of ``examined_rows`` (by default valid runs with a duration)."""
     with np.errstate(invalid="ignore"):
         has_duration = np.isfinite(table.values["duration_s"]) & (table.values["duration_s"] > 0)
-    learn = usable(table) if look_at is None else look_at & has_duration
+    is_examined = usable(table) if examined_rows is None else examined_rows & has_duration
     configurations = configurations_of(table)
     first = first_rows(configurations)
     works = work_of(table, configurations, first)
-    floors = learn_floors(table, works, learn)
-    did_work = learn & ~floors.below
+    floors = learn_floors(table, works, is_examined)
+    did_work = is_examined & ~floors.below
     expected = expectations(table, configurations, works, did_work)
     byte_metrics = [name for name in table.values if name.endswith("_bytes")]
     imbalances = [name for name in table.values if name.endswith(IMBALANCE_SUFFIX)]
@@ -343,7 +343,7 @@ def find_anomalies(table: RunTable, look_at: Mask | None = None) -> Anomalies:
         z=_column([p.z for p in parts])[order],
         repetitions=expected.repetitions[positions],
         modelled=_column([p.modelled for p in parts], np.bool_)[order],
-        examined=int(np.count_nonzero(learn)),
+        examined=int(np.count_nonzero(is_examined)),
         floors_s=_floor_by_workload(table, floors),
     )
 

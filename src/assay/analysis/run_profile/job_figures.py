@@ -1,8 +1,8 @@
 """Read figures from a run's job counters: data by stage, locality, spills, garbage collection.
 
 In: jobs with their counters. Out: bytes, records, seconds, shares; None if no job has the counter. Names of counters
-and groups are Hadoop's (``org.apache.hadoop.mapreduce`` TaskCounter, FileSystemCounter, JobCounter); the names of
-Hadoop 1 have the same ends.
+and groups are Hadoop's (``org.apache.hadoop.mapreduce`` TaskCounter, FileSystemCounter, JobCounter); Hadoop 1
+has the same counters in other groups.
 """
 
 from collections.abc import Sequence

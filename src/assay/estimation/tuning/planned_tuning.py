@@ -15,7 +15,7 @@ from assay.estimation.tuning.tuner import Strategy, Tuner
 from assay.execution.campaign.attempts.runner import CampaignSummary
 from assay.execution.campaign.execute import CampaignRequest, execute_campaign, prepare_campaign
 from assay.execution.campaign.loop import ProgressObserver
-from assay.foundation.output import write_whole
+from assay.foundation.output import write_output
 from assay.model import Plan, Run
 from assay.store import Repository
 from assay.store.campaigns.journal import CampaignJournal
@@ -103,7 +103,7 @@ class PlannedTuning:
 
 
 def _write(journal: CampaignJournal, description: Mapping[str, Any]) -> None:
-    write_whole(journal.folder / TUNING, json.dumps(description, indent=2, ensure_ascii=False).encode() + b"\n")
+    write_output(journal.folder / TUNING, json.dumps(description, indent=2, ensure_ascii=False).encode() + b"\n")
 
 
 def execute_tuning(

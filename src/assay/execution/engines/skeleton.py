@@ -81,7 +81,7 @@ class DefaultRules:
         """Return ``recorded`` unchanged."""
         return dict(recorded), ()
 
-    def completed(self, settings: Mapping[str, str], workers: int) -> dict[str, str]:
+    def with_required_settings(self, settings: Mapping[str, str], workers: int) -> dict[str, str]:
         """Return ``settings`` unchanged; the engine's defaults apply to the rest."""
         return dict(settings)
 
@@ -99,14 +99,14 @@ class DefaultRules:
         """Return no warnings."""
         return ()
 
-    def carried_by_job(self, name: str) -> bool:
+    def job_can_set(self, name: str) -> bool:
         """Return whether ``name`` is not in ``restarting``."""
         return name not in self.restarting
 
     def deployment_key(self, configuration: Configuration, cluster: Cluster) -> str:
         """Return a key of the layout, the parameters that no job carries, the workers in use, and the network's
         addresses."""
-        daemons = {name: value for name, value in configuration.parameters.items() if not self.carried_by_job(name)}
+        daemons = {name: value for name, value in configuration.parameters.items() if not self.job_can_set(name)}
         network = cluster.networks.get(configuration.network or "")
         addresses = sorted(network.addresses.items()) if network else []
         layout = configuration.layout
@@ -133,9 +133,9 @@ class DefaultRules:
         """Return one task per worker."""
         return workers
 
-    def intermediate_bytes(self, one_pass_bytes: float, whole_bytes: float) -> float:
-        """Return ``whole_bytes``: intermediate data may remain until the end."""
-        return whole_bytes
+    def intermediate_bytes(self, one_pass_bytes: float, all_passes_bytes: float) -> float:
+        """Return ``all_passes_bytes``: intermediate data may remain until the end."""
+        return all_passes_bytes
 
     def copies(self, parameters: Mapping[str, str]) -> int:
         """Return 1."""

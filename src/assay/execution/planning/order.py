@@ -106,7 +106,7 @@ def _why_restart(before: Configuration | None, after: Configuration, plan: Plan)
         for name in sorted({*old_parameters, *new_parameters})
         if old_parameters.get(name) != new_parameters.get(name)
     ]
-    changed_names = [name for name in different_names if not rules.carried_by_job(name)]
+    changed_names = [name for name in different_names if not rules.job_can_set(name)]
     parameters = [
         f"{name} {old_parameters.get(name, 'default')} → {new_parameters.get(name, 'default')}"
         for name in changed_names

@@ -16,7 +16,7 @@ from typing import Final
 
 from assay.foundation.checksums import file_sha256
 from assay.foundation.errors import AssayError, SpecificationError
-from assay.foundation.output import write_whole
+from assay.foundation.output import write_output
 from assay.foundation.process import deferred_signals
 
 LISTING: Final = "assay-site.json"
@@ -105,7 +105,7 @@ def _stage(folder: Path, file: SiteFile, entry: _ListingEntry | None) -> _Listin
     if not path.is_file() or file_sha256(path) != digest:
         staged_path = folder / STAGING / file.name
         staged_path.parent.mkdir(parents=True, exist_ok=True)
-        write_whole(staged_path, content)
+        write_output(staged_path, content)
     return _ListingEntry(digest, file.key)
 
 
@@ -178,4 +178,4 @@ def _write_listing(folder: Path, entries: Mapping[str, _ListingEntry]) -> None:
     content = json.dumps({"assay_site": SITE_VERSION, "files": listing_values}, indent=1) + "\n"
     path = folder / LISTING
     if not path.is_file() or path.read_text(encoding="utf-8") != content:
-        write_whole(path, content.encode())
+        write_output(path, content.encode())

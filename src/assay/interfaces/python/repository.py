@@ -280,11 +280,11 @@ class OpenedRepository(Forecasts):
         from assay.questions.costs.cost_effectiveness import cost_effectiveness
         from assay.questions.costs.cost_json import cost_effectiveness_json
         from assay.questions.costs.cost_rows import CostEffectivenessRequest
-        from assay.specs.prices import checked_date
+        from assay.specs.prices import date_of_option
 
         flagged, table = self._selected(where)
         take_value: Any = one_of(take, ("all", "best", "fastest"), "take")
-        day = checked_date(text(on, "on"), "on") if on is not None else None
+        day = date_of_option(text(on, "on"), "on") if on is not None else None
         request = CostEffectivenessRequest(
             texts(by, "by"),
             take_value,

@@ -22,7 +22,7 @@ from assay.questions.claims.findings import FindingsView
 from assay.questions.clusters.hosts import CheckedCluster
 from assay.questions.report.request import Fact
 from assay.questions.report.values import FactorLevels, Report
-from assay.text import capitalised, numbers, plural, runs_flagged, slug
+from assay.text import capitalised, numbers, outlier_runs_text, plural, slug
 
 LEVELS_MAX = 8
 """Maximum number of levels listed for a setting, and of warnings in the chapter on the method."""
@@ -75,7 +75,7 @@ def findings_chapter(view: FindingsView) -> Chapter | None:
             text = f"Not tested: {claims}. Too few matched groups differ only in the factor of these claims."
             blocks.append(Paragraph((text,), "soft"))
     if view.flagged:
-        blocks.append(Paragraph((f"{runs_flagged(view.flagged)}, and count.",), "soft"))
+        blocks.append(Paragraph((f"{outlier_runs_text(view.flagged)}, and count.",), "soft"))
     return Chapter("findings", "Findings", tuple(blocks))
 
 

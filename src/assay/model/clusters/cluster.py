@@ -146,13 +146,13 @@ class Placement(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class KerberosLogin:
-    """The login to a cluster with Kerberos. Omitted fields: the ticket cache of the login on the edge node."""
+    """A login with Kerberos. If all fields are omitted, assay uses the ticket that the login already has."""
 
     principal: str | None = None
     keytab: str | None = None
     """Keytab file on the edge node, from which assay gets its own ticket."""
     cache: str | None = None
-    """Ticket cache on the edge node; None: the default of the login."""
+    """Ticket cache on the edge node; None: the login's default cache."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -190,7 +190,7 @@ class Attachment:
     jars: tuple[str, ...] = ()
     """Jars on the edge node that are missing from the client's class path, for example the examples and tests."""
     kerberos: KerberosLogin | None = None
-    """Kerberos login; None: on a secured cluster, the ticket of the login."""
+    """Kerberos login; None: a secured cluster must accept the ticket that the login already has."""
     authorities: str | None = None
     """CA file on the edge node that signed the daemons' certificates; None: the system's CA file."""
     spark: SparkClient | None = None

@@ -133,7 +133,7 @@ Other families start without credits."""
 CREDIT_S = 60.0
 """Seconds of one vCPU that a credit pays for."""
 ACCRUAL_S = 86400.0
-"""Time whose credits an instance accrues at most."""
+"""Maximum time for which an instance accrues credits, in seconds."""
 
 
 def cpu_bucket(instance_type: str, cores: int, vcpus: int, credits_: float | None = None) -> CreditBucket | None:

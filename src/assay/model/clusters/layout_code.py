@@ -53,7 +53,7 @@ _FAMILIES: Mapping[str, _Family] = {
 _SINGLE = {"HDD": "HD", "SSD": "SS", "NVE": "NVE", "NFS": "RR"}
 """Codes of one device, with the code that has the same devices. One NFS mount also holds the intermediate data."""
 _CODE = re.compile(r"(HDD|SSD|NVE|NFS)|([A-Z]{1,3})([1-9][0-9]{0,2})")
-_SPELLED = re.compile(
+_PAPER_SPELLING = re.compile(
     r"(?:ALL[-_ ]?)?(?:(HD|SS)D?|(NV)M?E?|(HY)(?:BRID)?|(HS|SH|HN|NFS)|(RR|RL|RS|R)(?=[-_ ]?[0-9]))"
     r"[-_ ]?([1-9][0-9]{0,2})?(?![A-Z0-9])(.*)"
 )
@@ -142,7 +142,7 @@ def parse_prefix(name: str) -> tuple[LayoutCode, str] | None:
     """Return the layout with which ``name`` begins, and the remaining name: ``HD5, replication 1`` has both."""
     if (layout := parse_code(name)) is not None:
         return layout, ""
-    match = _SPELLED.fullmatch(name.upper())
+    match = _PAPER_SPELLING.fullmatch(name.upper())
     if match is None:
         return None
     family = next(filter(None, match.groups()[:5]))

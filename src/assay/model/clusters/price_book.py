@@ -87,7 +87,7 @@ class LineItem:
     node_type: str | None = None
     """With ``per: node``: the node type; an item without a type applies to all other nodes."""
     when: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
-    """Factor (network, cluster, …) to the levels that pay this item; empty: always. :data:`UNKNOWN`: runs without a
+    """Factor (network, cluster, …) to the levels with this price; empty: all. :data:`UNKNOWN`: runs without a
     recorded level."""
     covers: tuple[str, ...] | None = None
     """The :data:`PARTS` that the item pays for; None: those of its unit."""

@@ -17,8 +17,6 @@ SYSTEM_POINTS = frozenset(
 )
 _SYSTEM_BELOW = ("/etc/", "/run/", "/proc/", "/sys/", "/dev/", "/snap/", "/boot/", "/usr/", "/var/lib/docker/")
 _DATA_SYSTEMS = ("ext3", "ext4", "xfs", "btrfs", "zfs", "f2fs")
-
-
 _PARAVIRTUAL_DRIVERS = frozenset({"virtio_net", "vmxnet3", "hv_netvsc", "xen_netfront"})
 """Drivers of virtual machines. They report a fixed rate, or the rate of the hypervisor."""
 
@@ -130,9 +128,12 @@ class Daemon:
     """Whether the daemon is active, not on standby; None if it does not say."""
     safe_mode: bool | None = None
     live: tuple[str, ...] = ()
+    """Hosts of the live DataNodes, as the NameNode reports them."""
     running_jobs: int | None = None
     containers: int | None = None
+    """Containers in use, as the ResourceManager reports them."""
     unhealthy: int | None = None
+    """Number of unhealthy nodes, as the ResourceManager reports it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -293,8 +294,8 @@ class Survey:
         """The interface by which assay reached the host, else the fastest active physical interface."""
         if self.login_nic in self.nics:
             return self.nics[str(self.login_nic)]
-        up = [nic for nic in self.nics.values() if nic.state == "up"]
-        return max(up, key=lambda nic: (nic.hardware, nic.speed_mbit_per_s or 0), default=None)
+        active_nics = [nic for nic in self.nics.values() if nic.state == "up"]
+        return max(active_nics, key=lambda nic: (nic.hardware, nic.speed_mbit_per_s or 0), default=None)
 
     def block_of(self, mount: Mount) -> str | None:
         """Return the name of the block device under a file system; None without a block device."""
@@ -350,8 +351,12 @@ class Survey:
         return DeviceKind.HDD if any(rotational) else DeviceKind.SSD
 
 
-def survey_of(host: str, environment: Mapping[str, Any], tree: Mapping[str, Any]) -> Survey:
-    """Return a host's survey from the output of its scripts. Raises ValueError if required values are missing."""
+def survey_of(host: str, environment: Mapping[str, Any], survey_output: Mapping[str, Any]) -> Survey:
+    """Return a host's survey.
+
+    ``environment``: output of the script ``environment.py``; ``survey_output``: of the other scripts, with the clock.
+    Raises ValueError if required values are missing.
+    """
     cpu, memory = environment["hardware"]["cpu"], environment["hardware"]["memory"]
     basics = {
         "cores": cpu["logical_cores"],
@@ -371,4 +376,4 @@ def survey_of(host: str, environment: Mapping[str, Any], tree: Mapping[str, Any]
         "processes": environment["limits"]["processes"][0],
         "clock_source": environment["clock_source"],
     }
-    return msgspec.convert({**tree, "host": host, "basics": basics}, Survey)
+    return msgspec.convert({**survey_output, "host": host, "basics": basics}, Survey)

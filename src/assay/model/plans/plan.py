@@ -31,7 +31,7 @@ class WorkloadSpec:
 
     name: str
     data_bytes: int
-    """Data of the whole cluster; with ``data_per_node_bytes``, that value times all workers."""
+    """Data of the whole cluster: ``data_per_node_bytes`` times the number of all workers, if that is set."""
     parameters: dict[str, str] = field(default_factory=dict)
     """The workload's options as text, for example ``{"files": "6"}``."""
     label: str | None = None

@@ -1,8 +1,8 @@
 """Size of disk requests at a lab's scale: the largest request, and the readahead window.
 
-Positioning takes as long as on the real disk at any scale, and transfers shrink with the bandwidth. The bytes per
-request must shrink too. Otherwise, interleaved streams would get a larger share of the bandwidth than on the described
-disk. In: device and scale. Out: bytes, a multiple of the page size.
+A lab multiplies the bandwidth of a disk by its scale, and keeps the time of a seek. The bytes per request must shrink
+by the scale too, so that a transfer takes as long as on the described disk. Otherwise, interleaved streams would get a
+larger share of the bandwidth than on the described disk. In: device and scale. Out: bytes, a multiple of the page size.
 
 For a modelled HDD, both are :data:`HDD_REQUEST_BYTES` times the scale. Ten to twenty concurrent readers then get half
 of one reader's throughput at every scale, as published for real disks; docs/explanation/lab.md has measurements. Flash

@@ -72,7 +72,7 @@ class Rules(Protocol):
         Raises SpecificationError for a value that no plan can set.
         """
 
-    def completed(self, settings: Mapping[str, str], workers: int) -> dict[str, str]:
+    def with_required_settings(self, settings: Mapping[str, str], workers: int) -> dict[str, str]:
         """Return ``settings`` with the values that a plan must state, for example the number of replicas.
 
         ``workers``: the smallest number of workers of any run.
@@ -92,7 +92,7 @@ class Rules(Protocol):
     def warnings(self, parameters: Mapping[str, str], cluster: Cluster) -> tuple[str, ...]:
         """Return warnings about ``parameters`` before any run."""
 
-    def carried_by_job(self, name: str) -> bool:
+    def job_can_set(self, name: str) -> bool:
         """Return whether a job can set parameter ``name``; a change of any other parameter needs a restart of
         daemons."""
 
@@ -119,7 +119,7 @@ class Rules(Protocol):
         The engine's own containers are subtracted.
         """
 
-    def intermediate_bytes(self, one_pass_bytes: float, whole_bytes: float) -> float:
+    def intermediate_bytes(self, one_pass_bytes: float, all_passes_bytes: float) -> float:
         """Return the peak amount of intermediate data of a workload.
 
         In: uncompressed shuffled bytes of one pass over the data, and of all passes.

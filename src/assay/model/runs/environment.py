@@ -1,6 +1,6 @@
 """The recorded environment of a run: hosts, cluster and programs.
 
-A run's environment is a tree, written by assay's node scripts or by the author of a foreign file. It is stored
+A run's environment is a tree, written by assay's node scripts or by the author of an imported file. It is stored
 completely. Only this module reads entries by name. An entry that is absent or of another type counts as missing, so
 that every old bundle opens.
 """
@@ -275,7 +275,7 @@ class Environment:
 
     @property
     def cluster(self) -> ClusterFacts | None:
-        """Contents of the cluster; None if not recorded."""
+        """Recorded facts of the cluster; None if not recorded."""
         facts = self.tree.get("cluster")
         return ClusterFacts.of(facts) if isinstance(facts, dict) else None
 
@@ -288,7 +288,7 @@ class Environment:
 
     @property
     def layout_devices(self) -> Mapping[str, int]:
-        """The cluster's ``layout_devices`` alone."""
+        """The cluster's ``layout_devices``, read without the other facts."""
         return _numbers(_at(self.tree, "cluster", "layout_devices"))
 
     @property

@@ -34,6 +34,6 @@ class TaskAttempt(Struct, frozen=True, gc=False):
     local_read_bytes: int
     local_write_bytes: int
     spilled_records: int | None
-    """None if not recorded, like the two times below; bundles of older versions have 0."""
+    """None if not recorded, as for ``cpu_s`` and ``gc_s``. Bundles of older versions have 0."""
     cpu_s: float | None
     gc_s: float | None

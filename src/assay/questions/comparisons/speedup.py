@@ -14,7 +14,7 @@ from assay.analysis.comparison.claims.published import AVERAGE, PublishedFigure,
 from assay.analysis.comparison.details.differences import environment_warnings, host_facts
 from assay.analysis.comparison.factors.compression import paired_parameter
 from assay.analysis.comparison.factors.derived_factors import with_factors
-from assay.analysis.comparison.joint import LevelNetwork, LevelPairs, fits, level_pairs, network_of
+from assay.analysis.comparison.joint import LevelNetwork, LevelPairs, fit_strata, level_pairs, network_of
 from assay.analysis.comparison.matched import combined_or_named, match, stratify
 from assay.analysis.comparison.result import SpeedupResult
 from assay.analysis.comparison.sessions import session_warnings
@@ -127,10 +127,10 @@ def speedups_over(table: RunTable, request: SpeedupRequest, spread: SessionVaria
     matched = match(joined, name, ignore, deployments=request.deployments, spread=spread)
     alike = match(joined, name, ignore, spread=spread) if request.deployments else matched
     strata = stratify(alike, group or "workload")
-    fitted = fits(alike, strata)
-    results = speedups_of(matched, baseline, by=group, fitted=None if request.deployments else fitted)
-    best = fastest_levels(alike, group, fitted) if group else []
-    pairs = level_pairs(alike, strata, fitted, baseline)
+    stratum_fits = fit_strata(alike, strata)
+    results = speedups_of(matched, baseline, by=group, stratum_fits=None if request.deployments else stratum_fits)
+    best = fastest_levels(alike, group, stratum_fits) if group else []
+    pairs = level_pairs(alike, strata, stratum_fits, baseline)
     warnings = (*_confounding(results), *session_warnings([s for s in results if s.log_error is not None]))
     best = [] if any(item.confounded for item in results) else best
     warnings = (*warnings, *_joint_change_warnings(table, factors))

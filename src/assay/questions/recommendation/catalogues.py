@@ -24,7 +24,7 @@ from assay.questions.recommendation.request import SIMULATIONS, RecommendRequest
 from assay.questions.recommendation.size import SizeAnswer, SizeRequest, describe_job, size
 from assay.specs.fields import unknown
 from assay.specs.instances import shipped_instances
-from assay.specs.prices import checked_date, load_prices, prices_of
+from assay.specs.prices import date_of_option, load_prices, prices_of
 from assay.store.formats.instance_prices import instance_price_book, parse_instance_prices
 
 CATALOGUE_FILE, PRICES_FILE = "catalogue.yaml", "prices.yaml"
@@ -165,6 +165,6 @@ def _price_book(request: RecommendRequest | UploadedLogRequest, hardware: Hardwa
         region=region,
         spot=request.prices_spot,
         source="price list",
-        date=checked_date(request.prices_date.strip() or prices.date, "prices_date"),
+        date=date_of_option(request.prices_date.strip() or prices.date, "prices_date"),
     )
     return prices_of(book, PRICES_FILE)

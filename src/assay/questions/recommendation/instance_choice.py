@@ -23,7 +23,7 @@ from assay.questions.recommendation.instances import (
     one_instance,
 )
 from assay.specs.instances import parse_volumes
-from assay.specs.prices import checked_date, load_prices
+from assay.specs.prices import date_of_option, load_prices
 from assay.store.formats.instance_prices import VolumePrice, instance_price_book
 
 TYPES_MAX = 12
@@ -161,7 +161,7 @@ def _price_book(request: InstanceChoiceRequest, chosen: list[PricedInstance]) ->
         region="chosen",
         spot=False,
         source="stated by the user",
-        date=checked_date(request.date, "date"),
+        date=date_of_option(request.date, "date"),
         volumes=volume_price_of(
             request.volumes, request.volume_price, request.iops_price, ("volumes", "volume_price", "iops_price")
         ),

@@ -192,11 +192,11 @@ def _write_trace(folder: Path, trace: Trace, connect: ConnectionFactory) -> None
     columns = [getattr(trace, name) for name in queries.TRACE_COLUMNS]
     if len({len(column) for column in columns}) > 1:
         raise RepositoryError("the trace's columns differ in length")
-    with connect() as opened:
-        add_columns(opened, "trace", queries.TRACE_COLUMNS, columns)
-        for (node,) in opened.execute(queries.TRACE_NODES).fetchall():
+    with connect() as database:
+        add_columns(database, "trace", queries.TRACE_COLUMNS, columns)
+        for (node,) in database.execute(queries.TRACE_NODES).fetchall():
             path = file_in(folder, f"{node}.parquet").absolute()
-            opened.sql(queries.TRACE_OF_NODE, params=[node]).write_parquet(str(path), compression="zstd")
+            database.sql(queries.TRACE_OF_NODE, params=[node]).write_parquet(str(path), compression="zstd")
 
 
 def write_log(path: Path, log: bytes | Path) -> None:
@@ -329,11 +329,11 @@ def _check_tables(bundle: Path, connect: ConnectionFactory) -> list[BundleProble
     if not tables:
         return []
     problems = []
-    with connect() as opened:
+    with connect() as database:
         for path, kinds in tables:
             name = str(PurePosixPath(path.relative_to(bundle)))
             try:
-                check_table(opened, path, kinds)
+                check_table(database, path, kinds)
             except RepositoryError as error:
                 problems.append(BundleProblem(bundle.name, name, ProblemKind.UNREADABLE, error.message))
     return problems

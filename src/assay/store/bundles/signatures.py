@@ -71,7 +71,7 @@ def sign(folders: Folders, bundle: Path, key: Path) -> bool:
 def signature_problem(folders: Folders, bundle: Path) -> str | None:
     """Return why the repository must refuse a bundle; None if it needs no signature or a known signer signed it."""
     signers, signature = folders.signers, bundle / SIGNATURE_FILE
-    if message := _too_large(signature):
+    if message := _size_problem(signature):
         return message
     if not signers.exists():
         return None
@@ -86,7 +86,7 @@ def signature_problem(folders: Folders, bundle: Path) -> str | None:
     return None if result.returncode == 0 else f"its signature does not match its checksums: {_message_of(result)}"
 
 
-def _too_large(signature: Path) -> str | None:
+def _size_problem(signature: Path) -> str | None:
     """Return a message if a signature is too large to check: ssh-keygen takes a minute for 30 MB."""
     size_bytes = signature.stat().st_size if signature.is_file() else 0
     if size_bytes <= SIGNATURE_BYTES_MAX:
@@ -97,7 +97,7 @@ def _too_large(signature: Path) -> str | None:
 def bad_signatures(folders: Folders) -> list[BundleProblem]:
     """Return bundles whose signature does not match their checksums, or whose signer is unknown."""
     signed_bundles = sorted(path.parent for path in folders.bundles.glob(f"*/{SIGNATURE_FILE}"))
-    checked_bundles = ((bundle, _problem_of(folders, bundle)) for bundle in signed_bundles)
+    checked_bundles = ((bundle, _stored_signature_problem(folders, bundle)) for bundle in signed_bundles)
     return [
         BundleProblem(bundle.name, SIGNATURE_FILE, ProblemKind.SIGNATURE, text)
         for bundle, text in checked_bundles
@@ -105,10 +105,11 @@ def bad_signatures(folders: Folders) -> list[BundleProblem]:
     ]
 
 
-def _problem_of(folders: Folders, bundle: Path) -> str | None:
+def _stored_signature_problem(folders: Folders, bundle: Path) -> str | None:
+    """Return why the signature of a stored bundle is bad. Without a list of signers, any key may have signed it."""
     if folders.signers.exists():
         return signature_problem(folders, bundle)
-    if message := _too_large(bundle / SIGNATURE_FILE):
+    if message := _size_problem(bundle / SIGNATURE_FILE):
         return message
     sums = (bundle / SUMS_FILE).read_bytes()
     result = _keygen("check-novalidate", "-n", NAMESPACE, "-s", bundle / SIGNATURE_FILE, stdin=sums)

@@ -9,7 +9,7 @@ from pathlib import Path
 from assay.store.campaigns.journal import CLUSTER_TEXT
 from assay.store.campaigns.status import campaign_folders, status_of
 
-LISTED_MAX = 200
+CAMPAIGNS_MAX = 200
 """Maximum number of campaigns whose plans are read."""
 TEXT_BYTES_MAX = 1_000_000
 """Maximum number of bytes read from a plan's file."""
@@ -26,9 +26,9 @@ class PlanText:
 
 
 def plan_texts(campaigns: Path) -> list[PlanText]:
-    """Return the plans, at most :data:`LISTED_MAX`; unreadable plans are left out."""
+    """Return the plans, at most :data:`CAMPAIGNS_MAX`; unreadable plans are left out."""
     texts = []
-    for folder in campaign_folders(campaigns)[::-1][:LISTED_MAX]:
+    for folder in campaign_folders(campaigns)[::-1][:CAMPAIGNS_MAX]:
         try:
             with (folder / "plan.yaml").open("rb") as file:
                 text = file.read(TEXT_BYTES_MAX).decode("utf-8")

@@ -65,7 +65,7 @@ _GZIP_LEVEL = 4
 """Compression level of stored source files, from 1 (fast) to 9 (small)."""
 _PROGRESS_INTERVAL = 500
 """Number of runs between two reports of progress."""
-_PLAIN = re.compile(r"[^A-Za-z0-9._-]+")
+_UNSAFE_CHARACTERS = re.compile(r"[^A-Za-z0-9._-]+")
 
 
 @dataclass(frozen=True, slots=True)
@@ -262,10 +262,10 @@ def _add(batch: Batch, item: ImportedRun, run_id: str, *, position: int, plan: s
 def _storable_items(items: Iterable[Item], progress: Progress) -> Iterator[Item]:
     """Yield the items and report progress. If a block has rows that can't be stored, yield its rows one by one."""
     number = reported = 0
-    checked: dict[int, int] = {}
+    checked_counts: dict[int, int] = {}
     for item in items:
         if isinstance(item, ImportedRows):
-            yield from (item,) if storable(item, checked) else item.runs()
+            yield from (item,) if storable(item, checked_counts) else item.runs()
             number += len(item)
         else:
             yield item
@@ -303,12 +303,12 @@ def write_import(folder: Path, batch: Batch, assay_version: str, progress: Progr
         "sources": [{"name": s.name, "sha256": s.sha256, "size_bytes": s.size_bytes} for s in batch.sources],
     }
     (folder / IMPORT_FILE).write_bytes(msgspec.json.format(msgspec.json.encode(facts), indent=2) + b"\n")
-    with ThreadPoolExecutor(1) as compressor, connection() as opened:
+    with ThreadPoolExecutor(1) as compressor, connection() as database:
         # compression releases the interpreter lock
-        packed = compressor.submit(_write_sources, folder / "source", batch.sources, progress)
+        compression = compressor.submit(_write_sources, folder / "source", batch.sources, progress)
         coding = Coding()
-        write_runs(opened, folder / IMPORT_RUNS_FILE, _register_batch(opened, batch, coding), coding)
-        packed.result()
+        write_runs(database, folder / IMPORT_RUNS_FILE, _register_batch(database, batch, coding), coding)
+        compression.result()
     if batch.tasks:
         write_tasks(folder / TASKS_FILE, batch.tasks)
     if batch.traces:
@@ -316,16 +316,16 @@ def write_import(folder: Path, batch: Batch, assay_version: str, progress: Progr
     write_sums(folder)
 
 
-def _register_batch(opened: DuckDBPyConnection, batch: Batch, coding: Coding) -> str:
+def _register_batch(database: DuckDBPyConnection, batch: Batch, coding: Coding) -> str:
     """Register a batch's runs with DuckDB; return the query for their rows."""
     runs, parts = list(batch.runs), []
     for number, stored in enumerate(batch.rows):
         try:
-            parts.append(register_rows(opened, f"rows_{number}", stored, batch.import_id, coding))
+            parts.append(register_rows(database, f"rows_{number}", stored, batch.import_id, coding))
         except DuplicateColumnError:
             runs += stored.runs()
     if runs or not parts:
-        opened.register("imported", rows_of(runs, batch.import_id, coding))
+        database.register("imported", rows_of(runs, batch.import_id, coding))
         parts.append("SELECT * FROM imported")
     return queries.all_rows(parts, without_repeated=False)
 
@@ -335,15 +335,15 @@ def _write_sources(folder: Path, sources: Sequence[SourceFile], progress: Progre
     total, stored = sum(source.size_bytes for source in sources), 0
     for number, source in enumerate(sources):
         target = _stored_copy(folder, number, source.path.name)
-        with source.path.open("rb") as file, gzip.open(target, "wb", compresslevel=_GZIP_LEVEL) as packed:
+        with source.path.open("rb") as file, gzip.open(target, "wb", compresslevel=_GZIP_LEVEL) as compressed_file:
             while piece := file.read(_PIECE_BYTES):
-                packed.write(piece)
+                compressed_file.write(piece)
                 stored += len(piece)
                 progress("MB of source files compressed", stored // 10**6, total // 10**6)
 
 
 def _stored_copy(folder: Path, number: int, file_name: str) -> Path:
-    return folder / f"{number:05d}-{_PLAIN.sub('_', file_name)[-100:]}.gz"
+    return folder / f"{number:05d}-{_UNSAFE_CHARACTERS.sub('_', file_name)[-100:]}.gz"
 
 
 def _write_traces(path: Path, traces: Sequence[tuple[str, Trace]]) -> None:
@@ -459,7 +459,7 @@ def imports_of_file_names(bundles: Path, format_name: str, sources: Sequence[Sou
     ]
 
 
-def replaceable(bundles: Path, duplicates: DuplicateSource) -> str:
+def import_to_replace(bundles: Path, duplicates: DuplicateSource) -> str:
     """Return the import that the new runs replace. Raises RepositoryError if runs would be lost."""
     if not (bundles / duplicates.bundle / IMPORT_FILE).exists():
         raise RepositoryError(
@@ -477,8 +477,8 @@ def replaceable(bundles: Path, duplicates: DuplicateSource) -> str:
 
 def ids_in(bundle: Path) -> set[str]:
     """Return the ids of an import's runs."""
-    with connection() as opened:
-        rows = opened.execute(queries.IDS_IN, [str((bundle / IMPORT_RUNS_FILE).absolute())]).fetchall()
+    with connection() as database:
+        rows = database.execute(queries.IDS_IN, [str((bundle / IMPORT_RUNS_FILE).absolute())]).fetchall()
     return {run_id for (run_id,) in rows}
 
 
@@ -496,5 +496,5 @@ def imported_trace(bundle: Path, run_id: str, connect: ConnectionFactory = conne
 def _rows_of_run(path: Path, run_id: str, names: Sequence[str], connect: ConnectionFactory) -> list[tuple[Any, ...]]:
     if not path.exists():
         return []
-    with connect() as opened:
-        return opened.execute(queries.rows_of_run(names), [str(path.absolute()), run_id]).fetchall()
+    with connect() as database:
+        return database.execute(queries.rows_of_run(names), [str(path.absolute()), run_id]).fetchall()

@@ -22,9 +22,11 @@ def traced_runs(bundles: Path, connect: ConnectionFactory, *, or_tasks: bool = F
         elif existing_files or (bundle / "trace").is_dir():
             run_ids.add(name)
     if imports:
-        with connect() as opened:
+        with connect() as database:
             for path in imports:
-                rows = opened.execute("SELECT DISTINCT run_id FROM read_parquet(?)", [str(path.absolute())]).fetchall()
+                rows = database.execute(
+                    "SELECT DISTINCT run_id FROM read_parquet(?)", [str(path.absolute())]
+                ).fetchall()
                 run_ids |= {str(run_id) for (run_id,) in rows}
     return run_ids
 

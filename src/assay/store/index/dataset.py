@@ -139,7 +139,7 @@ def export_dataset(repository: Repository, store: DatasetStore) -> ExportSummary
         folder = Path(scratch)
         batch = hashlib.sha256("\n".join(new_bundles).encode()).hexdigest()[:_DIGITS]
         counts = Index(repository.folders, [], connection).over_files(
-            lambda opened, index: _write(opened, index, repository.folders.bundles, new_bundles, folder, batch)
+            lambda database, index: _write(database, index, repository.folders.bundles, new_bundles, folder, batch)
         )
         tables = [table for table in TABLES if (folder / table).is_dir()]
         batch_file = f"{_BATCH}{batch}.json"
@@ -166,9 +166,9 @@ def levels_in(description: bytes) -> dict[str, list[str]]:
 
 def read_selected_runs(folder: Path, levels: Mapping[str, Sequence[str]], figures: Sequence[str]) -> RunTable:
     """Return the runs that Spark wrote into ``folder``, oldest first, as in the repository's own table."""
-    with connection() as opened:
+    with connection() as database:
         query = queries.selected_runs(list(levels), len(figures))
-        arrays: dict[str, Any] = opened.execute(
+        arrays: dict[str, Any] = database.execute(
             query, [*map(list, levels.values()), f"{folder}/*.parquet"]
         ).fetchnumpy()
     columns = {
@@ -181,7 +181,7 @@ def read_selected_runs(folder: Path, levels: Mapping[str, Sequence[str]], figure
 
 
 def _write(
-    opened: DuckDBPyConnection,
+    database: DuckDBPyConnection,
     index: Sequence[Path],
     bundles: Path,
     new_bundles: Sequence[str],
@@ -189,15 +189,15 @@ def _write(
     batch: str,
 ) -> tuple[int, int, int]:
     """Write a batch's files and the description below ``folder``; return the number of rows of each table."""
-    coding = read_coding(opened, index[-1])
+    coding = read_coding(database, index[-1])
     (folder / METADATA_FOLDER).mkdir()
     levels = {name: list(codes) for name, codes in coding.columns.items()}
     description = {"version": DATASET_VERSION, "levels": levels, "figures": list(coding.values)}
     (folder / DESCRIPTION).write_text(json.dumps(description))
-    opened.execute(queries.NEW_BUNDLES, [list(new_bundles)])
-    opened.execute(queries.levels_of(len(levels)), list(levels.values()))
-    opened.execute(queries.new_runs(list(coding.columns), coding.values), [[str(path) for path in index]])
-    opened.execute(queries.NEW_WORKLOADS)
+    database.execute(queries.NEW_BUNDLES, [list(new_bundles)])
+    database.execute(queries.levels_of(len(levels)), list(levels.values()))
+    database.execute(queries.new_runs(list(coding.columns), coding.values), [[str(path) for path in index]])
+    database.execute(queries.NEW_WORKLOADS)
     run_bundles = [bundles / name for name in new_bundles if not is_import(bundles / name)]
     import_bundles = [bundles / name for name in new_bundles if is_import(bundles / name)]
     tasks = queries.new_rows(
@@ -212,12 +212,12 @@ def _write(
     )
     counts = []
     for table, query in zip(TABLES, (queries.ALL_NEW_RUNS, tasks, traces), strict=True):
-        counts.append(0 if query is None else _copy_runs(opened, query, folder / table, batch))
+        counts.append(0 if query is None else _copy_runs(database, query, folder / table, batch))
     return counts[0], counts[1], counts[2]
 
 
-def _copy_runs(opened: DuckDBPyConnection, query: str, target: Path, batch: str) -> int:
-    row = opened.execute(queries.copy_by_workload(query, str(target), batch)).fetchone()
+def _copy_runs(database: DuckDBPyConnection, query: str, target: Path, batch: str) -> int:
+    row = database.execute(queries.copy_by_workload(query, str(target), batch)).fetchone()
     return int(row[0]) if row else 0
 
 

@@ -80,7 +80,7 @@ _Part = str | Shared | _Sql
 """A part of a text: a constant of all rows, a shared value by code, or a separate value of each row."""
 
 
-def register_rows(opened: DuckDBPyConnection, name: str, stored: StoredRows, bundle: str, coding: Coding) -> str:
+def register_rows(database: DuckDBPyConnection, name: str, stored: StoredRows, bundle: str, coding: Coding) -> str:
     """Register runs with DuckDB, add their codes to ``coding``, and return the query for their rows.
 
     ``name`` is the name for temporary tables. Raises
@@ -89,7 +89,7 @@ def register_rows(opened: DuckDBPyConnection, name: str, stored: StoredRows, bun
     rows = stored.rows
     numbered_columns = _numbered_columns(rows, coding)
     ids = np.array(rows.keys, dtype=object)
-    columns = _Columns(opened, name, {"run_id": ids, "position": stored.positions})
+    columns = _Columns(database, name, {"run_id": ids, "position": stored.positions})
     texts = {
         "run_id": "rows.run_id",
         "bundle": queries.quoted(bundle),
@@ -102,7 +102,7 @@ def register_rows(opened: DuckDBPyConnection, name: str, stored: StoredRows, bun
             shared = _field(rows, text)
             texts[text] = columns.text([Shared(shared.codes, [str(value) for value in shared.values])])
     columns.columns |= numbered_columns
-    opened.register(name, columns.columns)
+    database.register(name, columns.columns)
     selected_columns = [f"{texts[text]} AS {text}" for text in queries.RUN_TEXTS] + [
         f"rows.{column}" for column in numbered_columns
     ]
@@ -183,7 +183,7 @@ def _metrics(rows: ImportedRows) -> list[str]:
 class _Columns:
     """The columns of some rows, and the tables of shared pieces to join."""
 
-    opened: DuckDBPyConnection
+    database: DuckDBPyConnection
     name: str
     columns: dict[str, Any]
     joins: list[str] = field(default_factory=list)
@@ -209,7 +209,7 @@ class _Columns:
     def _join(self, shared: Shared) -> str:
         number = len(self.joins)
         self.columns[f"k{number}"] = shared.codes
-        self.opened.execute(queries.pieces(f"{self.name}_{number}"), [list(shared.values)])
+        self.database.execute(queries.pieces(f"{self.name}_{number}"), [list(shared.values)])
         self.joins.append(queries.join_pieces(f"{self.name}_{number}", f"k{number}"))
         return f"{self.name}_{number}.piece"
 

@@ -80,11 +80,11 @@ class Index:
         aloja_name = (filters.workload or "").replace("-", "_")  # older imports kept ALOJA's spelling
         stored_workload = aloja_name if known_name(aloja_name) == filters.workload else filters.workload
 
-        def query(opened: DuckDBPyConnection, index: IndexFiles) -> list[Run]:
-            opened.execute(statement, {"index": index.names, "workload_there": stored_workload, **asdict(filters)})
+        def query(database: DuckDBPyConnection, index: IndexFiles) -> list[Run]:
+            database.execute(statement, {"index": index.names, "workload_there": stored_workload, **asdict(filters)})
             environments: dict[str, dict[str, Any]] = {}
             runs: list[Run] = []
-            while rows := opened.fetchmany(_FETCHED_ROWS):
+            while rows := database.fetchmany(_FETCHED_ROWS):
                 runs += [decode_run(run_json, environment, environments) for run_json, environment in rows]
             return runs[::-1]
 
@@ -93,8 +93,8 @@ class Index:
     def table(self, metrics: Sequence[str]) -> RunTable:
         """Return all runs as columns, with the named metrics."""
 
-        def query(opened: DuckDBPyConnection, index: IndexFiles) -> RunTable:
-            table = load_table(opened, index.paths, read_coding(opened, index.paths[-1]), metrics)
+        def query(database: DuckDBPyConnection, index: IndexFiles) -> RunTable:
+            table = load_table(database, index.paths, read_coding(database, index.paths[-1]), metrics)
             self.cache.remember(table.source, index)
             return table
 
@@ -103,8 +103,8 @@ class Index:
     def metrics(self) -> list[str]:
         """Return the names of all metrics that a run can have in :meth:`table`, without those of the base."""
 
-        def query(opened: DuckDBPyConnection, index: IndexFiles) -> list[str]:
-            return list(read_coding(opened, index.paths[-1]).values)
+        def query(database: DuckDBPyConnection, index: IndexFiles) -> list[str]:
+            return list(read_coding(database, index.paths[-1]).values)
 
         return self._answer(query)
 
@@ -136,11 +136,11 @@ class Index:
         """Return the positions of the runs with these ids in a table, sorted; errors as in :meth:`runs_at`."""
         if (lookup := self.cache.lookups.get(table.source)) is not None and len(table) == len(lookup.positions):
             return sorted(lookup.positions[lookup.rows_of(ids)].tolist())
-        with self._opened(table.source) as (opened, files):
+        with self._database(table.source) as (database, files):
             rows = [
                 row + file.start
                 for file in files.files
-                for (row,) in opened.execute(queries.ROWS_OF, [str(file.path), list(ids)]).fetchall()
+                for (row,) in database.execute(queries.ROWS_OF, [str(file.path), list(ids)]).fetchall()
             ]
         positions: list[int] = np.flatnonzero(np.isin(table.rows, rows)).tolist()
         return positions
@@ -149,25 +149,25 @@ class Index:
         """Return the row numbers of these positions, and the query's result rows, each with its row number first."""
         row_numbers = [int(table.rows[position]) for position in positions]
         rows: list[Any] = []
-        with self._opened(table.source) as (opened, files):
+        with self._database(table.source) as (database, files):
             for file, numbers in files.with_rows(row_numbers):
-                rows += [(row + file.start, *values) for row, *values in self._rows(opened, query, file, numbers)]
+                rows += [(row + file.start, *values) for row, *values in self._rows(database, query, file, numbers)]
         return row_numbers, rows
 
-    def _rows(self, opened: DuckDBPyConnection, query: str, file: IndexFile, rows: Sequence[int]) -> list[Any]:
+    def _rows(self, database: DuckDBPyConnection, query: str, file: IndexFile, rows: Sequence[int]) -> list[Any]:
         """Return a query's result for rows of a file, each with its number within the file first."""
         if self.cache.lookups and len(rows) <= _CACHED_ROWS_MAX:
-            return self.cache.rows.read(opened, query, file, rows)
-        return opened.execute(query, [str(file.path), list(rows)]).fetchall()
+            return self.cache.rows.read(database, query, file, rows)
+        return database.execute(query, [str(file.path), list(rows)]).fetchall()
 
     @contextmanager
-    def _opened(self, source: str) -> Iterator[tuple[DuckDBPyConnection, IndexFiles]]:
+    def _database(self, source: str) -> Iterator[tuple[DuckDBPyConnection, IndexFiles]]:
         """Yield a connection and the files of the index whose last file is ``source``."""
-        with self.connect() as opened:
+        with self.connect() as database:
             files = self.cache.files.get(source)
             if files is None and (last_file := self._existing_path(source)) is not None:
                 with suppress(RepositoryError):
-                    files = IndexFiles.of(opened, last_file, self.folders.index)
+                    files = IndexFiles.of(database, last_file, self.folders.index)
             if files is None or not files.exist():
                 raise RepositoryError(
                     "the repository has changed since its runs were read",
@@ -175,7 +175,7 @@ class Index:
                     hint="read them again",
                 )
             self.cache.remember(source, files)
-            yield opened, files
+            yield database, files
 
     def _existing_path(self, name: str) -> Path | None:
         """Return the path of an index file, or None. A temporary file takes precedence over one in the repository."""
@@ -197,9 +197,9 @@ class Index:
             return set()
         ids = np.array(run_ids, dtype=object)
 
-        def query(opened: DuckDBPyConnection, index: IndexFiles) -> set[str]:
-            opened.register(_REQUESTED_IDS, {"run_id": ids})  # a million ids as a parameter take seconds
-            return {i for (i,) in opened.execute(queries.KNOWN_IDS, [index.names]).fetchall()}
+        def query(database: DuckDBPyConnection, index: IndexFiles) -> set[str]:
+            database.register(_REQUESTED_IDS, {"run_id": ids})  # a million ids as a parameter take seconds
+            return {i for (i,) in database.execute(queries.KNOWN_IDS, [index.names]).fetchall()}
 
         return self._answer(query)
 
@@ -207,8 +207,8 @@ class Index:
         """Return the ids that begin with ``prefix``, sorted, at most ``count_max``."""
         values = [prefix, count_max]
         return self._answer(
-            lambda opened, index: [
-                i for (i,) in opened.execute(queries.IDS_THAT_BEGIN, [index.names, *values]).fetchall()
+            lambda database, index: [
+                i for (i,) in database.execute(queries.IDS_THAT_BEGIN, [index.names, *values]).fetchall()
             ]
         )
 
@@ -216,8 +216,8 @@ class Index:
         """Return the ids of imported runs that their source calls ``source_id``, sorted, at most ``count_max``."""
         values = [f'"source_id":{msgspec.json.encode(source_id).decode()}', count_max]
         return self._answer(
-            lambda opened, index: [
-                i for (i,) in opened.execute(queries.IDS_OF_SOURCE_ID, [index.names, *values]).fetchall()
+            lambda database, index: [
+                i for (i,) in database.execute(queries.IDS_OF_SOURCE_ID, [index.names, *values]).fetchall()
             ]
         )
 
@@ -226,8 +226,8 @@ class Index:
         if (cached := self._find_cached(run_id)) is not None:
             return cached
 
-        def query(opened: DuckDBPyConnection, index: IndexFiles) -> tuple[str, Run] | None:
-            row = opened.execute(queries.ONE_RUN, [index.names, run_id]).fetchone()
+        def query(database: DuckDBPyConnection, index: IndexFiles) -> tuple[str, Run] | None:
+            row = database.execute(queries.ONE_RUN, [index.names, run_id]).fetchone()
             return (str(row[0]), decode_run(row[1], row[2])) if row else None
 
         return self._answer(query)
@@ -235,9 +235,9 @@ class Index:
     def _find_cached(self, run_id: str) -> tuple[str, Run] | None:
         """Find a run by the cached lookups. Return None if they lack it, or if it or the index no longer exists."""
         for source, lookup in reversed(list(self.cache.lookups.items())):
-            with suppress(RepositoryError), self._opened(source) as (opened, files):
+            with suppress(RepositoryError), self._database(source) as (database, files):
                 for file, numbers in files.with_rows(lookup.rows_of([run_id])):
-                    for _, bundle, run_json, environment in self._rows(opened, queries.RUNS_AT, file, numbers):
+                    for _, bundle, run_json, environment in self._rows(database, queries.RUNS_AT, file, numbers):
                         run = decode_run(run_json, environment)
                         if run.run_id == run_id and (self.folders.bundles / bundle).is_dir():
                             return str(bundle), run
@@ -246,8 +246,8 @@ class Index:
 
     def cache_row_lookup(self, table: RunTable) -> None:
         """Keep the row of every run of a table of all runs in memory; errors as in :meth:`runs_at`."""
-        with self._opened(table.source) as (opened, files):
-            self.cache.add_lookup(opened, table, files)
+        with self._database(table.source) as (database, files):
+            self.cache.add_lookup(database, table, files)
 
     def forget(self) -> None:
         """Delete the index; the next query builds it from the bundles."""
@@ -257,7 +257,7 @@ class Index:
 
     def over_files(self, query: Callable[[DuckDBPyConnection, Sequence[Path]], Queried]) -> Queried:
         """Call ``query`` with a connection and the index's files; the last file has the coding of all files."""
-        return self._answer(lambda opened, index: query(opened, index.paths))
+        return self._answer(lambda database, index: query(database, index.paths))
 
     def _answer(self, query: Callable[[DuckDBPyConnection, IndexFiles], Queried]) -> Queried:
         try:
@@ -266,8 +266,8 @@ class Index:
             return self._answer_from(self._current(rebuild=True), query)
 
     def _answer_from(self, last_file: Path, query: Callable[[DuckDBPyConnection, IndexFiles], Queried]) -> Queried:
-        with self.connect() as opened:
-            return query(opened, IndexFiles.of(opened, last_file, self.folders.index))
+        with self.connect() as database:
+            return query(database, IndexFiles.of(database, last_file, self.folders.index))
 
     def _current(self, *, rebuild: bool = False) -> Path:
         """Return the last file of an index over all bundles; with ``rebuild``, an index made from the bundles alone."""
@@ -277,5 +277,7 @@ class Index:
         if path is not None and not rebuild:
             return path
         older_files = [] if rebuild else index_files(self.folders, self.temporary)
-        with self.connect() as opened:
-            return IndexBuilder(self.folders, self.temporary, self.problems, rebuild).build(opened, names, older_files)
+        with self.connect() as database:
+            return IndexBuilder(self.folders, self.temporary, self.problems, rebuild).build(
+                database, names, older_files
+            )

@@ -89,17 +89,17 @@ class IndexBuilder:
     have read its list of files but not yet its rows.
     """
 
-    def build(self, opened: DuckDBPyConnection, names: Sequence[str], older_paths: Sequence[Path]) -> Path:
+    def build(self, database: DuckDBPyConnection, names: Sequence[str], older_paths: Sequence[Path]) -> Path:
         """Write the index over the bundles ``names``, and return its last file. ``older_paths``: existing files."""
-        sources = self._sources(opened, names, older_paths)
+        sources = self._sources(database, names, older_paths)
         if sources.older_files and not sources.parts:  # no missing bundle can be read
             return sources.older_files[-1][0]
-        previous_files = sources.settle(opened, self.folders.index)
+        previous_files = sources.settle(database, self.folders.index)
         unreadable_bundles = {problem.run_id for problem in self.problems}
         write = partial(
             write_runs,
-            opened,
-            query=sources.query(opened),
+            database,
+            query=sources.query(database),
             coding=sources.coding,
             previous_files=previous_files,
             row_group=queries.ROW_GROUP_LOOKED_UP,
@@ -162,7 +162,9 @@ class IndexBuilder:
                     (staging_folder / record.name).write_bytes(msgspec.json.encode(since_unix_s))
                     (staging_folder / record.name).rename(record)
 
-    def _sources(self, opened: DuckDBPyConnection, names: Sequence[str], older_paths: Sequence[Path]) -> _IndexSources:
+    def _sources(
+        self, database: DuckDBPyConnection, names: Sequence[str], older_paths: Sequence[Path]
+    ) -> _IndexSources:
         """Return the content of an index over ``names``, and note the bundles that can't be read.
 
         It starts from the newest older index that can be read and covers no vanished bundle.
@@ -170,7 +172,7 @@ class IndexBuilder:
         import duckdb
 
         bundles = self.folders.bundles
-        older_indexes = (_older_index(opened, path, self.folders.index) for path in reversed(older_paths))
+        older_indexes = (_older_index(database, path, self.folders.index) for path in reversed(older_paths))
         sources = next(
             (index for index in older_indexes if index and index.covered_bundles <= set(names)), _IndexSources()
         )
@@ -188,9 +190,9 @@ class IndexBuilder:
                         raise RepositoryError(f"{problems[0].file}: {problems[0].detail}", where=str(bundle))
                     file = bundle / IMPORT_RUNS_FILE
                     try:
-                        imports.append((name, file, read_coding(opened, file)))
+                        imports.append((name, file, read_coding(database, file)))
                     except OtherVersionError:
-                        rows = opened.execute(queries.WHOLE_RUNS, [str(file.absolute())]).fetchall()
+                        rows = database.execute(queries.WHOLE_RUNS, [str(file.absolute())]).fetchall()
                         recoded_imports[name] = [decode_run(run_json, environment) for run_json, environment in rows]
                 else:
                     single_runs.append(_single_run(bundles / name))
@@ -200,10 +202,10 @@ class IndexBuilder:
         for _, _, coding in imports:
             sources.coding.add_levels_of(coding)
         if single_runs:
-            opened.register(_NEW_RUNS, rows_of(single_runs, None, sources.coding))
+            database.register(_NEW_RUNS, rows_of(single_runs, None, sources.coding))
             sources.parts.append(f"SELECT * FROM {_NEW_RUNS}")  # noqa: S608 - a constant
         for number, (name, runs) in enumerate(recoded_imports.items()):
-            opened.register(f"{_NEW_RUNS}_{number}", rows_of(runs, name, sources.coding))
+            database.register(f"{_NEW_RUNS}_{number}", rows_of(runs, name, sources.coding))
             sources.parts.append(f"SELECT * FROM {_NEW_RUNS}_{number}")  # noqa: S608 - a constant and a number
         for name, file, coding in imports:
             sources.parts.append(
@@ -225,7 +227,7 @@ class _IndexSources:
     may_repeat: bool = False
     """Whether several bundles may hold the same run: imports that overlap, or a run and its exported figures."""
 
-    def settle(self, opened: DuckDBPyConnection, folder: Path) -> list[tuple[str, int]]:
+    def settle(self, database: DuckDBPyConnection, folder: Path) -> list[tuple[str, int]]:
         """Decide which files stay, and return each with its number of rows.
 
         The rows of the other files become parts. A file outside the index's ``folder`` is temporary and never stays
@@ -233,11 +235,11 @@ class _IndexSources:
         """
         files = [str(path) for path, _ in self.older_files]
         if self.may_repeat and files:
-            ((has_repeats,),) = opened.execute(queries.duplicated_runs(files, self.parts)).fetchall()
+            ((has_repeats,),) = database.execute(queries.duplicated_runs(files, self.parts)).fetchall()
             self.may_repeat = bool(has_repeats)
             if has_repeats:
                 self._merge(len(self.older_files))
-        rows = sum(opened.execute(queries.count_of(part)).fetchall()[0][0] for part in self.parts)
+        rows = sum(database.execute(queries.count_of(part)).fetchall()[0][0] for part in self.parts)
         while self.older_files and (
             self.older_files[-1][1] <= _LENGTH_RATIO * rows or self.older_files[-1][0].parent != folder.absolute()
         ):
@@ -251,10 +253,10 @@ class _IndexSources:
             self.parts.append(queries.rows_in(str(path)))
         del self.older_files[len(self.older_files) - number :]
 
-    def query(self, opened: DuckDBPyConnection) -> str:
+    def query(self, database: DuckDBPyConnection) -> str:
         """Return the query for the rows of the new file."""
         if self.may_repeat:
-            opened.execute(queries.repeated_runs(self.parts))
+            database.execute(queries.repeated_runs(self.parts))
         return queries.all_rows(self.parts or [queries.NO_ROWS], without_repeated=self.may_repeat)
 
 
@@ -267,15 +269,15 @@ def _single_run(bundle: Path) -> Run:
     return run
 
 
-def _older_index(opened: DuckDBPyConnection, path: Path, folder: Path) -> _IndexSources | None:
+def _older_index(database: DuckDBPyConnection, path: Path, folder: Path) -> _IndexSources | None:
     """Return the content of an older index from its last file, with its other files in ``folder``; None if damaged."""
     import duckdb
 
     try:
-        coding = read_coding(opened, path)
-        files = IndexFiles.of(opened, path.absolute(), folder)
-        covered_bundles = {name for (name,) in opened.execute(queries.BUNDLES_OF, [files.names]).fetchall()}
-        counts = [int(opened.execute(queries.COUNT_OF, [name]).fetchall()[0][0]) for name in files.names]
+        coding = read_coding(database, path)
+        files = IndexFiles.of(database, path.absolute(), folder)
+        covered_bundles = {name for (name,) in database.execute(queries.BUNDLES_OF, [files.names]).fetchall()}
+        counts = [int(database.execute(queries.COUNT_OF, [name]).fetchall()[0][0]) for name in files.names]
     except (duckdb.Error, RepositoryError):
         return None
     return _IndexSources(

@@ -60,9 +60,9 @@ class IndexFiles:
     files: tuple[IndexFile, ...]
 
     @staticmethod
-    def of(opened: DuckDBPyConnection, last_file: Path, folder: Path) -> IndexFiles:
+    def of(database: DuckDBPyConnection, last_file: Path, folder: Path) -> IndexFiles:
         """Return the files of an index from its last file. Raises :class:`RepositoryError` if a file can't be read."""
-        previous_files = read_previous_files(opened, last_file)
+        previous_files = read_previous_files(database, last_file)
         starts = itertools.accumulate((rows for _, rows in previous_files), initial=0)
         paths = [*((folder / name).absolute() for name, _ in previous_files), last_file.absolute()]
         try:
@@ -159,9 +159,9 @@ class RowLookup:
         ]
 
 
-def _read_ids(opened: DuckDBPyConnection, file: IndexFile) -> _FileRows:
+def _read_ids(database: DuckDBPyConnection, file: IndexFile) -> _FileRows:
     """Read the ids of all rows of a file."""
-    columns = opened.execute(queries.NUMBERED_IDS, [str(file.path)]).fetchnumpy()
+    columns = database.execute(queries.NUMBERED_IDS, [str(file.path)]).fetchnumpy()
     texts = np.asarray(columns["run_id"]).astype(np.bytes_)
     ids = np.empty_like(texts)
     ids[np.asarray(columns["file_row_number"], dtype=np.int64)] = texts
@@ -179,7 +179,7 @@ class RowCache:
     _characters: int = 0
     _lock: threading.Lock = field(default_factory=threading.Lock)
 
-    def read(self, opened: DuckDBPyConnection, query: str, file: IndexFile, rows: Sequence[int]) -> list[Any]:
+    def read(self, database: DuckDBPyConnection, query: str, file: IndexFile, rows: Sequence[int]) -> list[Any]:
         """Return a query's result for these rows of a file, each with its number first; reads only the missing rows."""
         keys = [(query, file.key, row) for row in rows]
         with self._lock:
@@ -191,8 +191,8 @@ class RowCache:
             return cached
         cached_numbers = {number for number, *_ in cached}
         if file.size_bytes > _LONG_BYTES:  # each addition writes a small file, whose metadata would accumulate
-            opened.execute(queries.KEEP_METADATA)
-        uncached_rows = opened.execute(
+            database.execute(queries.KEEP_METADATA)
+        uncached_rows = database.execute(
             query, [str(file.path), [row for row in rows if row not in cached_numbers]]
         ).fetchall()
         with self._lock:
@@ -225,12 +225,12 @@ class IndexCache:
             self.lookups.pop(source, None)
         _put(self.files, source, files)
 
-    def add_lookup(self, opened: DuckDBPyConnection, table: RunTable, files: IndexFiles) -> None:
+    def add_lookup(self, database: DuckDBPyConnection, table: RunTable, files: IndexFiles) -> None:
         """Cache the row lookup of a table of all runs. Files that another cached lookup shares are not read again."""
         rows_by_file = {file.file.key: file for lookup in self.lookups.values() for file in lookup.files}
         positions = np.empty(len(table), dtype=np.int64)
         positions[table.rows] = np.arange(len(table))
-        rows = tuple(rows_by_file.get(file.key) or _read_ids(opened, file) for file in files.files)
+        rows = tuple(rows_by_file.get(file.key) or _read_ids(database, file) for file in files.files)
         _put(self.lookups, table.source, RowLookup(rows, positions))
 
 

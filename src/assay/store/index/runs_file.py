@@ -86,12 +86,14 @@ _RUN_FIELDS = frozenset({"run_id", "block", "position", "started_at", "duration_
 """Fields with a separate value in each run."""
 _CONTAINERS = ("workload_parameters", "levels", "parameters", "environment")
 _FIELDS = tuple(field.name for field in fields(Run))
-_OTHERS = frozenset({"phases", "checks", "caches", "jobs", "stages", "executors", "sources", "warnings"})
+_JSON_ONLY_FIELDS = frozenset({"phases", "checks", "caches", "jobs", "stages", "executors", "sources", "warnings"})
 """Fields that only the column ``run_json`` has."""
-_SHARED = attrgetter(*_CONTAINERS)
-_PLAIN = attrgetter(*(name for name in _FIELDS if name not in {*_RUN_FIELDS, *_CONTAINERS, *_OTHERS}))
+_shared_objects_of = attrgetter(*_CONTAINERS)
+_plain_fields_of = attrgetter(
+    *(name for name in _FIELDS if name not in {*_RUN_FIELDS, *_CONTAINERS, *_JSON_ONLY_FIELDS})
+)
 _RUN_TEXTS = ("run_id", "bundle", "started_at", "run_json")
-_KIND_TEXTS = ("campaign_id", "plan", "origin", "status", "workload", "layout", "environment_json")
+_GROUP_TEXTS = ("campaign_id", "plan", "origin", "status", "workload", "layout", "environment_json")
 
 
 def rows_of(runs: Sequence[Run], bundle: str | None, coding: Coding) -> dict[str, Any]:
@@ -103,23 +105,23 @@ def rows_of(runs: Sequence[Run], bundle: str | None, coding: Coding) -> dict[str
     group_numbers: dict[tuple[Any, ...], int] = {}
     groups: list[_RunGroup] = []
     environments: dict[int, str] = {}
-    kind_of = np.zeros(len(runs), dtype=np.int64)
+    group_of_row = np.zeros(len(runs), dtype=np.int64)
     values: dict[str, Any] = {}
     texts: list[list[str]] = [[], [], [], []]
-    ids, bundles, starts, lines = texts
+    ids, bundles, starts, run_texts = texts
     duration_s, started_s = np.empty(len(runs)), np.empty(len(runs))
     for row, run in enumerate(runs):
-        key = (_PLAIN(run), *map(id, _SHARED(run)))
-        kind = group_numbers.get(key)
-        if kind is None:
-            kind = group_numbers[key] = len(groups)
+        key = (_plain_fields_of(run), *map(id, _shared_objects_of(run)))
+        group_number = group_numbers.get(key)
+        if group_number is None:
+            group_number = group_numbers[key] = len(groups)
             groups.append(_RunGroup.of(run, coding, environments))
-        kind_of[row] = kind
+        group_of_row[row] = group_number
         ids.append(run.run_id)
         bundles.append(bundle or run.run_id)
         starts.append(run.started_at)
         encoded_run = msgspec.json.encode(run).decode()
-        lines.append(encoded_run.replace(f'"environment":{groups[kind].texts[-1]}', '"environment":{}', 1))
+        run_texts.append(encoded_run.replace(f'"environment":{groups[group_number].texts[-1]}', '"environment":{}', 1))
         duration_s[row], started_s[row] = run.duration_s, started_unix_s(run)
         for name, value in run.metrics.items():
             if name not in values:
@@ -129,8 +131,8 @@ def rows_of(runs: Sequence[Run], bundle: str | None, coding: Coding) -> dict[str
     for name in values:
         coding.values.setdefault(name, len(coding.values))
     columns = {name: np.asarray(column, dtype=object) for name, column in zip(_RUN_TEXTS, texts, strict=True)}
-    for index, name in enumerate(_KIND_TEXTS):
-        columns[name] = np.array([group.texts[index] for group in groups], dtype=object)[kind_of]
+    for index, name in enumerate(_GROUP_TEXTS):
+        columns[name] = np.array([group.texts[index] for group in groups], dtype=object)[group_of_row]
     names = dict.fromkeys(name for group in groups for name in group.codes)
     codes = {name: np.full(len(groups), ABSENT, dtype=np.int32) for name in names}
     for number, group in enumerate(groups):
@@ -139,7 +141,7 @@ def rows_of(runs: Sequence[Run], bundle: str | None, coding: Coding) -> dict[str
     numbers = {name: number for number, name in enumerate(coding.columns)}
     return {
         **{name: columns[name] for name in queries.RUN_TEXTS},
-        **{f"c{numbers[name]}": column[kind_of] for name, column in codes.items()},
+        **{f"c{numbers[name]}": column[group_of_row] for name, column in codes.items()},
         **{f"v{coding.values[name]}": values[name] for name in values},
     }
 
@@ -198,16 +200,16 @@ def _damaged(error: Exception) -> RepositoryError:
     return RepositoryError(f"the index is damaged: {error}", hint="delete the folder index: it is rebuilt")
 
 
-def read_coding(opened: DuckDBPyConnection, path: Path) -> Coding:
+def read_coding(database: DuckDBPyConnection, path: Path) -> Coding:
     """Return a file's coding. Raises :class:`RepositoryError` or DuckDB's error if the file has none."""
-    rows = opened.execute(queries.CODING_OF, [str(path.absolute())]).fetchall()
+    rows = database.execute(queries.CODING_OF, [str(path.absolute())]).fetchall()
     if len(rows) != 1:
         raise RepositoryError("this is not a file of runs", where=str(path))
     return Coding.decoded(rows[0][0])
 
 
 def write_runs(
-    opened: DuckDBPyConnection,
+    database: DuckDBPyConnection,
     path: Path,
     query: str,
     coding: Coding,
@@ -218,16 +220,16 @@ def write_runs(
 
     ``previous_files``: the files before it with the same codes, each with its number of rows.
     """
-    opened.execute(queries.ANY_ORDER)
+    database.execute(queries.ANY_ORDER)
     previous_files_json = msgspec.json.encode(previous_files).decode()
-    opened.execute(
+    database.execute(
         queries.copy_with_coding(query, str(path.absolute()), coding.encoded(), previous_files_json, row_group)
     )
 
 
-def read_previous_files(opened: DuckDBPyConnection, path: Path) -> list[tuple[str, int]]:
+def read_previous_files(database: DuckDBPyConnection, path: Path) -> list[tuple[str, int]]:
     """Return the files that precede ``path``, each with its number of rows; empty for files of older versions."""
-    rows = opened.execute(queries.BEFORE_OF, [str(path.absolute())]).fetchall()
+    rows = database.execute(queries.BEFORE_OF, [str(path.absolute())]).fetchall()
     try:
         return msgspec.json.decode(rows[0][0], type=list[tuple[str, int]]) if rows else []
     except msgspec.MsgspecError as error:
@@ -249,12 +251,12 @@ def query_with_codes_of(source: str, coding: Coding, target_coding: Coding, *, b
     return queries.recoded_rows(columns, source, bundle)
 
 
-def load_table(opened: DuckDBPyConnection, files: Sequence[Path], coding: Coding, metrics: Sequence[str]) -> RunTable:
+def load_table(database: DuckDBPyConnection, files: Sequence[Path], coding: Coding, metrics: Sequence[str]) -> RunTable:
     """Return all runs of files with one coding as a table, oldest first, with the named metrics.
 
     Rows are numbered through all files. Runs with an unknown start come last.
     """
-    parts = [_load(opened, path, coding, metrics) for path in files]
+    parts = [_load(database, path, coding, metrics) for path in files]
     starts = np.cumsum([0, *(len(part[0]) for part in parts)]).tolist()
     rows = np.concatenate([part[0] + start for part, start in zip(parts, starts, strict=False)])
     columns = {
@@ -283,15 +285,15 @@ def _with_current_names(workload: Column) -> Column:
 
 
 def _load(
-    opened: DuckDBPyConnection, path: Path, coding: Coding, metrics: Sequence[str]
+    database: DuckDBPyConnection, path: Path, coding: Coding, metrics: Sequence[str]
 ) -> tuple[Any, list[Any], dict[str, Any]]:
     """Return a file's row numbers, its codes of all columns, and its values; ABSENT or NaN for a missing column."""
-    names = {name for (name,) in opened.execute(queries.COLUMNS_OF, [str(path.absolute())]).fetchall()}
+    names = {name for (name,) in database.execute(queries.COLUMNS_OF, [str(path.absolute())]).fetchall()}
     numbers = [number for number in range(len(coding.columns)) if f"c{number}" in names]
     number_by_value = {name: coding.values.get(name, -1) for name in dict.fromkeys((*BASE_VALUES, *metrics))}
     values = [number for number in number_by_value.values() if f"v{number}" in names]
     query = queries.table_of_codes(numbers, values)
-    arrays: dict[str, Any] = opened.execute(query, [str(path.absolute())]).fetchnumpy()
+    arrays: dict[str, Any] = database.execute(query, [str(path.absolute())]).fetchnumpy()
     rows = np.asarray(arrays["file_row_number"], dtype=np.int64)
     no_codes, no_values = np.full(len(rows), ABSENT, dtype=np.int32), np.full(len(rows), np.nan)
     codes = [np.asarray(arrays.get(f"c{number}", no_codes), dtype=np.int32) for number in range(len(coding.columns))]

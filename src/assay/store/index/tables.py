@@ -40,8 +40,8 @@ def connection() -> Iterator[DuckDBPyConnection]:
     """Open DuckDB in memory. Its errors are raised as :class:`RepositoryError`."""
     import duckdb  # imported here: it takes longer than everything else that a command imports
 
-    with _translated_errors(), duckdb.connect(config={**_OFFLINE}) as opened:
-        yield opened
+    with _translated_errors(), duckdb.connect(config={**_OFFLINE}) as database:
+        yield database
 
 
 @contextmanager
@@ -58,7 +58,7 @@ class DuckDBReader:
     """DuckDB in memory, started once, for readers in any thread. It caches no file contents."""
 
     def __init__(self) -> None:
-        self._opened: DuckDBPyConnection | None = None
+        self._database: DuckDBPyConnection | None = None
         self._starting = threading.Lock()
 
     @contextmanager
@@ -67,14 +67,14 @@ class DuckDBReader:
         import duckdb
 
         with self._starting:
-            if self._opened is None:
-                self._opened = duckdb.connect(config={**_OFFLINE, "enable_external_file_cache": False})
-            opened = self._opened.cursor()
-        with _translated_errors(), opened:
+            if self._database is None:
+                self._database = duckdb.connect(config={**_OFFLINE, "enable_external_file_cache": False})
+            database = self._database.cursor()
+        with _translated_errors(), database:
             try:
-                yield opened
+                yield database
             except (duckdb.FatalException, duckdb.InternalException):
-                self._opened = None  # DuckDB refuses all further queries
+                self._database = None  # DuckDB refuses all further queries
                 raise
 
 
@@ -100,7 +100,7 @@ _FULL = ("No space left on device", "Disk quota exceeded", "File too large")
 
 
 def add_columns(
-    opened: DuckDBPyConnection, name: str, kinds: Mapping[str, str], columns: Sequence[Sequence[Any]]
+    database: DuckDBPyConnection, name: str, kinds: Mapping[str, str], columns: Sequence[Sequence[Any]]
 ) -> None:
     """Create the temporary table ``name`` from ``columns`` of equal length, in the order of ``kinds``.
 
@@ -118,20 +118,20 @@ def add_columns(
             arrays[queries.value_name(column)] = np.asarray([0 if value is None else value for value in values])
         else:
             arrays[queries.value_name(column)] = np.asarray(values)
-    opened.register("columns_of_arrays", arrays)
+    database.register("columns_of_arrays", arrays)
     try:
-        opened.execute(f'CREATE TEMP TABLE "{name}" AS {queries.of_arrays(kinds, nullable)} FROM columns_of_arrays')
+        database.execute(f'CREATE TEMP TABLE "{name}" AS {queries.of_arrays(kinds, nullable)} FROM columns_of_arrays')
     finally:
-        opened.unregister("columns_of_arrays")
+        database.unregister("columns_of_arrays")
 
 
 def write_table(
     path: Path, kinds: Mapping[str, str], columns: Sequence[Sequence[Any]], connect: ConnectionFactory = connection
 ) -> None:
     """Write ``columns`` of equal length, in the order of ``kinds``, as one Parquet file."""
-    with connect() as opened:
-        add_columns(opened, "rows", kinds, columns)
-        opened.table("rows").write_parquet(str(path.absolute()), compression="zstd")
+    with connect() as database:
+        add_columns(database, "rows", kinds, columns)
+        database.table("rows").write_parquet(str(path.absolute()), compression="zstd")
 
 
 def write_blocks(path: Path, kinds: Mapping[str, str], blocks: Iterable[Sequence[Sequence[Any]]]) -> None:
@@ -143,8 +143,8 @@ def write_blocks(path: Path, kinds: Mapping[str, str], blocks: Iterable[Sequence
     if len(parts) == 1:
         parts[0].rename(path)
         return
-    with connection() as opened:
-        rows = opened.sql(queries.select_columns(kinds), params=[[str(part.absolute()) for part in parts]])
+    with connection() as database:
+        rows = database.sql(queries.select_columns(kinds), params=[[str(part.absolute()) for part in parts]])
         rows.write_parquet(str(path.absolute()), compression="zstd")
     for part in parts:
         part.unlink()
@@ -154,26 +154,26 @@ def read_table(
     paths: Sequence[Path], kinds: Mapping[str, str], connect: ConnectionFactory = connection
 ) -> list[list[Any]]:
     """Return the columns of Parquet files in the order of ``kinds``, with the rows of one file after the other."""
-    with connect() as opened:
-        rows = opened.execute(queries.select_columns(kinds), [[str(path.absolute()) for path in paths]]).fetchall()
+    with connect() as database:
+        rows = database.execute(queries.select_columns(kinds), [[str(path.absolute()) for path in paths]]).fetchall()
     return [list(column) for column in zip(*rows, strict=True)] or [[] for _ in kinds]
 
 
 def rows_of_table(path: Path) -> Iterator[dict[str, Any]]:
     """Yield each row of a Parquet file as column name to value."""
-    with connection() as opened:
-        result = opened.execute(f"SELECT * FROM {queries.READ}", [str(path.absolute())])  # noqa: S608 - a constant
+    with connection() as database:
+        result = database.execute(f"SELECT * FROM {queries.READ}", [str(path.absolute())])  # noqa: S608 - a constant
         names = [name for name, *_ in result.description or []]
         while rows := result.fetchmany(_ROWS_AT_ONCE):
             yield from (dict(zip(names, row, strict=True)) for row in rows)
 
 
-def check_table(opened: DuckDBPyConnection, path: Path, kinds: Mapping[str, str]) -> None:
+def check_table(database: DuckDBPyConnection, path: Path, kinds: Mapping[str, str]) -> None:
     """Raise :class:`RepositoryError` for a file that is not Parquet or has no columns with these names and types."""
     import duckdb
 
     try:
-        columns = opened.execute(queries.select_columns(kinds), [[str(path.absolute())]]).description or []
+        columns = database.execute(queries.select_columns(kinds), [[str(path.absolute())]]).description or []
         mismatched_columns = [
             name
             for (name, kind, *_), expected_type in zip(columns, kinds.values(), strict=True)
@@ -181,7 +181,7 @@ def check_table(opened: DuckDBPyConnection, path: Path, kinds: Mapping[str, str]
         ]
         if mismatched_columns:
             raise RepositoryError(f"this is not a table of assay: its column {mismatched_columns[0]} has another type")
-        opened.execute(queries.every_value(kinds), [[str(path.absolute())]])
+        database.execute(queries.every_value(kinds), [[str(path.absolute())]])
     except duckdb.Error as error:
         raise RepositoryError("this is not a table of assay, or it is damaged") from error
 

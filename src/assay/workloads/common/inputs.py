@@ -58,7 +58,7 @@ class Input:
         return f"{self.path.rsplit('/', 1)[0]}/manifest.json"
 
 
-def generated(
+def generated_input(
     name: str,
     generator: Callable[[str], Program],
     data_bytes: int,

@@ -41,7 +41,7 @@ def test_a_setting_for_several_parameters_is_one_factor_and_no_further_differenc
 
 def test_a_completed_configuration_keeps_the_given_values(subject: Subject) -> None:
     rules = subject.kind.rules
-    completed = rules.completed(subject.carried, 3)
+    completed = rules.with_required_settings(subject.carried, 3)
     assert completed.items() >= dict(subject.carried).items()
     assert 1 <= rules.copies(completed) <= 3
 
@@ -49,8 +49,8 @@ def test_a_completed_configuration_keeps_the_given_values(subject: Subject) -> N
 def test_a_job_carries_what_needs_no_restart_and_nothing_else(subject: Subject, tmp_path: Path) -> None:
     rules, cluster = subject.kind.rules, subject.cluster(tmp_path / "home")
     base, carried, restarting = (subject.configuration(extra) for extra in ({}, subject.carried, subject.restarting))
-    assert all(map(rules.carried_by_job, subject.carried))
-    assert not any(map(rules.carried_by_job, subject.restarting))
+    assert all(map(rules.job_can_set, subject.carried))
+    assert not any(map(rules.job_can_set, subject.restarting))
     assert rules.deployment_key(base, cluster) == rules.deployment_key(carried, cluster)
     assert rules.deployment_key(base, cluster) != rules.deployment_key(restarting, cluster)
     assert rules.deployment_key(base, cluster) != rules.deployment_key(subject.configuration(layout="b"), cluster)

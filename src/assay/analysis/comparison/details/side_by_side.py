@@ -239,12 +239,12 @@ def side_by_side(sides: Sequence[Sequence[Run]]) -> Sides:
         ratio.p if ratio and not too_few else None for ratio, too_few in zip(ratios, have_too_few_runs, strict=True)
     ]
     corrected_p = holm_where_known(p_values)
-    panels = []
+    compared_sides = []
     for number, (side, runs, label, ratio) in enumerate(zip(sides, counted_runs, labels, ratios, strict=True)):
         example, estimate = side[0], ratio.ratio if ratio else None
         verdict = verdict_of(estimate, corrected_p[number], 1, (len(first), len(runs)))
         summary = summarise(runs, workload=example.workload, context="", level=label, example=example)
-        panels.append(
+        compared_sides.append(
             ComparedSide(
                 label=label,
                 run_id=example.run_id,
@@ -265,5 +265,10 @@ def side_by_side(sides: Sequence[Sequence[Run]]) -> Sides:
         )
     warnings = tuple(dict.fromkeys(cpu_warnings([run for side in counted_runs for run in side])))
     return Sides(
-        tuple(panels), tuple(differences), equal_levels, different_jobs, compare_counters(counted_runs), warnings
+        tuple(compared_sides),
+        tuple(differences),
+        equal_levels,
+        different_jobs,
+        compare_counters(counted_runs),
+        warnings,
     )

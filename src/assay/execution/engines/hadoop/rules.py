@@ -108,7 +108,7 @@ class HadoopRules:
             notices.append("map slots per worker became containers per worker")
         return settings, tuple(notices)
 
-    def completed(self, settings: Mapping[str, str], workers: int) -> dict[str, str]:
+    def with_required_settings(self, settings: Mapping[str, str], workers: int) -> dict[str, str]:
         """Add the number of copies: Hadoop's default, or the number of workers if that is smaller."""
         return {REPLICATION: str(min(REPLICATION_DEFAULT, workers)), **settings}
 
@@ -155,7 +155,7 @@ class HadoopRules:
             f"{format_bytes(worker_bytes)}; set containers, {containers.MAP_MEMORY} and {containers.REDUCE_MEMORY}",
         )
 
-    def carried_by_job(self, name: str) -> bool:
+    def job_can_set(self, name: str) -> bool:
         """Return whether ``name`` is a parameter of MapReduce jobs or of HDFS clients."""
         return is_job_parameter(name)
 
@@ -188,7 +188,7 @@ class HadoopRules:
         """Return the number of map containers that fit a worker."""
         return containers.containers_per_node(parameters, containers.MAP_MEMORY)
 
-    def intermediate_bytes(self, one_pass_bytes: float, whole_bytes: float) -> float:  # noqa: ARG002
+    def intermediate_bytes(self, one_pass_bytes: float, all_passes_bytes: float) -> float:  # noqa: ARG002
         """Return a job's map output, which stays until the job ends, plus the data that reduces have fetched."""
         return 2 * one_pass_bytes
 

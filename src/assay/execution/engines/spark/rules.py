@@ -87,9 +87,9 @@ class SparkRules:
         """Translate Hadoop's parameters; Spark's are written as recorded."""
         return self.hadoop.settings_of(recorded_settings)
 
-    def completed(self, settings_given: Mapping[str, str], workers: int) -> dict[str, str]:
+    def with_required_settings(self, settings_given: Mapping[str, str], workers: int) -> dict[str, str]:
         """Add the number of copies that HDFS keeps."""
-        return self.hadoop.completed(settings_given, workers)
+        return self.hadoop.with_required_settings(settings_given, workers)
 
     def setting_mistake(self, name: str, value: str, cluster: Cluster) -> str | None:
         """Check counts, sizes, switches, the codec and the master; Hadoop's rules check the others."""
@@ -148,9 +148,9 @@ class SparkRules:
         )
         return (*texts, message)
 
-    def carried_by_job(self, name: str) -> bool:
+    def job_can_set(self, name: str) -> bool:
         """Return True for Spark's settings except its master, and for settings that a Hadoop job carries."""
-        return name != settings.MASTER if name.startswith(settings.PREFIX) else self.hadoop.carried_by_job(name)
+        return name != settings.MASTER if name.startswith(settings.PREFIX) else self.hadoop.job_can_set(name)
 
     def deployment_key(self, configuration: Configuration, cluster: Cluster) -> str:
         """Return Hadoop's key, extended if Spark's own daemons run."""
@@ -177,10 +177,10 @@ class SparkRules:
         """Return the number of Hadoop's containers that fit a worker."""
         return self.hadoop.containers_per_worker(parameters)
 
-    def intermediate_bytes(self, one_pass_bytes: float, whole_bytes: float) -> float:
+    def intermediate_bytes(self, one_pass_bytes: float, all_passes_bytes: float) -> float:
         """Return the bytes of all shuffle files, which exist until the application ends, plus one pass of data that was
         spilled after fetching or is cached on disks."""
-        return whole_bytes + min(one_pass_bytes, whole_bytes)
+        return all_passes_bytes + min(one_pass_bytes, all_passes_bytes)
 
     def copies(self, parameters: Mapping[str, str]) -> int:
         """Return HDFS's replication."""

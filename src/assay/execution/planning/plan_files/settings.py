@@ -44,7 +44,7 @@ def complete_parameters(
     workers = min(
         [len(cluster.workers), *(int(number) for number in worker_counts if re.fullmatch("[1-9][0-9]{0,8}", number))]
     )
-    return rules.completed(stated_parameters, workers)
+    return rules.with_required_settings(stated_parameters, workers)
 
 
 def check_settings(

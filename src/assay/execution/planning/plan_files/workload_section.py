@@ -9,7 +9,17 @@ from typing import Annotated, Any, Self
 from pydantic import ConfigDict, Field, create_model, model_validator
 
 from assay.model import WorkloadSpec
-from assay.specs.fields import POSITIVE, SIZE, WHOLE_MAX, FieldFormat, Label, Positive, Size, choice, whole_number
+from assay.specs.fields import (
+    POSITIVE,
+    SIZE,
+    WHOLE_NUMBER_MAX,
+    FieldFormat,
+    Label,
+    Positive,
+    Size,
+    choice,
+    whole_number,
+)
 from assay.specs.section import Section
 from assay.workloads.catalogue import workloads
 from assay.workloads.workload import Option, Workload
@@ -88,4 +98,4 @@ def varied_options(workload: str) -> dict[str, FieldFormat]:
 
 
 def _form(option: Option) -> FieldFormat:
-    return choice(option.name, option.choices) if option.choices else whole_number(option.minimum, WHOLE_MAX)
+    return choice(option.name, option.choices) if option.choices else whole_number(option.minimum, WHOLE_NUMBER_MAX)

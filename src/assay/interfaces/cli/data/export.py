@@ -8,7 +8,7 @@ from typing import IO, Any
 import click
 
 from assay.foundation.errors import RepositoryError, SpecificationError
-from assay.foundation.output import output_file, write_whole
+from assay.foundation.output import output_file, write_output
 from assay.interfaces.cli.command_classes import AssayCommand
 from assay.interfaces.cli.common import repository_option, request_of, where_option
 from assay.interfaces.cli.terminal import unescaped
@@ -119,7 +119,7 @@ def _export_run(opened: Repository, form: str, run: str, output: Path | None) ->
         return
     content = _RUN_WRITERS[form](opened, run)
     if output is not None:
-        write_whole(output, content)
+        write_output(output, content)
         click.echo(f"wrote {output}", err=True)
     elif form in _BINARY:
         raise SpecificationError("this form can't go to standard output", where=form, hint="name a file with -o")
@@ -135,7 +135,7 @@ def _export_paraver(opened: Repository, prefix: str, output: Path | None) -> Non
     run = opened.run(prefix)
     files = paraver_files(run, opened.tasks(run.run_id), opened.trace(run.run_id))
     for suffix, text in files.items():
-        write_whole(output.with_suffix(suffix), text.encode())
+        write_output(output.with_suffix(suffix), text.encode())
     click.echo(f"wrote {', '.join(str(output.with_suffix(suffix)) for suffix in files)}", err=True)
 
 

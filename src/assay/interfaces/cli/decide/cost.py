@@ -44,9 +44,9 @@ from assay.text import (
     levels_text,
     money,
     money_interval,
+    outlier_runs_text,
     plural,
     probability,
-    runs_flagged,
     seconds,
     settings_text,
     workload_title,
@@ -110,7 +110,7 @@ def _remarks(view: JobCostEffectiveness) -> Iterator[str]:
         )
     if view.flagged:
         remark = "; they count, --exclude-flagged leaves them out" if view.includes_flagged else ", and left out"
-        yield f"{runs_flagged(view.flagged)}{remark}."
+        yield f"{outlier_runs_text(view.flagged)}{remark}."
     if not view.size_recorded:
         yield "The source does not record the data size of these runs: they may have different sizes."
 
@@ -280,10 +280,10 @@ def cost(
 
 def _request(book: PriceBook, file: Path, options: dict[str, Any]) -> CostEffectivenessRequest:
     """Return the request for the options. Prints a warning if ``--on`` is before the date of the price book."""
-    from assay.specs.prices import checked_date
+    from assay.specs.prices import date_of_option
 
     factors = tuple(name.strip() for name in options["by"].split(",")) if options["by"] else ()
-    day = checked_date(options["on"], "--on") if options["on"] else None
+    day = date_of_option(options["on"], "--on") if options["on"] else None
     if day and day < book.date:
         click.echo(
             f"warning: --on {day} is before {book.date}, the date of {file.name}: prices without a "

@@ -19,10 +19,10 @@ from assay.text import (
     layout_text,
     money,
     money_interval,
+    outlier_runs_text,
     price_text,
     rate,
     ratio,
-    runs_flagged,
     seconds,
 )
 
@@ -149,4 +149,4 @@ def print_costs_over_years(
     for layout, why in view.unpriced.items():
         click.echo(f"left out: {layout_text(layout)}: {why}")
     if costs.excluded:
-        click.echo(f"{runs_flagged(costs.excluded)}, and left out.")
+        click.echo(f"{outlier_runs_text(costs.excluded)}, and left out.")

@@ -208,7 +208,7 @@ def _decisions_and_view(
 
 def _write_plan(opened: Repository, flagged: Flagged, request: DecisionRequest, file: Path) -> None:
     """Write the plan that measures the question, and a cluster file next to it."""
-    from assay.foundation.output import write_whole
+    from assay.foundation.output import write_output
     from assay.questions.decisions.answers import answer_question
     from assay.questions.decisions.planned_runs import measuring_plan
 
@@ -222,8 +222,8 @@ def _write_plan(opened: Repository, flagged: Flagged, request: DecisionRequest, 
         )
     cluster = file.with_name(f"{file.stem}-cluster.yaml")
     plan = measuring_plan(opened, question, why.planned, cluster.name)
-    write_whole(cluster, plan.cluster.encode())
-    write_whole(file, plan.plan.encode())
+    write_output(cluster, plan.cluster.encode())
+    write_output(file, plan.plan.encode())
     click.echo(f"wrote {file}: {plural(plan.runs, 'run')}; next: assay run {shlex.quote(str(file))} --dry-run")
 
 

@@ -10,7 +10,7 @@ from assay.interfaces.cli.command_classes import AssayCommand
 from assay.interfaces.cli.common import json_option, print_json, repository_option, where_option
 from assay.interfaces.cli.repository_runs import read_flagged
 from assay.questions.json_values import json_value
-from assay.text import runs_flagged
+from assay.text import outlier_runs_text
 
 
 @click.command(cls=AssayCommand)
@@ -50,4 +50,4 @@ def findings(
         click.echo()
     if view.flagged:
         remark = "they count; --exclude-flagged leaves them out" if view.includes_flagged else "left out"
-        click.echo(f"{runs_flagged(view.flagged)}: {remark}.")
+        click.echo(f"{outlier_runs_text(view.flagged)}: {remark}.")

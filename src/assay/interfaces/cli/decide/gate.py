@@ -65,7 +65,7 @@ def gate(
     junit: Path | None, markdown: Path | None, all_rows: bool, as_json: bool, repository: Path, **fields: Any
 ) -> None:
     """Fail (exit code 1) if a configuration is shown to be slower than permitted since a baseline."""
-    from assay.foundation.output import check_output, write_whole
+    from assay.foundation.output import check_output, write_output
     from assay.questions.json_values import json_value
     from assay.questions.trust.gate import GateRequest, gate_notes, gate_sentence, gate_table
     from assay.questions.trust.gate import gate as answer
@@ -75,9 +75,9 @@ def gate(
         check_output(path)
     view = answer(Repository.open(repository), GateRequest(**fields))
     if junit is not None:
-        write_whole(junit, junit_xml(view))
+        write_output(junit, junit_xml(view))
     if markdown is not None:
-        write_whole(markdown, markdown_summary(view).encode())
+        write_output(markdown, markdown_summary(view).encode())
     if as_json:
         print_json(json_value(view))
     else:

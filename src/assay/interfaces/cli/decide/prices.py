@@ -112,12 +112,12 @@ def aloja(clusters: Path, date: str) -> None:
     FILE is the list (CSV). DIRECTORY is a repository that has the list from an import, or a folder with
     aloja-clusters.csv.
     """
-    from assay.specs.prices import checked_date
+    from assay.specs.prices import date_of_option
     from assay.store.formats.aloja.clusters import parse_clusters
     from assay.store.formats.aloja.price_book import price_book_text
     from assay.store.formats.source import Source
 
-    day = checked_date(date, "--date")
+    day = date_of_option(date, "--date")
     path, name = _price_list(clusters)
     text = Source(path, name).text()
     click.echo(price_book_text(parse_clusters(text, name), source=name, date=day), nl=False)
@@ -166,7 +166,7 @@ def instances(table: Path, region: str, types: tuple[str, ...], spot: bool, date
     """
     from assay.model.clusters.price_book import EXTRAS
     from assay.questions.recommendation.instance_choice import extra_prices_of, volume_price_of
-    from assay.specs.prices import checked_date
+    from assay.specs.prices import date_of_option
     from assay.store.formats.instance_prices import instance_price_book, parse_instance_prices
     from assay.store.formats.source import Source
 
@@ -183,7 +183,7 @@ def instances(table: Path, region: str, types: tuple[str, ...], spot: bool, date
     prices = parse_instance_prices(lines, table.name, region=region, types=type_names, spot=spot)
     if not (date or prices.date):
         raise SpecificationError("the list has no date", where=table.name, hint="state it: --date 2026-11-27")
-    day = checked_date(date or prices.date, "--date")
+    day = date_of_option(date or prices.date, "--date")
     click.echo(
         instance_price_book(
             prices.per_h,

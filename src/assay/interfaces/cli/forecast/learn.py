@@ -26,7 +26,7 @@ def learn(where: tuple[str, ...], name: str | None, output: Path | None, as_json
 
     Simulations use it: `assay run --simulate --profile FILE`, `assay whatif --profile FILE`.
     """
-    from assay.foundation.output import write_whole
+    from assay.foundation.output import write_output
     from assay.questions.forecasts.learning import learn_profile
     from assay.questions.json_values import json_value
     from assay.specs.profiles import profile_text
@@ -37,7 +37,7 @@ def learn(where: tuple[str, ...], name: str | None, output: Path | None, as_json
         hint = "choose one with --where engine=NAME, and write a file for each"
         raise SpecificationError(f"a profile file is for one engine, and the runs are of {engines}", hint=hint)
     if output is not None:
-        write_whole(output, profile_text(profile).encode())
+        write_output(output, profile_text(profile).encode())
     if as_json:
         print_json(json_value(profile))
         return

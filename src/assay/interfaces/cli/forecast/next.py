@@ -152,7 +152,7 @@ def _show(answer: NextRunsAnswer, limit: int | None) -> None:
 def _write(repository: Repository, configurations: list[dict[str, str]], output: Path, like: Path | None) -> None:
     """Write a plan for the configurations, and a cluster file unless ``like`` has one; print what was left out."""
     from assay.execution.planning.plan_files.plan_reader import load_plan
-    from assay.foundation.output import write_whole
+    from assay.foundation.output import write_output
     from assay.questions.forecasts.next_plan import next_plan
     from assay.questions.runs.plans import newest_plan
 
@@ -164,8 +164,8 @@ def _write(repository: Repository, configurations: list[dict[str, str]], output:
         cluster = Path(f"{output.stem}-cluster.yaml")
     plan = next_plan(configurations, replace(base, cluster_file=str(cluster)))
     if not like:
-        write_whole(output.parent / cluster, base.cluster_source.encode())
-    write_whole(output, plan.plan.source.encode())
+        write_output(output.parent / cluster, base.cluster_source.encode())
+    write_output(output, plan.plan.source.encode())
     for message in plan.notices:
         click.echo(f"note: {message}", err=True)
     for reason, count in plan.left_out.items():

@@ -99,7 +99,7 @@ def _predict_batch(
     as_json: bool,
 ) -> None:
     from assay.foundation.errors import FormatError
-    from assay.foundation.output import check_output, write_whole
+    from assay.foundation.output import check_output, write_output
     from assay.questions.forecasts import prediction_batch
     from assay.questions.forecasts.model_cache import learned
     from assay.store.formats.source import Source
@@ -127,7 +127,7 @@ def _predict_batch(
     if output is None:
         click.echo(text, nl=False)
     else:
-        write_whole(output, text.encode())
+        write_output(output, text.encode())
         say(f"{output}: {total - len(problem_rows):,} of {total:,} rows predicted")
     if len(problem_rows) == total:
         sys.exit(FormatError.exit_code)

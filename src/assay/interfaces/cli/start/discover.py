@@ -81,7 +81,7 @@ def discover(
 
     A comment marks each guessed value. Hosts that cannot be reached are listed and left out.
     """
-    from assay.foundation.output import write_whole
+    from assay.foundation.output import write_output
     from assay.specs.discovered import DiscoveryOptions, HostAccess, cluster_text
 
     if output and output.exists() and not force:
@@ -103,7 +103,7 @@ def discover(
     for note in notes:
         click.echo(f"note: {note}", err=True)
     if output:
-        write_whole(output, text.encode())
+        write_output(output, text.encode())
         _report(output, survey)
     else:
         click.echo(text, nl=False)

@@ -8,7 +8,7 @@ all.
 from pathlib import Path
 
 from assay.foundation.errors import AssayError, SpecificationError
-from assay.foundation.output import write_whole
+from assay.foundation.output import write_output
 from assay.interfaces.report.output import pictures
 from assay.interfaces.report.output.document import ReportDocument, charts_of
 from assay.interfaces.report.output.html import html
@@ -44,7 +44,7 @@ def write_charts(folder: Path, document: ReportDocument) -> int:
     figures = charts_of(document)
     for figure in figures if figures and _folder(folder) else ():
         for name, content in pictures.files(figure):
-            write_whole(folder / name, content)
+            write_output(folder / name, content)
     return len(figures)
 
 
@@ -61,5 +61,5 @@ def write_document(path: Path, document: ReportDocument) -> None:
     content = document_bytes(document, form, folder.name)
     if form == ".md":
         for figure in charts_of(document):
-            write_whole(_folder(folder) / f"{figure.name}.svg", pictures.svg(figure).encode())
-    write_whole(path, content)
+            write_output(_folder(folder) / f"{figure.name}.svg", pictures.svg(figure).encode())
+    write_output(path, content)

@@ -29,7 +29,7 @@ from assay.questions.decisions.sentences.decision_sentences import answer_of
 from assay.questions.runs.campaigns import LISTED_MAX, campaigns, plans
 from assay.questions.runs.runs import selected
 from assay.questions.runs.scatter import ScatterRequest, ScatterView, scatter
-from assay.specs.prices import checked_date, prices_of
+from assay.specs.prices import date_of_option, prices_of
 from assay.store.campaigns.plan_texts import PlanText
 from assay.store.campaigns.status import CampaignStatus
 
@@ -175,7 +175,7 @@ def cheapest(context: Context, where: Sequence[str] = ()) -> CheapestView:
 
 def run_costs(context: Context, question: CostQuestion) -> list[JobCostEffectiveness]:
     """Return the cost of each job, ranked by configuration; cached until the runs change."""
-    day = checked_date(question.on, "on") if question.on else None
+    day = date_of_option(question.on, "on") if question.on else None
 
     def make(table: RunTable) -> list[JobCostEffectiveness]:
         request = CostEffectivenessRequest(

@@ -6,7 +6,7 @@ from pathlib import Path
 
 from jinja2 import Environment, PackageLoader, StrictUndefined
 
-from assay.foundation.output import write_whole
+from assay.foundation.output import write_output
 from assay.questions.comparisons.flame_graphs import FlameGraphs
 from assay.questions.json_values import json_value
 
@@ -24,4 +24,4 @@ def write_flame_page(target: Path, title: str, lines: Sequence[str], answer: Fla
         style="".join(static.joinpath(name).read_text("utf-8") for name in _STYLES),
         script=static.joinpath("flame.js").read_text("utf-8"),
     )
-    write_whole(target, html.encode("utf-8", "replace"))
+    write_output(target, html.encode("utf-8", "replace"))

@@ -194,9 +194,11 @@ class ColumnReader:
             _source_ids(identities),
             self._metrics(part),
         )
-        repeated = self._register_runs(part, keys, [text.strip() for text in identities])
-        skipped |= {part.numbers[row]: why for row, why in repeated.items()}
-        return rows.subset(np.array([row not in repeated for row in range(len(keys))])) if repeated else rows
+        reasons_by_row = self._register_runs(part, keys, [text.strip() for text in identities])
+        skipped |= {part.numbers[row]: why for row, why in reasons_by_row.items()}
+        return (
+            rows.subset(np.array([row not in reasons_by_row for row in range(len(keys))])) if reasons_by_row else rows
+        )
 
     def _texts(self, part: _Part, name: str) -> Sequence[str]:
         """Return a field of each row; empty texts if the table has no column for it."""
@@ -234,11 +236,11 @@ class ColumnReader:
         return [name or key for name, key in zip(folder_names, keys, strict=True)] if folder_names else keys
 
     def _key_parts(
-        self, rows: Codes, labels: Distinct, selection: CellSelection, names: tuple[str, ...]
+        self, rows: Codes, distinct_cells: Distinct, selection: CellSelection, names: tuple[str, ...]
     ) -> Iterator[str]:
         """Return the part of each row's key that the fields ``names`` form."""
         texts = self._key_parts_by_field[names]
-        for label_cells in labels.sources[len(texts) :]:
+        for label_cells in distinct_cells.sources[len(texts) :]:
             cells = dict(zip(selection.names, label_cells, strict=False))  # a cluster's cells end with an unnamed hint
             texts.append("".join(f" {plain(cells[name])}" for name in names if name in cells))
         return map(texts.__getitem__, rows.tolist())
@@ -296,7 +298,7 @@ class ColumnReader:
         return remark_codes
 
     def _register_runs(self, part: _Part, keys: Sequence[str], identities: Sequence[str]) -> dict[int, str]:
-        """Register imported runs, and return by row why a run is skipped: it was imported before."""
+        """Register imported runs. Return, by row, why a run is skipped: an earlier row has the same run."""
         table = self._table
         names = identities if part.folders is None else [folder.text for folder in part.folders]
         line_by_key = dict(zip(keys, part.numbers, strict=True))
@@ -312,14 +314,14 @@ class ColumnReader:
                 table.line_by_key.update(line_by_key)
                 table.ids.update(ids)
                 return {}
-        repeated = {}
+        reasons_by_row = {}
         for row, (key, identity, line) in enumerate(zip(keys, identities, part.numbers, strict=True)):
             try:
                 if names[row] or identity:  # else two equal rows may be two runs
                     table.register(key, identity, line)
             except ValueError as error:
-                repeated[row] = str(error)
-        return repeated
+                reasons_by_row[row] = str(error)
+        return reasons_by_row
 
 
 def _plain(texts: Sequence[str]) -> Sequence[str]:

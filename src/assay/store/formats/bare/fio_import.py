@@ -23,7 +23,7 @@ from assay.foundation.errors import FormatError
 from assay.model import ImportedRun, RunStatus, SkippedItem, foreign_run
 from assay.store.formats.bare.fio import FioDirection, FioJob, FioReport, options_of, parse_fio
 from assay.store.formats.format import Format, read_each
-from assay.store.formats.plausible import DURATION_MAX_S
+from assay.store.formats.plausible import DURATION_MAX_S, REPORT_UNIX_S
 from assay.store.formats.source import Source
 
 _REPORT = re.compile(r"^\{", re.MULTILINE)
@@ -55,13 +55,12 @@ _LATENCY_S_MAX: Final = 86_400.0
 """Maximum latency of a request, in seconds: a day."""
 _BYTES_MAX: Final = 2**63
 """Maximum number of bytes that a job moves."""
-_CONTRADICTION: Final = 0.02
+_RELATIVE_DIFFERENCE_MAX: Final = 0.02
 """Maximum relative difference between the bytes of a job and its rate times its duration."""
 _CLOCK_S: Final = 0.001
 """Resolution of a job's duration, in seconds."""
 _ELAPSED_S: Final = 2.0
 """Maximum by which fio's seconds since its start exceed the true time, in seconds."""
-_FIRST_S, _LAST_S = 631_152_000, 7_258_118_400  # 1990 and 2200; other times come from a clock that was not set
 
 
 def _recognises(name: str, head: bytes) -> bool:
@@ -179,7 +178,7 @@ def _metrics(direction: str, figures: FioDirection) -> dict[str, float]:
     if not math.isclose(
         figures.bytes_per_s * figures.runtime_s,
         figures.io_bytes,
-        rel_tol=_CONTRADICTION,
+        rel_tol=_RELATIVE_DIFFERENCE_MAX,
         abs_tol=figures.bytes_per_s * _CLOCK_S + 1024 * (1 + figures.runtime_s),
     ):
         raise FormatError(f"its {direction} bytes, bandwidth and runtime contradict each other")
@@ -201,7 +200,7 @@ def _started_at(report: FioReport, job: FioJob) -> str:
     begin_s = job.started_s
     if begin_s is None and report.timestamp_s is not None:
         begin_s = report.timestamp_s - job.elapsed_s
-    if begin_s is None or not _FIRST_S <= begin_s <= _LAST_S:
+    if begin_s is None or not REPORT_UNIX_S[0] <= begin_s <= REPORT_UNIX_S[1]:
         return ""
     return datetime.fromtimestamp(begin_s, UTC).isoformat(timespec="seconds")
 

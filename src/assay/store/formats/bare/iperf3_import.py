@@ -18,7 +18,7 @@ from assay.foundation.errors import FormatError
 from assay.model import ImportedRun, Run, RunStatus, SkippedItem, foreign_run
 from assay.store.formats.bare.iperf3 import parse_iperf3
 from assay.store.formats.format import Format, read_each
-from assay.store.formats.plausible import DURATION_MAX_S
+from assay.store.formats.plausible import DURATION_MAX_S, REPORT_UNIX_S
 from assay.store.formats.source import Source
 
 _REPORT = re.compile(r"^\{", re.MULTILINE)
@@ -35,7 +35,7 @@ _RECORDED_OPTIONS: Final = (
 )
 _BITS_PER_S_MAX: Final = 1e14
 """Maximum rate of a link, in bits per second. A larger value is an error in the file."""
-_CONTRADICTION: Final = 0.02
+_RELATIVE_DIFFERENCE_MAX: Final = 0.02
 """Maximum relative difference between the bits of a test and its rate times its duration."""
 
 
@@ -56,7 +56,7 @@ class _StartEntry(msgspec.Struct):
     test_start: dict[str, Any] = {}
 
 
-class _Head(msgspec.Struct):
+class _TopLevel(msgspec.Struct):
     start: _StartEntry
     intervals: list[Any]
     end: dict[str, Any]
@@ -86,20 +86,20 @@ def _read(source: Source) -> Iterator[ImportedRun | SkippedItem]:
 def _imported_run(where: str, text: str) -> ImportedRun:
     report = text[: text.rfind("}") + 1].encode()
     try:
-        head = msgspec.json.decode(report, type=_Head)
+        top_level = msgspec.json.decode(report, type=_TopLevel)
     except (msgspec.MsgspecError, RecursionError, UnicodeError) as error:
         raise FormatError(f"not a JSON report of iperf3: {error}") from error
-    if head.start.accepted_connection:
+    if top_level.start.accepted_connection:
         raise FormatError("is the server's report: import the client's report, which has both sides")
-    if not head.error and head.end.get("sum_sent_bidir_reverse"):
+    if not top_level.error and top_level.end.get("sum_sent_bidir_reverse"):
         raise FormatError("is a test in both directions at once, which has no single throughput")
-    key = head.start.cookie or hashlib.sha256(report).hexdigest()[:16]
-    return ImportedRun(key, where, _failed_run(head) if head.error else _completed_run(head, report))
+    key = top_level.start.cookie or hashlib.sha256(report).hexdigest()[:16]
+    return ImportedRun(key, where, _failed_run(top_level) if top_level.error else _completed_run(top_level, report))
 
 
-def _completed_run(head: _Head, report: bytes) -> Run:
+def _completed_run(top_level: _TopLevel, report: bytes) -> Run:
     parsed = parse_iperf3(report)
-    _check_sums(head.end)
+    _check_sums(top_level.end)
     if not 0 < parsed.duration_s <= DURATION_MAX_S:
         raise FormatError(f"lasted {parsed.duration_s:.6g} s, which is impossible")
     metrics = {"link_bits_per_s": parsed.received_bits_per_s, "link_sent_bits_per_s": parsed.sent_bits_per_s}
@@ -112,10 +112,10 @@ def _completed_run(head: _Head, report: bytes) -> Run:
         metrics["retransmits"] = float(parsed.retransmits)
     no_data = parsed.received_bits_per_s == 0
     return _run(
-        head,
+        top_level,
         duration_s=parsed.duration_s,
         metrics={} if no_data else metrics,
-        data_bytes=_received_bytes(head),
+        data_bytes=_received_bytes(top_level),
         status=RunStatus.INVALID if no_data else RunStatus.VALID,
         cause="the receiver got nothing before the test ended: too short to measure a link" if no_data else None,
     )
@@ -133,24 +133,24 @@ def _check_sums(end: dict[str, Any]) -> None:
             raise FormatError(f'"{side}" has an impossible value')
         if len(sizes) == len(values):
             bits, expected_bits = sizes[0] * 8.0, sizes[1] * sizes[2]
-            if abs(bits - expected_bits) > _CONTRADICTION * max(bits, expected_bits):
+            if abs(bits - expected_bits) > _RELATIVE_DIFFERENCE_MAX * max(bits, expected_bits):
                 raise FormatError(f'"{side}" contradicts itself: {bits:.6g} bits in {sizes[1]:.6g} s')
 
 
-def _received_bytes(head: _Head) -> int | None:
-    summary = head.end.get("sum_received")
+def _received_bytes(top_level: _TopLevel) -> int | None:
+    summary = top_level.end.get("sum_received")
     value = summary.get("bytes") if isinstance(summary, dict) else None
     return value if isinstance(value, int) and 0 <= value < 2**63 else None
 
 
-def _failed_run(head: _Head) -> Run:
-    return _run(head, duration_s=0.0, status=RunStatus.FAILED, cause=f"iperf3: {head.error}")
+def _failed_run(top_level: _TopLevel) -> Run:
+    return _run(top_level, duration_s=0.0, status=RunStatus.FAILED, cause=f"iperf3: {top_level.error}")
 
 
-def _run(head: _Head, *, duration_s: float, **run_fields: Any) -> Run:
-    start = head.start
+def _run(top_level: _TopLevel, *, duration_s: float, **run_fields: Any) -> Run:
+    start = top_level.start
     begin_s = start.timestamp.timesecs if start.timestamp else 0.0
-    is_plausible_date = 631_152_000 <= begin_s <= 7_258_118_400
+    is_plausible_date = REPORT_UNIX_S[0] <= begin_s <= REPORT_UNIX_S[1]
     return foreign_run(
         workload="iperf3",
         duration_s=duration_s,

@@ -32,7 +32,7 @@ from assay.store.formats.samplers.rates import (
     KIB,
     PER_S_MAX,
     PERCENT_MAX,
-    Growth,
+    MetricValues,
     Recorder,
     day_time,
     intervals_s,
@@ -57,7 +57,7 @@ _CLOCK_S: Final = 1.0
 """Resolution of times in whole seconds, in seconds."""
 _FINE_CLOCK_S: Final = 0.05
 """Maximum error of times with decimals, in seconds."""
-_MISSING: Final = 1.5
+_DISTANCE_MAX: Final = 1.5
 """Maximum distance of consecutive samples, in intervals. At a larger distance, samples are missing."""
 
 _KIB_MAX: Final = BYTES_PER_S_MAX / KIB
@@ -153,8 +153,8 @@ def _imported_runs(name: str, recording: _Recording) -> Iterator[ImportedRun | S
                 f"{name}:{sample.line}", "its time is not within a day after that of the sample before it"
             )
             continue
-        grown, gauges = _growth(sample, interval_s)
-        recorder.sample(time_s - begin_s, interval_s, grown, gauges)
+        growth, gauges = _growth(sample, interval_s)
+        recorder.sample(time_s - begin_s, interval_s, growth, gauges)
     if not len(recorder.trace):
         yield SkippedItem(where, "holds one sample and does not record its interval")
         return
@@ -201,27 +201,27 @@ def _times(recording: _Recording) -> tuple[list[float], list[float]]:
     if is_even:
         times_s = [times_s[0] + distances[0] * index for index in range(count)]
     usual_s = median(distances) if distances else declared_s or 0.0
-    if declared_s and usual_s < _MISSING * declared_s and declared_s < _MISSING * usual_s:
-        short_s = declared_s / _MISSING - (0.0 if recording.is_fine else _CLOCK_S)
+    if declared_s and usual_s < _DISTANCE_MAX * declared_s and declared_s < _DISTANCE_MAX * usual_s:
+        short_s = declared_s / _DISTANCE_MAX - (0.0 if recording.is_fine else _CLOCK_S)
         return times_s, [declared_s, *(distance if distance < short_s else declared_s for distance in distances)]
     if is_even:
         return times_s, [usual_s] * count
-    usual_max = _MISSING * usual_s + (0.0 if recording.is_fine else _CLOCK_S / 2)
+    usual_max = _DISTANCE_MAX * usual_s + (0.0 if recording.is_fine else _CLOCK_S / 2)
     return times_s, [0.0, *(usual_s if distance >= usual_max else distance for distance in distances)]
 
 
-def _growth(sample: _Sample, interval_s: float) -> tuple[Growth, Growth]:
-    grown: Growth = {}
-    gauges: Growth = {}
+def _growth(sample: _Sample, interval_s: float) -> tuple[MetricValues, MetricValues]:
+    growth: MetricValues = {}
+    gauges: MetricValues = {}
     for disk, row in sample.disks.items():
         for name, figure in row.items():
             if name in _COUNTERS:
                 metric, unit, _ = _COUNTERS[name]
-                grown[f"disk:{disk}", metric] = (min(figure, 100.0) if name == "Util" else figure) * unit * interval_s
+                growth[f"disk:{disk}", metric] = (min(figure, 100.0) if name == "Util" else figure) * unit * interval_s
             else:
                 metric, unit, _ = _GAUGES[name]
                 gauges[f"disk:{disk}", metric] = figure * unit
-    return grown, gauges
+    return growth, gauges
 
 
 class _CollectlReader:

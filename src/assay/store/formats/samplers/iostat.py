@@ -36,7 +36,7 @@ from assay.store.formats.samplers.rates import (
     INTERVAL_S_MAX,
     KIB,
     SECTOR_BYTES,
-    Growth,
+    MetricValues,
     Recorder,
     intervals_s,
     number,
@@ -66,7 +66,7 @@ _CLOCK_S: Final = 1.0
 """Resolution of the printed times, in seconds."""
 _ERROR_MAX: Final = 0.05
 """Maximum relative error of an interval that is computed from rounded figures."""
-_CONTRADICTION: Final = 0.25
+_RELATIVE_DIFFERENCE_MAX: Final = 0.25
 """Maximum relative difference between the sectors per second from the rate and from the requests' size."""
 _SECTORS_PER_S_MIN: Final = 100.0
 """Minimum rate for this comparison, in sectors per second: rounding dominates smaller rates."""
@@ -107,14 +107,14 @@ def _read_host(where: str, host: Host) -> Iterator[ImportedRun | SkippedItem]:
         try:
             if not 0 < interval_s <= INTERVAL_S_MAX / 2:
                 raise FormatError("its time is not after that of the report before it")
-            grown, gauges = _growth(report, host.cores, interval_s)
+            growth, gauges = _growth(report, host.cores, interval_s)
         except FormatError as error:
             skipped += 1
             yield SkippedItem(f"{where}, report {index}", error.message)
             t_s += max(0.0, interval_s) if interval_s <= INTERVAL_S_MAX / 2 else 0.0
             continue
         t_s += interval_s
-        recorder.sample(t_s, interval_s, grown, gauges)
+        recorder.sample(t_s, interval_s, growth, gauges)
     if not len(recorder.trace):
         yield SkippedItem(where, "has no figures of CPU or disks")
         return
@@ -192,11 +192,11 @@ def _rows(report: Mapping[str, Any]) -> list[dict[str, Any]]:
     return [row for row in rows if isinstance(row, dict)] if isinstance(rows, list) else []
 
 
-def _growth(report: Mapping[str, Any], cores: int | None, interval_s: float) -> tuple[Growth, Growth]:
+def _growth(report: Mapping[str, Any], cores: int | None, interval_s: float) -> tuple[MetricValues, MetricValues]:
     """Return the counters' growth over a report's interval, and its gauges."""
     cpu = report.get("avg-cpu")
-    grown = cpu_growth(cpu, cores, interval_s) if isinstance(cpu, dict) else {}
-    gauges: Growth = {("cpu", "cores"): float(cores)} if grown and cores else {}
+    growth = cpu_growth(cpu, cores, interval_s) if isinstance(cpu, dict) else {}
+    gauges: MetricValues = {("cpu", "cores"): float(cores)} if growth and cores else {}
     names: set[str] = set()
     for row in _rows(report):
         name = row.get("disk_device")
@@ -207,23 +207,23 @@ def _growth(report: Mapping[str, Any], cores: int | None, interval_s: float) -> 
         names.add(name)
         _check_units(row)
         disk_growth, disk_gauges = _disk(row, interval_s)
-        grown |= {(f"disk:{name}", metric): amount for metric, amount in disk_growth.items()}
+        growth |= {(f"disk:{name}", metric): amount for metric, amount in disk_growth.items()}
         gauges |= {(f"disk:{name}", metric): value for metric, value in disk_gauges.items()}
-    return grown, gauges
+    return growth, gauges
 
 
 def _disk(row: Mapping[str, Any], interval_s: float) -> tuple[dict[str, float], dict[str, float]]:
-    grown = _bytes(row, interval_s)
+    growth = _bytes(row, interval_s)
     for key, old_key, wait_key, metrics in (
         ("r/s", "r", "r_await", ("reads", "read_s")),
         ("w/s", "w", "w_await", ("writes", "write_s")),
     ):
         requests = number(row, key) if key in row else number(row, old_key)
         if requests is not None:
-            grown[metrics[0]] = requests * interval_s
+            growth[metrics[0]] = requests * interval_s
             wait_ms = number(row, wait_key)
             if wait_ms is not None:
-                grown[metrics[1]] = requests * interval_s * wait_ms * 1e-3
+                growth[metrics[1]] = requests * interval_s * wait_ms * 1e-3
     for metric, figure in (
         ("read_merges", number(row, "rrqm/s")),
         ("write_merges", number(row, "wrqm/s")),
@@ -232,9 +232,9 @@ def _disk(row: Mapping[str, Any], interval_s: float) -> tuple[dict[str, float], 
         ("busy_s", share(row, "util")),
     ):
         if figure is not None:
-            grown[metric] = figure * interval_s
+            growth[metric] = figure * interval_s
     latency_ms = number(row, "await")
-    return grown, {} if latency_ms is None else {"request_latency_s": latency_ms * 1e-3}
+    return growth, {} if latency_ms is None else {"request_latency_s": latency_ms * 1e-3}
 
 
 def _bytes(row: Mapping[str, Any], interval_s: float) -> dict[str, float]:
@@ -273,7 +273,10 @@ def _check_units(row: Mapping[str, Any]) -> None:
         return
     sectors_by_rate = ((number(row, "rkB") or 0.0) + (number(row, "wkB") or 0.0)) * 2
     sectors_per_s = (number(row, "avgrq-sz") or 0.0) * ((number(row, "r") or 0.0) + (number(row, "w") or 0.0))
-    if sectors_per_s > _SECTORS_PER_S_MIN and abs(sectors_by_rate - sectors_per_s) > _CONTRADICTION * sectors_per_s:
+    if (
+        sectors_per_s > _SECTORS_PER_S_MIN
+        and abs(sectors_by_rate - sectors_per_s) > _RELATIVE_DIFFERENCE_MAX * sectors_per_s
+    ):
         raise FormatError('"rkB" and "wkB" contradict "avgrq-sz": this iostat wrote other units under their names')
 
 

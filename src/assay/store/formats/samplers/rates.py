@@ -40,7 +40,7 @@ _TOTALS: Final = {
 _BUSY = ("user_s", "system_s", "irq_s", "steal_s")
 _IDLE = ("idle_s", "iowait_s")
 
-Growth = dict[tuple[str, str], float]
+MetricValues = dict[tuple[str, str], float]
 """By subject and metric: the growth of a counter over one interval or, for gauges, the value."""
 
 
@@ -91,7 +91,7 @@ class Recorder:
     gaps: int = 0
     _counters: dict[tuple[str, str], tuple[float, float]] = field(default_factory=dict)
 
-    def sample(self, t_s: float, interval_s: float, growth: Growth, gauges: Growth) -> None:
+    def sample(self, t_s: float, interval_s: float, growth: MetricValues, gauges: MetricValues) -> None:
         """Add a sample taken at ``t_s`` over the ``interval_s`` before it. Samples come in order of time."""
         begin_s = max(0.0, t_s - interval_s)
         if self.end_s > 0 and begin_s > self.end_s + self.tolerance_s:

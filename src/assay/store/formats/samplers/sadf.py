@@ -22,7 +22,7 @@ from assay.store.formats.samplers.rates import (
     INTERVAL_S_MAX,
     KIB,
     SECTOR_BYTES,
-    Growth,
+    MetricValues,
     Recorder,
     day_time,
     number,
@@ -80,12 +80,12 @@ def _read_host(source: Source, host: Host) -> Iterator[ImportedRun | SkippedItem
                 raise FormatError("its time is not after that of the sample before it")
             if t_s - interval_s > recorder.end_s + INTERVAL_S_MAX:
                 raise FormatError("it was taken more than a day after the one before it")
-            grown, gauges = _growth(sample, host, interval_s)
+            growth, gauges = _growth(sample, host, interval_s)
         except FormatError as error:
             skipped_samples += 1
             yield SkippedItem(f"{source.name}: {host.nodename}, sample {index}", error.message)
             continue
-        recorder.sample(t_s, interval_s, grown, gauges)
+        recorder.sample(t_s, interval_s, growth, gauges)
     if not len(recorder.trace):
         yield SkippedItem(f"{source.name}: {host.nodename}", "has no sample of CPU, memory, disks or network")
         return
@@ -119,47 +119,47 @@ def _time_of(sample: Mapping[str, Any]) -> tuple[datetime, float, bool]:
     return day_time(year, month, day, hour, minute, second), interval_s, utc
 
 
-def _growth(sample: Mapping[str, Any], host: Host, interval_s: float) -> tuple[Growth, Growth]:
+def _growth(sample: Mapping[str, Any], host: Host, interval_s: float) -> tuple[MetricValues, MetricValues]:
     """Return the counters' growth over a sample's interval, and its gauges."""
-    grown: Growth = {}
-    gauges: Growth = {}
+    growth: MetricValues = {}
+    gauges: MetricValues = {}
     for row in _rows(sample, "cpu-load-all") or _rows(sample, "cpu-load"):
         if row.get("cpu") in ("all", "-1"):
-            grown |= cpu_growth(row, host.cores, interval_s)
+            growth |= cpu_growth(row, host.cores, interval_s)
             if host.cores:
                 gauges["cpu", "cores"] = float(host.cores)
     for row in _rows(sample, "disk"):
-        _disk(row, interval_s, grown, gauges)
+        _disk(row, interval_s, growth, gauges)
     for row in _rows(sample.get("network"), "net-dev"):
         subject = f"nic:{_name(row, 'iface')}"
         for key, (metric, unit) in _NIC.items():
-            _add(grown, subject, metric, number(row, key, BYTES_PER_S_MAX / unit), unit * interval_s)
-    _io(sample.get("io"), interval_s, grown)
+            _add(growth, subject, metric, number(row, key, BYTES_PER_S_MAX / unit), unit * interval_s)
+    _io(sample.get("io"), interval_s, growth)
     memory = sample.get("memory")
     if isinstance(memory, dict):
         for key, metric in _MEMORY.items():
             _add(gauges, "memory", metric, number(memory, key, _MEMORY_KIB_MAX), KIB)
-    return grown, gauges
+    return growth, gauges
 
 
-def _disk(row: Mapping[str, Any], interval_s: float, grown: Growth, gauges: Growth) -> None:
+def _disk(row: Mapping[str, Any], interval_s: float, growth: MetricValues, gauges: MetricValues) -> None:
     subject = f"disk:{_name(row, 'disk-device')}"
     for metric, sectors_key, kib_key in (("read_bytes", "rd_sec", "rkB"), ("write_bytes", "wr_sec", "wkB")):
         sectors = number(row, sectors_key, BYTES_PER_S_MAX / SECTOR_BYTES)
         kib = number(row, kib_key, BYTES_PER_S_MAX / KIB)
         if sectors is not None and kib is not None and abs(sectors - kib * 2) > 0.05:
             raise FormatError(f'"{sectors_key}" is {sectors} but "{kib_key}" is {kib}: one of them is wrong')
-        _add(grown, subject, metric, sectors, SECTOR_BYTES * interval_s)
+        _add(growth, subject, metric, sectors, SECTOR_BYTES * interval_s)
         if sectors is None:
-            _add(grown, subject, metric, kib, KIB * interval_s)
-    _add(grown, subject, "requests", number(row, "tps"), interval_s)
+            _add(growth, subject, metric, kib, KIB * interval_s)
+    _add(growth, subject, "requests", number(row, "tps"), interval_s)
     queue = number(row, "aqu-sz")
-    _add(grown, subject, "queue_s", number(row, "avgqu-sz") if queue is None else queue, interval_s)
-    _add(grown, subject, "busy_s", share(row, "util-percent"), interval_s)
+    _add(growth, subject, "queue_s", number(row, "avgqu-sz") if queue is None else queue, interval_s)
+    _add(growth, subject, "busy_s", share(row, "util-percent"), interval_s)
     _add(gauges, subject, "request_latency_s", number(row, "await"), 1e-3)
 
 
-def _io(io: object, interval_s: float, grown: Growth) -> None:
+def _io(io: object, interval_s: float, growth: MetricValues) -> None:
     """Add sysstat's sums over all devices, without partitions and virtual devices."""
     if not isinstance(io, dict):
         return
@@ -169,9 +169,9 @@ def _io(io: object, interval_s: float, grown: Growth) -> None:
     ):
         row = io.get(section)
         if isinstance(row, dict):
-            _add(grown, "io", metrics[0], number(row, requests), interval_s)
+            _add(growth, "io", metrics[0], number(row, requests), interval_s)
             blocks_per_s = number(row, blocks, BYTES_PER_S_MAX / SECTOR_BYTES)
-            _add(grown, "io", metrics[1], blocks_per_s, SECTOR_BYTES * interval_s)
+            _add(growth, "io", metrics[1], blocks_per_s, SECTOR_BYTES * interval_s)
 
 
 def _text(value: object) -> str:
@@ -190,7 +190,7 @@ def _name(row: Mapping[str, Any], key: str) -> str:
     return name
 
 
-def _add(values: Growth, subject: str, metric: str, figure: float | None, factor: float) -> None:
+def _add(values: MetricValues, subject: str, metric: str, figure: float | None, factor: float) -> None:
     if figure is None:
         return
     if (subject, metric) in values:

@@ -13,7 +13,7 @@ import msgspec
 
 from assay.foundation.errors import FormatError
 from assay.foundation.units import format_percent
-from assay.store.formats.samplers.rates import Growth, share
+from assay.store.formats.samplers.rates import MetricValues, share
 from assay.store.formats.source import Source
 
 _SUM_MAX: Final = 1.02
@@ -85,17 +85,17 @@ def _decoded(text: str, name: str, program: str) -> list[Host]:
         raise FormatError(f"not a JSON report of {program}: {error}", where=name, hint=hint) from error
 
 
-def cpu_growth(row: Mapping[str, Any], cores: int | None, interval_s: float) -> Growth:
+def cpu_growth(row: Mapping[str, Any], cores: int | None, interval_s: float) -> MetricValues:
     """Return the CPU seconds of an interval by their use; empty if the number of cores is unknown."""
-    grown: Growth = {}
+    growth: MetricValues = {}
     if not cores or not 0 < cores <= 2**20:
-        return grown
+        return growth
     total = 0.0
     for metric, keys in _CPU_PARTS.items():
         parts = [part for key in keys if (part := share(row, key)) is not None]
         if parts:
-            grown["cpu", metric] = sum(parts) * cores * interval_s
+            growth["cpu", metric] = sum(parts) * cores * interval_s
             total += sum(parts)
     if total > _SUM_MAX:
         raise FormatError(f"the CPU's shares add up to {format_percent(total)}")
-    return grown
+    return growth

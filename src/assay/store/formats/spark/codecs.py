@@ -85,7 +85,7 @@ class _DamagedError(Exception):
     """The compressed bytes contradict their framing."""
 
 
-def _checked(unpack: Callable[..., Any], *arguments: Any) -> Any:
+def _call_library(unpack: Callable[..., Any], *arguments: Any) -> Any:
     """Call a function of the library, and raise any of its errors as :class:`_DamagedError`."""
     try:
         return unpack(*arguments)
@@ -95,13 +95,14 @@ def _checked(unpack: Callable[..., Any], *arguments: Any) -> Any:
 
 def _part(file: BinaryIO, length: int) -> bytes:
     """Return the next ``length`` bytes of the file."""
-    part = file.read(_limited(length))
+    part = file.read(_check_size(length))
     if len(part) < length:
         raise _DamagedError("it ends within a block")
     return part
 
 
-def _limited(size_bytes: int) -> int:
+def _check_size(size_bytes: int) -> int:
+    """Return the size of a block. Raises :class:`_DamagedError` if it is implausible."""
     if not 0 <= size_bytes <= BLOCK_MAX_BYTES:
         raise _DamagedError(f"a block of {size_bytes} bytes")
     return size_bytes
@@ -125,7 +126,7 @@ def _lz4(file: BinaryIO) -> Iterator[bytes]:
 
 def _lz4_block(codec: Any, packed: bytes, unpacked_bytes: int) -> bytes:
     buffer = bytearray(unpacked_bytes)
-    filled = _checked(codec.decompress_block_into, packed, buffer)
+    filled = _call_library(codec.decompress_block_into, packed, buffer)
     return bytes(buffer[:filled])
 
 
@@ -139,8 +140,8 @@ def _snappy(file: BinaryIO) -> Iterator[bytes]:
         if len(begin) < 4:
             raise _DamagedError("it ends within a block")
         packed = _part(file, int.from_bytes(begin, "big", signed=True))
-        _limited(_unpacked_length(packed))
-        yield bytes(_checked(codec.decompress_raw, packed))
+        _check_size(_unpacked_length(packed))
+        yield bytes(_call_library(codec.decompress_raw, packed))
 
 
 def _unpacked_length(packed: bytes) -> int:
@@ -156,8 +157,8 @@ def _unpacked_length(packed: bytes) -> int:
 def _zstd(file: BinaryIO) -> Iterator[bytes]:
     zstd = import_module(_ZSTD_MODULE)
     options = {zstd.DecompressionParameter.window_log_max: _ZSTD_WINDOW_LOG_MAX}
-    opened = _checked(lambda: zstd.ZstdFile(file, options=options))
-    while piece := _checked(opened.read, _PIECE_BYTES):
+    zstd_file = _call_library(lambda: zstd.ZstdFile(file, options=options))
+    while piece := _call_library(zstd_file.read, _PIECE_BYTES):
         yield piece
 
 

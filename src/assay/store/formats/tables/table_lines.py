@@ -32,12 +32,13 @@ class Rows:
     lines: Sequence[str] | None
     """Texts of the rows if no row has a quotation mark."""
     cells: Sequence[list[str] | str] = ()
-    """If ``lines`` is None: each row's cells, or why they are invalid. Invalid cells may be too large to store."""
+    """If ``lines`` is None: each row's cells or, in place of invalid cells, the reason. Invalid cells may be too large
+    to store."""
 
     def rows_one_by_one(self, separator: str, width: int) -> Iterator[tuple[int, list[str] | str]]:
         """Yield each row that is not blank: its line, with its cells or the reason why they are invalid."""
         if self.lines is None:
-            yield from ((number, cells) for number, cells in zip(self.numbers, self.cells, strict=True))
+            yield from zip(self.numbers, self.cells, strict=True)
             return
         for number, line in zip(self.numbers, self.lines, strict=True):
             if line and not is_blank(cells := line.split(separator)):
@@ -167,7 +168,7 @@ def open_table(source: Source, mapping: Mapping[str, str]) -> OpenTable:
 
 
 def _header(line: str, separator: str) -> list[str]:
-    """Return the names of the columns; empty if the line's quoting is unreadable_part under this separator."""
+    """Return the names of the columns; empty if the line can't be read as CSV with this separator."""
     try:
         return [cell.strip() for cell in next(csv.reader([line], delimiter=separator, strict=True))]
     except (csv.Error, StopIteration):

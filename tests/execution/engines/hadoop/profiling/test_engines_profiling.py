@@ -76,7 +76,7 @@ def test_a_plans_word_sets_the_parameter_and_off_sets_none(tmp_path: Path) -> No
     rules = HadoopRules()
     assert rules.parameters({"profile": "cpu"}) == {PROFILED: "cpu"}
     assert rules.parameters({"profile": "off"}) == {}
-    assert rules.carried_by_job(PROFILED), "a profile needs no restart of daemons"
+    assert rules.job_can_set(PROFILED), "a profile needs no restart of daemons"
     with pytest.raises(SpecificationError, match="unknown profile 'cpus'; did you mean 'cpu'"):
         load_plan(write_plan(tmp_path, "parameters: {profile: cpus}"))
     plan = load_plan(write_plan(tmp_path, "parameters: {profile: wall}"))
