@@ -209,7 +209,9 @@ def _other_devices(items: list[LineItem], before: PricedCluster, after: PricedCl
 
     A swap of disks has the price of the kind that has one, unless it adds more disks without a price than it removes.
     """
-    kinds_priced_singly = _parts_covered_by([item for item in items if item.unit in DEVICE_UNITS and _costs(item)], items)
+    kinds_priced_singly = _parts_covered_by(
+        [item for item in items if item.unit in DEVICE_UNITS and _costs(item)], items
+    )
     kinds_priced_singly |= _parts_covered_by([item for item in items if item.layouts], items)
     kinds_priced_by_capacity = _parts_covered_by([item for item in items if item.unit == "GB"], items)
     devices_before, devices_after = (
