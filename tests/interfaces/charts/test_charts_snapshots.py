@@ -121,10 +121,12 @@ def specs() -> dict[str, Spec]:
             CostsOverYears(
                 3.0,
                 "USD",
+                False,
+                "2 hard disks (HD2) + Ethernet",
                 "answer",
                 "assumptions",
-                (OptionOverYears("2 SSDs (SS2) + InfiniBand", 58_867.0, 26_011.0, 21_589.0, 31_340.0),),
-                (OptionOverYears("2 hard disks (HD2) + Ethernet", 39_420.0, 39_420.0, None, None),),
+                (OptionOverYears("2 SSDs (SS2) + InfiniBand", 58_867.0, 58_867.0, 0.66, 0.55, 0.8, "costs less"),),
+                (OptionOverYears("2 hard disks (HD2) + Ethernet", 39_420.0, 39_420.0, 1.0, None, None, ""),),
                 "lowest",
                 "covers",
             )

@@ -70,7 +70,7 @@ FASTER_TEXT = "TeraSort on A is 1.50× as fast (90 % interval 1.10 to 2.10)"
         ),
         (
             [FASTER] * 4 + [SLOWER],
-            "With 12 workers, 5 of 5 configurations are faster or slower (0.50× to 1.50× as fast), simulated.",
+            "With 12 workers, 4 of 5 configurations are faster and 1 is slower (0.50× to 1.50× as fast), simulated.",
         ),
     ],
 )

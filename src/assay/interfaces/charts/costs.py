@@ -195,14 +195,14 @@ def _option_axis(options: Sequence[str]) -> Spec:
 
 
 def over_years_bars(costs: CostsOverYears, width_px: int = FULL_PX) -> Spec:
-    """Return a bar for the cost of the same work on each option, with its interval."""
+    """Return a bar for the cost per job of each option, relative to the baseline, with its interval."""
     values = [
-        {"option": option.option, "cost": option.work, "low": option.work_low, "high": option.work_high}
-        for option in costs.by_work
+        {"option": option.option, "cost": option.cost, "low": option.cost_low, "high": option.cost_high}
+        for option in costs.by_cost
     ]
-    x = {"type": "quantitative", "title": f"Cost of the same work over {costs.period} ({costs.currency})"}
+    x = {"type": "quantitative", "title": f"Cost per job, relative to {costs.baseline}"}
     return chart(
-        f"Cost of the same work over {costs.period} by option, with 95 percent intervals",
+        f"Cost per job over {costs.period} by option, with 95 percent intervals",
         {
             "width": width_px,
             "height": {"step": 40},
@@ -213,7 +213,7 @@ def over_years_bars(costs: CostsOverYears, width_px: int = FULL_PX) -> Spec:
                     "type": "nominal",
                     "sort": None,
                     "title": None,
-                    "axis": _option_axis([option.option for option in costs.by_work]),
+                    "axis": _option_axis([option.option for option in costs.by_cost]),
                 }
             },
             "layer": [

@@ -4,6 +4,7 @@ In: a report. Out: blocks and chapters. ``questions/decisions`` writes the sente
 """
 
 from collections.abc import Mapping, Sequence
+from itertools import chain
 
 from assay.analysis.comparison.factors.device_classes import DeviceClass
 from assay.analysis.comparison.verdict_text import scope_text
@@ -36,6 +37,7 @@ from assay.questions.decisions.sentences.estimate_text import basis_text
 from assay.questions.decisions.sentences.next_sentences import next_sentences
 from assay.questions.decisions.sentences.option_words import compared_option, option_text
 from assay.questions.decisions.sentences.question_sentences import QuestionView
+from assay.questions.decisions.sentences.years_sentences import CostsOverYears
 from assay.questions.report.request import Fact
 from assay.questions.report.values import Report
 from assay.text import NO_VALUE, column_title, interval, joined, origin_badge, plural, ratio, slug, workload_title
@@ -134,7 +136,7 @@ def questions_chapter(report: Report) -> Chapter | None:
                     view.evidence,
                     view.cost,
                     f"{view.amounts.per_job} {view.amounts.over_years}" if view.amounts else "",
-                    " ".join(view.over_years.sentences) if view.over_years else "",
+                    view.over_years.answer if view.over_years else "",
                     f"Next: {view.next_step}" if view.next_step else "",
                     f"`{view.next_command}`" if view.next_command else "",
                 )
@@ -145,8 +147,16 @@ def questions_chapter(report: Report) -> Chapter | None:
     )
     if not answers:
         return None
-    details = Fold("Evidence, amounts and next steps", (Answers(answers),))
+    costs = [view.over_years for view in report.questions if view.over_years]
+    details = Fold("Evidence, amounts and next steps", (Answers(answers), *chain(*map(_over_years, costs))))
     return Chapter("questions", "Six questions before you buy", (_questions_table(report.questions), details))
+
+
+def _over_years(costs: CostsOverYears) -> tuple[Block, ...]:
+    """Return the table of costs over years of use, and what it covers; the answer is that of its question."""
+    option, price, cost, interval_head, verdict = costs.headers
+    columns = (option, f"#{price}", f"#{cost}", f"#{interval_head}", verdict)
+    return table(columns, costs.rows, f"Cost over {costs.period}"), Paragraph((" ".join(costs.sentences[1:]),))
 
 
 def _questions_table(views: Sequence[QuestionView]) -> Table:

@@ -102,12 +102,28 @@ class CostRatio:
 
 
 @dataclass(frozen=True, slots=True)
+class RivalCost:
+    """Cost per job of the cheapest option / cost per job of another option."""
+
+    option: str
+    """The other option."""
+    ratio: float
+    low: float | None
+    high: float | None
+    """Ends of the 95 % interval; None with too few runs for one."""
+    verdict: CostVerdict
+    """Whether the cheapest option costs less, after the correction over all other options."""
+
+
+@dataclass(frozen=True, slots=True)
 class Cheapest:
     """The option with the lowest cost per job over the workloads that it shares with others."""
 
     option: str
     ties: tuple[str, ...]
     """Options whose cost per job is not distinguishable from that of ``option``, the lowest first."""
+    rivals: tuple[RivalCost, ...]
+    """``option`` compared with every other option, the lowest cost first."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -210,20 +210,32 @@ def time_verdict(time: TimeRatio | None, margin: float) -> Verdict:
     return verdict_of(ratio, time.holm_p, time.groups, runs, confounded=bool(time.confounded), margin=margin)
 
 
+def pair_over_workloads(
+    estimates: OptionEstimates, strata: Sequence[int], first: int, second: int
+) -> PairEstimate | None:
+    """Return the log ratio of two options over the workloads of ``strata``; None where one has no estimate."""
+    parts = [estimates.between(stratum, first, second) for stratum in strata]
+    estimated_parts = [part for part in parts if part is not None]
+    if len(estimated_parts) < len(parts) or not estimated_parts:
+        return None
+    return estimated_parts[0] if len(estimated_parts) == 1 else mean_of(estimated_parts)
+
+
+def is_lower(estimate: PairEstimate, rivals: int) -> bool:
+    """Return whether the second option of a pair is lower in a one-sided test, corrected for all ``rivals``."""
+    p = estimate.mean.p
+    return p is not None and estimate.mean.mean > 0 and p / 2 * rivals < ALPHA
+
+
 def tie_with(
     estimates: OptionEstimates, strata: Sequence[int], option: int, leader: int, rivals: int, *, separated: bool = True
 ) -> TimeRatio | None:
     """Return the leader's speedup over ``option`` where the two are not distinguishable; else None.
 
-    ``estimates`` of costs give the ratio of costs. ``separated``: whether the verdicts against the baseline separate
-    the two; if not, they tie. None where a stratum has no estimate.
+    ``separated``: whether the verdicts against the baseline separate the two; if not, they tie. None where a stratum
+    has no estimate.
     """
-    parts = [estimates.between(stratum, option, leader) for stratum in strata]
-    estimated_parts = [part for part in parts if part is not None]
-    if len(estimated_parts) < len(parts) or not estimated_parts:
-        return None
-    estimate = estimated_parts[0] if len(estimated_parts) == 1 else mean_of(estimated_parts)
-    p = estimate.mean.p
-    if separated and p is not None and estimate.mean.mean > 0 and p / 2 * rivals < ALPHA:
+    estimate = pair_over_workloads(estimates, strata, option, leader)
+    if estimate is None or (separated and is_lower(estimate, rivals)):
         return None
     return time_ratio(estimate, None)

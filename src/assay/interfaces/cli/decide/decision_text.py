@@ -51,18 +51,17 @@ def print_brief(decision: Decision, view: QuestionView | None, *, over_years: bo
 
 
 def print_over_years(costs: CostsOverYears, *, all_options: bool) -> None:
-    """Print the costs over years of use: the answer, what it assumes, a row for each option, and what prices cover.
+    """Print the costs over years of use: the answer, a row for each option, the lowest price, and what it all covers.
 
     ``all_options``: print all options; otherwise the cheapest ones and the baseline.
     """
     click.secho(costs.answer, bold=True)
-    click.echo(costs.assumptions)
-    rows = [option for option in costs.by_work if all_options or option in costs.options]
-    print_table(costs.headers, [costs.cells(option) for option in rows])
-    if len(rows) < len(costs.by_work):
+    options = [option for option in costs.by_cost if all_options or option in costs.options]
+    print_table(costs.headers, [costs.cells(option) for option in options])
+    if len(options) < len(costs.by_cost):
         click.echo(f"… {len(costs.further)} more (--details)")
-    click.echo(costs.lowest_price)
-    click.echo(costs.covers)
+    for sentence in costs.sentences[1:]:
+        click.echo(sentence)
 
 
 def print_decision(

@@ -62,7 +62,6 @@ _EMPTY_VALUES: dict[str, Any] = {
     "card": None,
     "job_cost": None,
     "over_years": None,
-    "years_of_card": False,
     "tables_scope": "",
     "titles": None,
     "before": {},
@@ -364,7 +363,7 @@ def _years_of_card(card: QuestionView | None) -> dict[str, Any]:
     over_years = costs_over_years(decision) if decision and decision.storage_difference is None else None
     if over_years is None:
         return {}
-    return {"over_years": over_years, "years_of_card": True, "options_chart": over_years_bars(over_years)}
+    return {"over_years": over_years, "options_chart": over_years_bars(over_years)}
 
 
 def _price_fields_of_years(

@@ -1,17 +1,18 @@
 """Decide which option has the lowest cost per job, and which options tie with it.
 
 In: estimates of cost per job and the headline of a decision. Out: :class:`Cheapest`, over the workloads that the
-headline covers. The test is that for the leader in ``headline.py``: an option ties with the cheapest unless the
-cheapest costs less in a one-sided test at 5 % after Bonferroni's correction over its rivals. An option also ties where
-its verdict against the baseline does not separate the two, so that the two statements can't contradict each other.
+headline covers, with its cost relative to every other option. The test is that for the leader in ``headline.py``: an
+option ties with the cheapest unless the cheapest costs less in a one-sided test at 5 % after Bonferroni's correction
+over its rivals. An option also ties where its verdict against the baseline does not separate the two, so that the two
+statements can't contradict each other.
 """
 
 import math
 from collections.abc import Mapping
 
 from assay.analysis.comparison.option_estimates import OptionEstimates
-from assay.questions.decisions.decision import Cheapest, CostVerdict
-from assay.questions.decisions.headline import Headline, ranked, strata_of_both, tie_with
+from assay.questions.decisions.decision import Cheapest, CostVerdict, RivalCost
+from assay.questions.decisions.headline import Headline, is_lower, pair_over_workloads, ranked, strata_of_both
 
 
 def cheapest_of(
@@ -33,14 +34,36 @@ def cheapest_of(
     of_baseline = {stratum: 0.0 for of in logs.values() for stratum in of}
     cheapest, *rivals = (names[code] for code in ranked({codes[baseline]: of_baseline, **logs}))
 
-    def separated(rival: str) -> bool:
-        if baseline in (cheapest, rival):
-            other = ratios[cheapest if rival == baseline else rival]
-            if other.verdict not in (CostVerdict.CHEAPER, CostVerdict.DEARER):
-                return False
-        elif CostVerdict.NOT_ENOUGH_RUNS in (ratios[cheapest].verdict, ratios[rival].verdict):
-            return False
+    def compared(rival: str) -> RivalCost:
         strata = strata_of_both(logs, codes[rival], codes[cheapest])
-        return tie_with(costs, strata, codes[rival], codes[cheapest], len(rivals)) is None
+        estimate = pair_over_workloads(costs, strata, codes[rival], codes[cheapest])
+        of_both = [ratios[option] for option in (cheapest, rival) if option != baseline]
+        verdicts = {cost.verdict for cost in of_both}
+        if CostVerdict.NOT_ENOUGH_RUNS in verdicts:
+            verdict = CostVerdict.NOT_ENOUGH_RUNS
+        elif (len(of_both) == 1 and CostVerdict.NOT_DISTINGUISHABLE in verdicts) or not (
+            estimate is None or is_lower(estimate, len(rivals))
+        ):
+            verdict = CostVerdict.NOT_DISTINGUISHABLE
+        else:
+            verdict = CostVerdict.CHEAPER
+        if len(of_both) == 1:  # the ratio and the interval of the decision, which is against the baseline
+            ends = (of_both[0].ratio, of_both[0].low, of_both[0].high)
+            ratio, low, high = ends if rival == baseline else _inverse(*ends)
+        elif estimate is not None:
+            inverse = estimate.mean.ratio
+            ratio, low, high = _inverse(inverse.value, inverse.low, inverse.high)
+        else:
+            ratio, low, high = of_both[0].ratio / of_both[1].ratio, None, None
+        if verdict is CostVerdict.NOT_ENOUGH_RUNS:
+            low = high = None
+        return RivalCost(rival, ratio, low, high, verdict)
 
-    return Cheapest(cheapest, tuple(rival for rival in rivals if not separated(rival)))
+    costs_of_rivals = tuple(compared(rival) for rival in rivals)
+    ties = tuple(rival.option for rival in costs_of_rivals if rival.verdict is not CostVerdict.CHEAPER)
+    return Cheapest(cheapest, ties, costs_of_rivals)
+
+
+def _inverse(ratio: float, low: float | None, high: float | None) -> tuple[float, float | None, float | None]:
+    """Return 1 / a ratio, with the ends of its interval."""
+    return 1 / ratio, None if high is None else 1 / high, None if low is None else 1 / low

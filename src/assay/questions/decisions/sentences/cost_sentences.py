@@ -26,7 +26,7 @@ def cost_sentence(decision: Decision, level: str, cost: CostRatio, where: str = 
     ``where``: the runs that the ratio covers, in front of the statement: ``with SSDs, ``.
     """
     option, baseline = compared_option(decision, level), compared_option(decision, decision.baseline)
-    amount = cost_text(cost)
+    amount, difference = cost_text(cost), difference_text(cost.ratio)
     match cost.verdict:
         case CostVerdict.NOT_ENOUGH_RUNS:
             ratio = f"{format_ratio(cost.ratio)}×"
@@ -34,9 +34,9 @@ def cost_sentence(decision: Decision, level: str, cost: CostRatio, where: str = 
         case CostVerdict.NOT_DISTINGUISHABLE if not excludes_one(cost):
             text = f"no difference in the cost per job of {option} and {baseline} is shown: {amount}"
         case CostVerdict.NOT_DISTINGUISHABLE:
-            text = f"a job on {option} costs {_difference(cost)} than on {baseline}: {amount}. {NOT_CONFIRMED}"
+            text = f"a job on {option} costs {difference} than on {baseline}: {amount}. {NOT_CONFIRMED}"
         case _:
-            text = f"a job on {option} costs {_difference(cost)} than on {baseline}: {amount}"
+            text = f"a job on {option} costs {difference} than on {baseline}: {amount}"
     return capitalised(f"{where}{text}.")
 
 
@@ -81,13 +81,25 @@ def cost_text(cost: CostRatio) -> str:
     return f"{format_ratio(cost.ratio)}× ({interval_text(cost)})"
 
 
-def _difference(cost: CostRatio) -> str:
-    """Return ``25 % less`` or ``12 % more``."""
-    share = abs(cost.ratio - 1)
-    how = "less" if cost.ratio < 1 else "more"
+def difference_text(ratio: float) -> str:
+    """Return a cost ratio as a difference: ``25 % less`` or ``12 % more``."""
+    share = abs(ratio - 1)
+    how = "less" if ratio < 1 else "more"
     return (
         how if share > SHARE_MAX else f"{100 * share:.0f} % {how}" if share >= 0.095 else f"{100 * share:.1g} % {how}"
     )
+
+
+def difference_range(low: float, high: float) -> str:
+    """Return an interval of cost ratios as differences: ``37 % to 47 % less``, ``25 % less to 20 % more``."""
+    nearer, farther = (high, low) if high < 1 else (low, high)
+    if nearer - 1 > SHARE_MAX:
+        return f"{format_ratio(nearer)} to {format_ratio(farther)} times as much"
+    start, end = difference_text(nearer), difference_text(farther)
+    if farther - 1 > SHARE_MAX:
+        return f"{start} to {format_ratio(farther)} times as much"
+    side = end.rpartition(" ")[2]
+    return f"{start.removesuffix(f' {side}')} to {end}"
 
 
 def price_sentence(decision: Decision, level: str, cost: CostRatio) -> str:
@@ -271,17 +283,6 @@ def _shared_text(shared: Mapping[str, str]) -> str:
     factor, level = " + ".join(shared), " + ".join(shared.values())
     verb = option_verb(*next(iter(shared.items())))
     return f"{option_text(factor, level)} {verb} the cheapest per job"
-
-
-def levels_of_leaders(decision: Decision) -> list[str]:
-    """Return the levels in which the cheapest option and its ties differ, in words: ``InfiniBand``, ``Ethernet``."""
-    assert decision.cheapest is not None
-    shared, factors = shared_by_leaders(decision), decision.factor.split(" + ")
-    names = []
-    for option in (decision.cheapest.option, *decision.cheapest.ties):
-        levels = dict(zip(factors, option.split(" + "), strict=True))
-        names.append(joined([option_text(name, levels[name]) for name in factors if name not in shared]))
-    return names
 
 
 def cost_headline(decision: Decision) -> str | None:

@@ -31,6 +31,7 @@ from assay.questions.decisions.sentences.estimate_text import (
     compared_workloads,
     excludes_one,
     interval_text,
+    open_text,
     time_text,
     where_text,
 )
@@ -178,16 +179,18 @@ def summary(decision: Decision) -> str:
 
 
 def _range_text(decision: Decision, option: OptionResult) -> str:
-    """Return ``; 1.00× on K-means to 5.13× on Sort`` if the highest ratio is twice the lowest or more; else empty."""
+    """Return ``; 1.00× on K-means, no difference shown, to 5.13× on Sort`` if the highest ratio is twice the lowest or
+    more; else empty."""
     ends = [result for result in _extremes(decision, option.option) or () if result.time]
     ratios = [result.time.ratio for result in ends if result.time]
     if not ratios or ratios[1] < RANGE_IN_SUMMARY * ratios[0]:
         return ""
+    texts = [_open_on_workload(result) for result in ends]
     low, high = (
-        f"{format_ratio(ratio)}× on {workload_title(result.workload)}"
-        for ratio, result in zip(ratios, ends, strict=True)
+        f"{format_ratio(ratio)}× on {workload_title(result.workload)}{f', {text}' if text else ''}"
+        for ratio, result, text in zip(ratios, ends, texts, strict=True)
     )
-    return f"; {low} to {high}"
+    return f"; {low}{',' if texts[0] else ''} to {high}"
 
 
 def _costs_summary(decision: Decision, option: OptionResult) -> str:
@@ -204,7 +207,7 @@ def _cost_summary(cost: CostRatio) -> str:
         return f"{text})"
     if cost.verdict is CostVerdict.NOT_ENOUGH_RUNS:
         return f"{text}, not enough runs)"
-    return f"{text}, {'not confirmed' if excludes_one(cost) else 'no difference shown'})"
+    return f"{text}, {open_text(cost)})"
 
 
 def _range_clause(decision: Decision, option: OptionResult) -> str:
@@ -220,8 +223,15 @@ def _range_clause(decision: Decision, option: OptionResult) -> str:
 
 
 def _ratio_on_workload(result: WorkloadResult, ratio: float) -> str:
-    known = result.verdict in (Verdict.FASTER, Verdict.SLOWER)
-    return f"{format_ratio(ratio)}× on {workload_title(result.workload)}{'' if known else ' (no difference shown)'}"
+    text = _open_on_workload(result)
+    return f"{format_ratio(ratio)}× on {workload_title(result.workload)}{f' ({text})' if text else ''}"
+
+
+def _open_on_workload(result: WorkloadResult) -> str:
+    """Return ``no difference shown`` or ``not confirmed`` for a ratio without a verdict; else empty."""
+    if result.time is None or result.verdict in (Verdict.FASTER, Verdict.SLOWER):
+        return ""
+    return open_text(result.time)
 
 
 def _extremes(decision: Decision, option: str) -> tuple[WorkloadResult, WorkloadResult] | None:
@@ -252,7 +262,7 @@ def _storage_claim(by_storage: StorageEffects) -> str:
         known = effect.verdict in (Verdict.FASTER, Verdict.SLOWER)
         if effect.workload == workload:
             text = f"{format_ratio(effect.time.ratio)}× with {option_text(DEVICE_CLASS, effect.storage)}"
-            clauses.append(text if known else f"{text} (no difference shown)")
+            clauses.append(text if known else f"{text} ({open_text(effect.time)})")
     return f"The effect depends on the storage: {where}, {joined(clauses)}."
 
 

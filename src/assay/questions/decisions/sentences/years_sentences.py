@@ -1,27 +1,23 @@
-"""Costs over years of use as a short answer: the cheapest options with their prices, and what the prices cover.
+"""Costs over years of use as a short answer: the cheapest option, the price of its cluster, and the next option.
 
-In: the decision on the cheapest option. Out: :class:`CostsOverYears`, which every interface shows. The same work is the
-jobs that the cluster of the baseline runs in these years. Its cost on an option is the baseline's price times the cost
-ratio, with the interval of the ratio. The price ratio is that of the stated setting, as in ``amount_sentences.py``.
+In: the decision on the cheapest option. Out: :class:`CostsOverYears`, which every interface shows. The price of a
+cluster is the amount that you pay over these years. The cost per job is a ratio to the baseline, from the decision: in
+a lab, a job is smaller than on the priced hardware, so an amount would mean nothing. The prices are those of one
+setting, as in ``amount_sentences.py``.
 """
 
-from dataclasses import dataclass, replace
+from collections.abc import Mapping
+from dataclasses import dataclass
 
 from assay.analysis.comparison.verdict_text import scope_text
 from assay.analysis.statistics import RUNS_MIN
 from assay.questions.decisions.costs.cluster_prices import compared_prices
 from assay.questions.decisions.decision import BaselineCosts, CostRatio, CostVerdict, Decision
 from assay.questions.decisions.sentences.amount_sentences import cheapest_option, other_size_text, setting_words
-from assay.questions.decisions.sentences.cost_sentences import (
-    leaders_cost_less,
-    levels_of_leaders,
-    named_options,
-    runs_below_minimum,
-    shared_by_leaders,
-)
-from assay.questions.decisions.sentences.estimate_text import where_text
-from assay.questions.decisions.sentences.option_words import baseline_text, compared_option, option_text, option_verb
-from assay.text import capitalised, joined, money, money_interval, plural, scale_text
+from assay.questions.decisions.sentences.cost_sentences import difference_range, named_options, runs_below_minimum
+from assay.questions.decisions.sentences.estimate_text import open_text, where_text
+from assay.questions.decisions.sentences.option_words import baseline_text, option_verb
+from assay.text import NO_VALUE, capitalised, format_interval, format_ratio, joined, money, plural, scale_text
 
 OPTIONS_PRICED = 3
 """Maximum number of options in the answer, the baseline excepted."""
@@ -33,12 +29,16 @@ class OptionOverYears:
 
     option: str
     cluster: float
-    """Price of the cluster over the years."""
-    work: float
-    """Cost of the same work."""
-    work_low: float | None
-    work_high: float | None
+    """Price of the cluster over the years; of several kinds of hardware, the lowest."""
+    cluster_most: float
+    """The highest price."""
+    cost: float
+    """Cost of a job / cost of a job on the baseline: 1 for the baseline."""
+    cost_low: float | None
+    cost_high: float | None
     """Ends of the 95 % interval; None for the baseline, and with too few runs for a verdict."""
+    verdict: str
+    """Verdict on the cost of a job against the baseline; empty for the baseline."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,46 +47,53 @@ class CostsOverYears:
 
     years: float
     currency: str
+    rented: bool
+    """Whether the price of a cluster is its rent."""
+    baseline: str
     answer: str
+    """The cheapest option, the price of its cluster, and the difference to the next option."""
     assumptions: str
-    """The definition of the same work, and where it was measured."""
+    """What the cost per job is relative to, and where it was measured."""
     options: tuple[OptionOverYears, ...]
-    """The cheapest options for the same work, then the baseline."""
+    """The options with the lowest cost per job, then the baseline."""
     further: tuple[OptionOverYears, ...]
-    """All other options with a price, by their cost of the same work."""
+    """All other options with a price, by their cost per job."""
     lowest_price: str
-    """The option whose cluster has the lowest price, whatever its work."""
+    """The option whose cluster has the lowest price, whatever its cost per job."""
     covers: str
     """What the price of a cluster covers."""
 
     @property
-    def by_work(self) -> tuple[OptionOverYears, ...]:
-        """All options with a price, the lowest cost of the same work first."""
-        return tuple(sorted((*self.options, *self.further), key=lambda option: option.work))
+    def by_cost(self) -> tuple[OptionOverYears, ...]:
+        """All options with a price, the lowest cost per job first."""
+        return tuple(sorted((*self.options, *self.further), key=lambda option: option.cost))
 
-    def cells(self, option: OptionOverYears) -> tuple[str, str, str, str]:
-        """Return an option as the cells of a table: option, cluster, same work, 95 % interval."""
+    def cells(self, option: OptionOverYears) -> tuple[str, str, str, str, str]:
+        """Return an option as the cells of a table with :attr:`headers`."""
+        low, high = option.cost_low, option.cost_high
         return (
             option.option,
-            money(option.cluster, self.currency),
-            money(option.work, self.currency),
-            money_interval(option.work_low, option.work_high, self.currency),
+            _price_text(option, self.currency),
+            f"{format_ratio(option.cost)}×",
+            NO_VALUE if low is None or high is None else format_interval(low, high),
+            option.verdict or NO_VALUE,
         )
 
     @property
-    def sentences(self) -> tuple[str, ...]:
-        """The answer, what the same work is, a sentence for each option, the lowest price, and what prices cover."""
-        texts = []
-        for option in self.options:
-            name, cluster, work, interval = self.cells(option)
-            interval_text = f" ({interval})" if option.work_low is not None else ""
-            texts.append(f"{name}: {cluster} for the cluster, {work}{interval_text} for the same work.")
-        return self.answer, self.assumptions, *texts, self.lowest_price, self.covers
+    def rows(self) -> tuple[tuple[str, str, str, str, str], ...]:
+        """The cells of all options, the lowest cost per job first."""
+        return tuple(self.cells(option) for option in self.by_cost)
 
     @property
-    def headers(self) -> tuple[str, str, str, str]:
+    def sentences(self) -> tuple[str, ...]:
+        """The answer, the lowest price, what the cost per job is relative to, and what prices cover."""
+        return self.answer, self.lowest_price, self.assumptions, self.covers
+
+    @property
+    def headers(self) -> tuple[str, str, str, str, str]:
         """The heads of the columns of :meth:`cells`."""
-        return "Option", f"Cluster for {self.period}", "Same work", "95 % interval"
+        price = "Rent" if self.rented else "Price"
+        return "Option", f"{price} for {self.period}", "Cost per job", "95 % interval", "Verdict"
 
     @property
     def period(self) -> str:
@@ -112,15 +119,16 @@ def costs_over_years(decision: Decision) -> CostsOverYears | None:
     elif decision.baseline not in names:
         names = [*names, decision.baseline]
     options = {name: _option(decision, name, priced.get(name), costs) for name in (decision.baseline, *order)}
-    lowest = min(option.cluster for option in options.values())
     return CostsOverYears(
         years=costs.years,
         currency=currency,
-        answer=_answer(decision, costs),
-        assumptions=_assumptions(decision, costs, options[first.option].cluster > lowest),
+        rented=costs.rented,
+        baseline=baseline_text(decision.factor, decision.baseline),
+        answer=_answer(decision, costs, options, currency),
+        assumptions=_assumptions(decision),
         options=tuple(options[name] for name in names),
         further=tuple(options[name] for name in order if name not in names),
-        lowest_price=_lowest_price(costs, tuple(options.values()), currency),
+        lowest_price=_lowest_price(costs, options[cheapest.option], tuple(options.values()), currency),
         covers=_covers(decision, costs) + _elsewhere(decision, [name for name in of_all if name not in priced]),
     )
 
@@ -132,65 +140,65 @@ def _option(decision: Decision, name: str, cost: CostRatio | None, costs: Baseli
     compared = compared_prices(costs.cluster_prices, decision.baseline, first.option)
     price, setting = compared.baseline.price, compared.baseline.setting
     if cost is None:
-        return OptionOverYears(text, price, price, None, None)
-    of_option = tuple(p for p in costs.cluster_prices if p.option == name and p.setting == setting)
-    compared = replace(compared, option=of_option or compared.option)
-    work = compared.same_work(cost.price_ratio)
+        return OptionOverYears(text, price, price, 1.0, None, None, "")
+    of_option = [p.price for p in costs.cluster_prices if p.option == name and p.setting == setting]
+    prices = of_option or [p.price for p in compared.option]
     low, high = (None, None) if cost.verdict is CostVerdict.NOT_ENOUGH_RUNS else (cost.low, cost.high)
-    return OptionOverYears(
-        option=text,
-        cluster=min(p.price for p in compared.option),
-        work=work * cost.ratio,
-        work_low=None if low is None else work * low,
-        work_high=None if high is None else work * high,
-    )
+    return OptionOverYears(text, min(prices), max(prices), cost.ratio, low, high, _verdict(cost))
 
 
-def _answer(decision: Decision, costs: BaselineCosts) -> str:
+def _verdict(cost: CostRatio) -> str:
+    if cost.verdict is CostVerdict.NOT_DISTINGUISHABLE:
+        return open_text(cost)
+    return cost.verdict.value
+
+
+def _price_text(option: OptionOverYears, currency: str) -> str:
+    return " to ".join(dict.fromkeys(money(price, currency) for price in (option.cluster, option.cluster_most)))
+
+
+def _answer(decision: Decision, costs: BaselineCosts, options: Mapping[str, OptionOverYears], currency: str) -> str:
+    """Return the cheapest option, the price of its cluster, and the difference to the next option with a price."""
     assert decision.cheapest is not None
-    over, cheapest, ties = f"Over {_years_text(costs.years)}", decision.cheapest.option, decision.cheapest.ties
-    if (runs := runs_below_minimum(decision)) is not None:
-        return (
-            f"{over}, the cheapest option is open: a verdict needs {RUNS_MIN} runs of each option, not {runs}. "
-            f"{capitalised(compared_option(decision, cheapest))} {_has(decision)} the lowest mean."
-        )
-    shared = shared_by_leaders(decision)
-    if shared:
-        others = named_options(levels_of_leaders(decision))
-        option = option_text(" + ".join(shared), " + ".join(shared.values()))
-        verb = "costs" if option_verb(*next(iter(shared.items()))) == "is" else "cost"
-        return f"{over}, {option} {verb} least for the same work. Between {others}, no difference is shown."
-    if ties and leaders_cost_less(decision):
-        names = named_options([compared_option(decision, name) for name in (cheapest, *ties)])
-        which = "which of the two is cheaper" if len(ties) == 1 else "which is the cheapest"
-        baseline = compared_option(decision, decision.baseline)
-        return f"{over}, {names} cost less for the same work than {baseline}; {which} is open."
-    if ties:
-        others = named_options([compared_option(decision, name) for name in ties])
-        return (
-            f"{over}, the cheapest option is open: {compared_option(decision, cheapest)} {_has(decision)} the lowest "
-            f"mean, and no difference in cost from {others} is shown."
-        )
-    verb = "costs" if option_verb(decision.factor, cheapest) == "is" else "cost"
-    return f"{over}, {compared_option(decision, cheapest)} {verb} least for the same work."
+    cheapest = decision.cheapest
+    is_singular = option_verb(decision.factor, cheapest.option) == "is"
+    if cheapest.ties:
+        claim = f"{'has' if is_singular else 'have'} the lowest mean cost per job"
+    else:
+        claim = f"{'costs' if is_singular else 'cost'} least per job"
+    option = options[cheapest.option]
+    text = f"Over {_years_text(costs.years)}, {option.option} {claim}: you pay {_price_text(option, currency)}"
+    rivals = [rival for rival in cheapest.rivals if rival.option in options]
+    if not rivals:
+        return f"{text}."
+    rival = min(rivals, key=lambda rival: options[rival.option].cost)
+    than = options[rival.option].option
+    if rival.low is None or rival.high is None:
+        runs = runs_below_minimum(decision)
+        needed = f"needs {RUNS_MIN} runs of each option, not {runs}" if runs is not None else "needs more runs"
+        return f"{text}. Whether a job costs less than on {than} is open: a verdict {needed}."
+    verdict = "" if rival.verdict is CostVerdict.CHEAPER else f", {open_text(rival)}"
+    difference = difference_range(rival.low, rival.high)
+    return f"{text}, and a job costs {difference} than on {than} (95 % interval{verdict})."
 
 
-def _has(decision: Decision) -> str:
-    assert decision.cheapest is not None
-    return "has" if option_verb(decision.factor, decision.cheapest.option) == "is" else "have"
-
-
-def _lowest_price(costs: BaselineCosts, options: tuple[OptionOverYears, ...], currency: str) -> str:
-    """Return which cluster has the lowest price: ``Lowest rent of a cluster: 1 hard disk (HDD), $39,420.``"""
+def _lowest_price(
+    costs: BaselineCosts, cheapest: OptionOverYears, options: tuple[OptionOverYears, ...], currency: str
+) -> str:
+    """Return which cluster has the lowest price, which decides where a cluster is often idle."""
+    word = "rent" if costs.rented else "price"
     lowest = money(min(option.cluster for option in options), currency)
+    if money(cheapest.cluster, currency) == lowest:
+        return f"No other option has a lower {word}."
     names = [option.option for option in options if money(option.cluster, currency) == lowest]
-    return f"Lowest {'rent' if costs.rented else 'price'} of a cluster: {named_options(names)}, {lowest}."
+    return f"If the cluster is often idle, its {word} decides: the lowest is {lowest}, with {named_options(names)}."
 
 
 def _covers(decision: Decision, costs: BaselineCosts) -> str:
-    """Return what the price of a cluster covers: ``rent, 24 h a day; power and maintenance have no price``."""
+    """Return what the price of a cluster covers: ``Rent: 24 h a day, on cluster m1000-01.``."""
     has = {"power": costs.power, "maintenance": costs.maintenance}
-    kinds = [name for name, priced in (("purchase", costs.purchase), ("rent, 24 h a day", costs.rent)) if priced]
+    rent = "24 h a day" if costs.rented else "rent, 24 h a day"
+    kinds = [name for name, priced in (("purchase", costs.purchase), (rent, costs.rent)) if priced]
     text = joined([*kinds, *(name for name, priced in has.items() if priced)])
     missing = [name for name, priced in has.items() if not priced]
     unpriced_text = (
@@ -198,7 +206,7 @@ def _covers(decision: Decision, costs: BaselineCosts) -> str:
     )
     size = f" {capitalised(size)}." if (size := other_size_text(costs)) else ""
     book = unpriced_text or f" Price book {costs.book} of {costs.date}."
-    return f"Cluster: {text}{_setting(decision, costs)}.{size}{book}"
+    return f"{'Rent' if costs.rented else 'Price'}: {text}{_setting(decision, costs)}.{size}{book}"
 
 
 def _setting(decision: Decision, costs: BaselineCosts) -> str:
@@ -215,25 +223,16 @@ def _elsewhere(decision: Decision, options: list[str]) -> str:
     return f" Left out, because they ran in other settings only: {names}." if options else ""
 
 
-def _price_condition(decision: Decision, dearer: bool) -> str:
-    """Return when the cheapest option lowers the bill although its cluster is not the one with the lowest price."""
-    first = cheapest_option(decision)
-    if first is None or not dearer:
-        return ""
-    name = compared_option(decision, first.option)
-    return f"The cluster with {name} has a higher price, which pays off only if it does more work or is smaller. "
-
-
-def _assumptions(decision: Decision, costs: BaselineCosts, dearer: bool) -> str:
-    baseline = compared_option(decision, decision.baseline)
+def _assumptions(decision: Decision) -> str:
+    """Return what the cost per job is relative to, where it was measured, and what the intervals cover."""
+    baseline = baseline_text(decision.factor, decision.baseline)
     scopes = [option.time for option in decision.options if option.cost and option.time]
-    lab = f", measured in a lab at scale {scale_text(float(decision.lab_scale))}" if decision.lab_scale else ""
-    intervals = "The intervals come from run times; " if runs_below_minimum(decision) is None else "No intervals; "
-    return (
-        f"You pay the cluster's price. {_price_condition(decision, dearer)}'Same work' is the cost of "
-        f"{_years_text(costs.years)} of jobs on {baseline}{where_text(decision)}{lab}: the part of the price that "
-        f"these jobs use; {scope_text(scopes[0].scope)}. {intervals}prices count as exact."
-    )
+    lab = f" measured in a lab at scale {scale_text(float(decision.lab_scale))}" if decision.lab_scale else ""
+    text = f"Cost per job: relative to {baseline},{where_text(decision)}{lab} ({scope_text(scopes[0].scope)})."
+    if lab:
+        text += " It is the ratio of times in the lab, times the ratio of the prices of real hardware."
+    few = runs_below_minimum(decision) is not None
+    return text if few else f"{text} Prices count as exact."
 
 
 def _years_text(years: float) -> str:

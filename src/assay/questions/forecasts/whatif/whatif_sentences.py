@@ -325,9 +325,12 @@ def _effect(answers: Sequence[WhatIf]) -> str:
     if len(different) <= _NAMED_MAX:
         text = joined([_speedup(answer) for answer in different])
     else:
-        directions = {"faster" if answer.ratio > 1 else "slower" for answer in different}
-        direction = " or ".join(sorted(directions))
-        text = f"{len(different)} of {len(answers)} configurations are {direction} ({_range(different)} as fast)"
+        faster = sum(answer.ratio > 1 for answer in different)
+        slower = len(different) - faster
+        text = f"{faster or slower} of {len(answers)} configurations are {'faster' if faster else 'slower'}"
+        if faster and slower:
+            text += f" and {slower} {'is' if slower == 1 else 'are'} slower"
+        text += f" ({_range(different)} as fast)"
     if not others:
         return f"{text}, simulated."
     others_text = "the other configuration" if len(others) == 1 else f"the other {len(others)} configurations"
