@@ -191,7 +191,7 @@ def test_the_answer_in_brief_is_short_and_has_three_caveats_and_one_step(case: C
     if not decisions:
         return
     first = decisions[0]
-    for sentence in filter(None, (view.advice, view.evidence, view.cost)):
+    for sentence in filter(None, (view.advice, view.evidence, None if view.advice else view.cost)):
         assert f"{sentence}\n" in brief
     caveats = [line.removeprefix("caveat: ") for line in brief.splitlines() if line.startswith("caveat: ")]
     assert caveats == [caveat.text for caveat in first.caveats[:3]]

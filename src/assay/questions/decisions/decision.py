@@ -102,7 +102,7 @@ class CostRatio:
 
 
 @dataclass(frozen=True, slots=True)
-class RivalCost:
+class ComparedCost:
     """Cost per job of the cheapest option / cost per job of another option."""
 
     option: str
@@ -122,7 +122,7 @@ class Cheapest:
     option: str
     ties: tuple[str, ...]
     """Options whose cost per job is not distinguishable from that of ``option``, the lowest first."""
-    rivals: tuple[RivalCost, ...]
+    rivals: tuple[ComparedCost, ...]
     """``option`` compared with every other option, the lowest cost first."""
 
 

@@ -33,7 +33,8 @@ def print_brief(decision: Decision, view: QuestionView | None, *, over_years: bo
     ``over_years``: also print the costs over the years of use.
     """
     if view is not None:
-        answer, *reasons = filter(None, (view.advice, view.answer, view.evidence, view.cost))
+        cost = None if view.advice else view.cost  # the advice has the same ratios
+        answer, *reasons = filter(None, (view.advice, view.answer, view.evidence, cost))
         next_step = view.next_step
     else:
         answer, *reasons = filter(None, (headline(decision), evidence(decision), cost_headline(decision)))

@@ -11,7 +11,7 @@ import math
 from collections.abc import Mapping
 
 from assay.analysis.comparison.option_estimates import OptionEstimates
-from assay.questions.decisions.decision import Cheapest, CostVerdict, RivalCost
+from assay.questions.decisions.decision import Cheapest, ComparedCost, CostVerdict
 from assay.questions.decisions.headline import Headline, is_lower, pair_over_workloads, ranked, strata_of_both
 
 
@@ -34,7 +34,7 @@ def cheapest_of(
     of_baseline = {stratum: 0.0 for of in logs.values() for stratum in of}
     cheapest, *rivals = (names[code] for code in ranked({codes[baseline]: of_baseline, **logs}))
 
-    def compared(rival: str) -> RivalCost:
+    def compared(rival: str) -> ComparedCost:
         strata = strata_of_both(logs, codes[rival], codes[cheapest])
         estimate = pair_over_workloads(costs, strata, codes[rival], codes[cheapest])
         of_both = [ratios[option] for option in (cheapest, rival) if option != baseline]
@@ -57,7 +57,7 @@ def cheapest_of(
             ratio, low, high = of_both[0].ratio / of_both[1].ratio, None, None
         if verdict is CostVerdict.NOT_ENOUGH_RUNS:
             low = high = None
-        return RivalCost(rival, ratio, low, high, verdict)
+        return ComparedCost(rival, ratio, low, high, verdict)
 
     costs_of_rivals = tuple(compared(rival) for rival in rivals)
     ties = tuple(rival.option for rival in costs_of_rivals if rival.verdict is not CostVerdict.CHEAPER)

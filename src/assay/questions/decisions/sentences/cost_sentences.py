@@ -54,26 +54,34 @@ def costs_by_storage(decision: Decision) -> tuple[tuple[str, CostRatio], ...]:
 def storage_advice(decision: Decision) -> str | None:
     """Return whether the headline's option is worth its cost, by storage class; None without an effect by storage.
 
-    ``By cost per job, InfiniBand is not worth it with hard disks (not confirmed); undecided with SSDs.``
+    ``By cost per job, InfiniBand is not worth it with hard disks (1.26×, 1.11 to 1.42); undecided with SSDs (0.91×).``
     """
     by_storage = costs_by_storage(decision)
     if not by_storage or decision.storage_effects is None:
         return None
     storages: dict[str, list[str]] = {}
     for name, cost in by_storage:
-        storages.setdefault(_advice(cost), []).append(name)
+        storages.setdefault(_advice(cost), []).append(f"{name} ({_ratio_text(cost)})")
     option = decision.storage_effects.option
     verb = option_verb(decision.factor, option)
-    clauses = [template.format(joined(names)) for template, names in sorted(storages.items())]
+    clauses = [f"{advice} with {joined(names)}" for advice, names in sorted(storages.items())]
     return f"By cost per job, {compared_option(decision, option)} {verb} {'; '.join(clauses)}."
 
 
 def _advice(cost: CostRatio) -> str:
-    """Return whether an option is worth its cost, with a place for the storage classes."""
+    """Return whether an option is worth its cost."""
     if cost.verdict is CostVerdict.NOT_ENOUGH_RUNS or not excludes_one(cost):
-        return "undecided with {}"
-    confirmed = cost.verdict in (CostVerdict.CHEAPER, CostVerdict.DEARER)
-    return f"{'not ' if cost.ratio > 1 else ''}worth it with {{}}{'' if confirmed else ' (not confirmed)'}"
+        return "undecided"
+    return "not worth it" if cost.ratio > 1 else "worth it"
+
+
+def _ratio_text(cost: CostRatio) -> str:
+    """Return a cost ratio with its interval, for brackets: ``0.80×, 0.67 to 0.95, not confirmed``."""
+    text = f"{format_ratio(cost.ratio)}×"
+    if cost.verdict is CostVerdict.NOT_ENOUGH_RUNS:
+        return f"{text}, not enough runs"
+    is_open = cost.verdict is CostVerdict.NOT_DISTINGUISHABLE and excludes_one(cost)
+    return f"{text}, {interval_text(cost)}{', not confirmed' if is_open else ''}"
 
 
 def cost_text(cost: CostRatio) -> str:

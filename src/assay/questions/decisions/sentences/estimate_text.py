@@ -1,7 +1,7 @@
 """Estimates of decisions as text: intervals, numbers of runs, and the workloads behind them."""
 
 from assay.analysis.comparison.verdict_text import evidence_text, groups_and_runs
-from assay.questions.decisions.decision import CostRatio, Decision, RivalCost, TimeRatio
+from assay.questions.decisions.decision import ComparedCost, CostRatio, Decision, TimeRatio
 from assay.text import format_interval, plural, workload_title
 
 
@@ -38,11 +38,11 @@ def compared_workloads(decision: Decision) -> tuple[str, ...]:
     return tuple(dict.fromkeys(result.workload for result in decision.results if result.time))
 
 
-def excludes_one(ratio: TimeRatio | CostRatio | RivalCost) -> bool:
+def excludes_one(ratio: TimeRatio | CostRatio | ComparedCost) -> bool:
     """Return whether the 95 % interval excludes 1."""
     return ratio.low is not None and ratio.high is not None and not ratio.low <= 1 <= ratio.high
 
 
-def open_text(ratio: TimeRatio | CostRatio | RivalCost) -> str:
+def open_text(ratio: TimeRatio | CostRatio | ComparedCost) -> str:
     """Return why a ratio has no verdict: its interval includes 1, or the correction for several comparisons."""
     return "not confirmed" if excludes_one(ratio) else "no difference shown"
