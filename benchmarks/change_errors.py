@@ -41,7 +41,7 @@ def share_reported(
     for start in range(0, len(logs), table_size):
         rows = list(logs[start : start + table_size])
         null = null_distribution_of(rows)
-        null = null_statistics.setdefault((null.correlation, null.wander, null.few), null)
+        null = null_statistics.setdefault((null.correlation, null.wander, null.has_few_runs), null)
         reported += sum(bool(change_positions(row, null)) for row in rows)
     return reported / len(logs)
 

@@ -21,7 +21,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from assay.analysis.cost.pareto import Priced
+from assay.analysis.cost.pareto import PricedRates
 from assay.estimation.recommendation.candidates import candidates
 from assay.estimation.simulator.draws import DEVICE_SIGMA, LINK_SIGMA, REPETITION_SIGMA, cpu_sigma, log_sigma
 from assay.estimation.simulator.error_model import REMAINDER_SIGMA, SIGMAS, Z90
@@ -162,7 +162,7 @@ def _doublings(search: ClusterSearch) -> Array:
     return np.stack(columns, axis=1)
 
 
-def _rates(book: Priced, rng: Rng) -> Array:
+def _rates(book: PricedRates, rng: Rng) -> Array:
     amounts = book.amounts.copy()
     for index, price in enumerate(book.prices):
         if price.low < price.high:

@@ -61,7 +61,7 @@ pub struct Ssd {
     writes_free_at: Ns,
     /// Time at which the last write so far is on the medium.
     written: Ns,
-    burst_left_bytes: f64,
+    remaining_burst_bytes: f64,
     idle_since: Ns,
     done: Vec<Completion>,
     stats: Stats,
@@ -78,7 +78,7 @@ impl Ssd {
             reads_free_at: 0,
             writes_free_at: 0,
             written: 0,
-            burst_left_bytes: params.burst_bytes,
+            remaining_burst_bytes: params.burst_bytes,
             idle_since: 0,
             done: Vec::new(),
             stats: Stats::default(),
@@ -93,8 +93,8 @@ impl Ssd {
             };
             if self.in_flight_requests.is_empty() {
                 let idle_s = (self.now - self.idle_since) as f64 / NS_PER_S;
-                let free_bytes = self.burst_left_bytes + idle_s * self.params.write_bytes_per_s;
-                self.burst_left_bytes = free_bytes.min(self.params.burst_bytes);
+                let free_bytes = self.remaining_burst_bytes + idle_s * self.params.write_bytes_per_s;
+                self.remaining_burst_bytes = free_bytes.min(self.params.burst_bytes);
             }
             let finish = match request.kind {
                 Kind::Read => self.read(&request),
@@ -114,8 +114,8 @@ impl Ssd {
     fn write(&mut self, request: &Request) -> Ns {
         let start = start(self.now, &mut self.writes_free_at, self.params.write_iops);
         let bytes = request.bytes as f64;
-        let burst_part = bytes.min(self.burst_left_bytes);
-        self.burst_left_bytes -= burst_part;
+        let burst_part = bytes.min(self.remaining_burst_bytes);
+        self.remaining_burst_bytes -= burst_part;
         let duration_s =
             burst_part / self.params.burst_write_bytes_per_s + (bytes - burst_part) / self.params.write_bytes_per_s;
         let finish = self.transfer(start, request, duration_s) + ns(self.params.write_latency_s);

@@ -56,7 +56,8 @@ extern "C" {
     fn sigwait(set: *const SignalSet, signal: *mut c_int) -> c_int;
 }
 
-fn checked(result: c_int) -> io::Result<()> {
+/// Return the error of a C function that returned a negative number.
+fn result_of(result: c_int) -> io::Result<()> {
     if result < 0 {
         return Err(io::Error::last_os_error());
     }
@@ -76,7 +77,7 @@ pub fn mount_fuse(device: &impl AsRawFd, target: &Path, options: &str) -> io::Re
     let options = c_text(&format!("fd={},{}", device.as_raw_fd(), options))?;
     let (source, kind) = (c_text("assay-diskd")?, c_text("fuse.assay-diskd")?);
     let target = c_path(target)?;
-    checked(unsafe {
+    result_of(unsafe {
         mount(source.as_ptr(), target.as_ptr(), kind.as_ptr(), MS_NOSUID | MS_NODEV, options.as_ptr().cast())
     })
 }
@@ -87,17 +88,17 @@ pub fn unmount(target: &Path) -> io::Result<bool> {
     if unsafe { umount2(target.as_ptr(), 0) } == 0 {
         return Ok(true);
     }
-    checked(unsafe { umount2(target.as_ptr(), MNT_DETACH) }).map(|()| false)
+    result_of(unsafe { umount2(target.as_ptr(), MNT_DETACH) }).map(|()| false)
 }
 
 /// Lock a file against other processes; an error if another process holds the lock.
 pub fn lock(file: &impl AsRawFd) -> io::Result<()> {
-    checked(unsafe { flock(file.as_raw_fd(), LOCK_EX_NB) })
+    result_of(unsafe { flock(file.as_raw_fd(), LOCK_EX_NB) })
 }
 
 /// fallocate(2): the modes punch-hole and zero-range, which free space.
 pub fn allocate(file: &impl AsRawFd, mode: i32, offset: u64, length: u64) -> io::Result<()> {
-    checked(unsafe { fallocate64(file.as_raw_fd(), mode, offset as i64, length as i64) })
+    result_of(unsafe { fallocate64(file.as_raw_fd(), mode, offset as i64, length as i64) })
 }
 
 /// Fill the buffer from the page cache. Returns false if a part is not cached, or if the file system cannot tell.

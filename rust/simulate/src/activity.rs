@@ -41,6 +41,7 @@ pub enum Use {
     Read {
         disk: u32,
         bytes: f64,
+        /// Number of contiguous pieces in which the bytes are stored.
         runs: f64,
         limit: Limit,
     },
@@ -90,7 +91,7 @@ pub struct Activity {
     /// Number of parts that still run.
     pub running: u32,
     pub pieces: u32,
-    pub pieces_left: u32,
+    pub remaining_pieces: u32,
     /// Start time of the present piece, in seconds.
     pub piece_start_s: f64,
     pub limits: ByLimit,

@@ -74,7 +74,7 @@ struct Fluid {
     readers: Fair,
     rates: Rates,
     flushing: bool,
-    burst_left_bytes: f64,
+    remaining_burst_bytes: f64,
     /// Remaining bytes of all readers. `counted_bytes` also counts each seek, as the bytes that the disk reads in the
     /// time of the seek.
     real_bytes: f64,
@@ -93,7 +93,7 @@ struct Requests {
 impl Disk {
     pub fn fluid(spec: &DiskSpec, table: Rc<Table>, rate_factor: f64, write_back: WriteBack) -> Disk {
         let fluid = Fluid {
-            burst_left_bytes: table.burst_bytes,
+            remaining_burst_bytes: table.burst_bytes,
             table,
             readers: Fair::default(),
             rates: Rates::default(),
@@ -182,8 +182,8 @@ impl Disk {
                 let mut next = now + fluid.readers.next_s();
                 if fluid.flushing {
                     let mut bytes = self.write_back.next_bytes();
-                    if fluid.burst_left_bytes > 0.0 {
-                        bytes = bytes.min(fluid.burst_left_bytes);
+                    if fluid.remaining_burst_bytes > 0.0 {
+                        bytes = bytes.min(fluid.remaining_burst_bytes);
                     }
                     next = next.min(now + (bytes / fluid.rates.write).max(INSTANT_S));
                 } else {
@@ -230,7 +230,7 @@ impl Disk {
                 self.totals.add(from, now, read, written, self.request_bytes);
                 requests.in_flight_writes = (requests.in_flight_writes - written).max(0.0);
                 self.write_back.drain(written, 1.0, alive, done);
-                for (index, end) in requests.step.ended.drain(..) {
+                for (index, end) in requests.step.ended_readers.drain(..) {
                     let part = requests.parts[index as usize];
                     requests.ends.insert((part.activity, part.slot), (part.generation, end));
                     if alive(part) {
@@ -249,7 +249,7 @@ impl Disk {
             Service::Fluid(fluid) => {
                 fluid.flushing = flushing;
                 fluid.rates = fluid.table.rates(fluid.readers.streams(), flushing);
-                if fluid.burst_left_bytes > 0.0 {
+                if fluid.remaining_burst_bytes > 0.0 {
                     fluid.rates.write *= fluid.table.burst_factor;
                 }
                 fluid.rates.read *= self.rate_factor;
@@ -294,13 +294,13 @@ impl Fluid {
         let mut written = 0.0;
         if self.flushing {
             written = (self.rates.write * (now - from)).min(dirty_bytes);
-            self.burst_left_bytes = (self.burst_left_bytes - written).max(0.0);
-            if self.burst_left_bytes < 1.0 {
-                self.burst_left_bytes = 0.0;
+            self.remaining_burst_bytes = (self.remaining_burst_bytes - written).max(0.0);
+            if self.remaining_burst_bytes < 1.0 {
+                self.remaining_burst_bytes = 0.0;
             }
         } else if self.readers.streams() == 0 && self.table.burst_bytes > 0.0 {
-            let free_bytes = self.burst_left_bytes + (now - from) * self.table.sustained_write;
-            self.burst_left_bytes = free_bytes.min(self.table.burst_bytes);
+            let free_bytes = self.remaining_burst_bytes + (now - from) * self.table.sustained_write;
+            self.remaining_burst_bytes = free_bytes.min(self.table.burst_bytes);
         }
         (read, written)
     }

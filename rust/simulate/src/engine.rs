@@ -183,7 +183,7 @@ impl<T: Copy> Engine<T> {
         activity.parts.clear();
         activity.parts.extend_from_slice(parts);
         activity.pieces = pieces.max(1);
-        activity.pieces_left = activity.pieces;
+        activity.remaining_pieces = activity.pieces;
         activity.limits = ByLimit::default();
         let id = PartId { activity: index, generation: activity.generation, slot: 0 };
         self.next_piece(index);
@@ -386,7 +386,7 @@ impl<T: Copy> Engine<T> {
     fn next_piece(&mut self, index: u32) {
         loop {
             let activity = &mut self.activities[index as usize];
-            if activity.pieces_left == 0 {
+            if activity.remaining_pieces == 0 {
                 activity.lives = false;
                 activity.generation += 1;
                 let (owner, limits) = (activity.owner, activity.limits);
@@ -396,7 +396,7 @@ impl<T: Copy> Engine<T> {
                 }
                 return;
             }
-            activity.pieces_left -= 1;
+            activity.remaining_pieces -= 1;
             activity.piece_start_s = self.now;
             activity.ended_parts = 0;
             let parts = std::mem::take(&mut activity.parts);

@@ -5,8 +5,8 @@ use crate::scenario::Output;
 use crate::schedule::Locality;
 use crate::sim::{Sim, Timer};
 
-/// Interval between checks of the running tasks, in seconds: after a check without and with a new speculative attempt,
-/// as in DefaultSpeculator.
+/// Interval between checks of the running tasks, in seconds: `SPECULATE_S`, or `SPECULATE_AFTER_S` after a check that
+/// started a speculative attempt, as in DefaultSpeculator.
 const SPECULATE_S: f64 = 1.0;
 const SPECULATE_AFTER_S: f64 = 15.0;
 /// Maximum share of the running attempts that are speculative. At least `SPECULATE_MIN` are permitted.
@@ -163,7 +163,7 @@ impl Sim<'_> {
             let state = &mut self.jobs[job].stages[stage];
             state.finished[task as usize] = false;
             if state.done == state.tasks {
-                self.jobs[job].stages_left += 1;
+                self.jobs[job].remaining_stages += 1;
             }
             self.jobs[job].stages[stage].done -= 1;
             self.add_retry(job, stage, task);

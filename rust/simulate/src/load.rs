@@ -31,10 +31,10 @@ pub struct DiskSpec {
 #[derive(Clone, Copy, Debug)]
 struct Reader {
     /// Bytes that are not requested yet.
-    left_bytes: f64,
+    remaining_bytes: f64,
     run_bytes: f64,
     /// Bytes until the next seek.
-    run_left_bytes: f64,
+    remaining_run_bytes: f64,
     offset: u64,
     in_flight: u32,
     /// Number of requests of the last window.
@@ -45,7 +45,7 @@ struct Reader {
 #[derive(Debug, Default)]
 pub struct Step {
     /// Readers that have received everything, with the offset after their last byte.
-    pub ended: Vec<(u32, u64)>,
+    pub ended_readers: Vec<(u32, u64)>,
     pub written_bytes: f64,
 }
 
@@ -56,8 +56,8 @@ pub struct Load {
     rng: Rng,
     readers: Vec<Option<Reader>>,
     free_readers: Vec<u32>,
-    write_left_bytes: f64,
-    turn_left_bytes: f64,
+    remaining_write_bytes: f64,
+    remaining_turn_bytes: f64,
     write_offset: u64,
     writes_in_flight: usize,
     serial: u32,
@@ -76,8 +76,8 @@ impl Load {
             rng: Rng::keyed(seed, 77, 0),
             readers: Vec::new(),
             free_readers: Vec::new(),
-            write_left_bytes: 0.0,
-            turn_left_bytes: 0.0,
+            remaining_write_bytes: 0.0,
+            remaining_turn_bytes: 0.0,
             write_offset: 0,
             writes_in_flight: 0,
             serial: 0,
@@ -97,9 +97,10 @@ impl Load {
     /// Start to read `bytes` in contiguous runs of `run_bytes`, at the offset where another reader ended, or at a
     /// random one. Return the number of the reader.
     pub fn read(&mut self, now: f64, bytes: f64, run_bytes: f64, from: Option<u64>) -> u32 {
-        let run_left_bytes = if from.is_some() { run_bytes } else { 0.0 };
+        let remaining_run_bytes = if from.is_some() { run_bytes } else { 0.0 };
         let offset = from.unwrap_or(0);
-        let reader = Reader { left_bytes: bytes, run_bytes, run_left_bytes, offset, in_flight: 0, window_requests: 0 };
+        let reader =
+            Reader { remaining_bytes: bytes, run_bytes, remaining_run_bytes, offset, in_flight: 0, window_requests: 0 };
         let index = match self.free_readers.pop() {
             Some(index) => {
                 self.readers[index as usize] = Some(reader);
@@ -118,16 +119,16 @@ impl Load {
     /// Cancel a reader. Its requests in flight still complete.
     pub fn cancel(&mut self, index: u32) {
         if let Some(reader) = &mut self.readers[index as usize] {
-            reader.left_bytes = 0.0;
+            reader.remaining_bytes = 0.0;
         }
     }
 
     /// Permit `bytes` of writes in addition to those in flight, and send as many as possible. Return the bytes that are
     /// not yet sent.
     pub fn allow_writes(&mut self, now: f64, bytes: f64) -> f64 {
-        self.write_left_bytes = bytes;
+        self.remaining_write_bytes = bytes;
         self.send_writes(now);
-        self.write_left_bytes.max(0.0)
+        self.remaining_write_bytes.max(0.0)
     }
 
     pub fn next_s(&self) -> f64 {
@@ -155,7 +156,7 @@ impl Load {
             if window_is_due && !self.request_window(now, index) && is_idle {
                 let end = self.readers[index as usize].take().map_or(0, |reader| reader.offset);
                 self.free_readers.push(index);
-                step.ended.push((index, end));
+                step.ended_readers.push((index, end));
             }
         }
         self.done = done;
@@ -173,16 +174,16 @@ impl Load {
             None => return false,
         };
         let end = (self.spec.size_bytes as f64) as u64;
-        if reader.run_left_bytes < 1.0 || reader.offset + self.spec.readahead_bytes as u64 >= end {
-            reader.run_left_bytes = reader.run_bytes.max(1.0);
-            reader.offset = self.random_offset(reader.run_bytes.min(reader.left_bytes));
+        if reader.remaining_run_bytes < 1.0 || reader.offset + self.spec.readahead_bytes as u64 >= end {
+            reader.remaining_run_bytes = reader.run_bytes.max(1.0);
+            reader.offset = self.random_offset(reader.run_bytes.min(reader.remaining_bytes));
         }
-        let mut window = self.spec.readahead_bytes.min(reader.left_bytes).min(reader.run_left_bytes);
-        if reader.left_bytes < 1.0 || window <= 0.0 {
+        let mut window = self.spec.readahead_bytes.min(reader.remaining_bytes).min(reader.remaining_run_bytes);
+        if reader.remaining_bytes < 1.0 || window <= 0.0 {
             return false;
         }
-        reader.left_bytes -= window;
-        reader.run_left_bytes -= window;
+        reader.remaining_bytes -= window;
+        reader.remaining_run_bytes -= window;
         reader.window_requests = 0;
         while window >= 0.5 {
             let bytes = (window.min(self.spec.request_bytes).ceil() as u64).max(1).min(end);
@@ -201,20 +202,21 @@ impl Load {
 
     fn send_writes(&mut self, now: f64) {
         let size = self.spec.size_bytes;
-        while self.writes_in_flight < WRITES_IN_FLIGHT && self.write_left_bytes >= 1.0 {
-            if self.turn_left_bytes < 1.0 {
-                self.turn_left_bytes = self.spec.write_turn_bytes;
+        while self.writes_in_flight < WRITES_IN_FLIGHT && self.remaining_write_bytes >= 1.0 {
+            if self.remaining_turn_bytes < 1.0 {
+                self.remaining_turn_bytes = self.spec.write_turn_bytes;
                 self.write_offset = self.random_offset(self.spec.write_turn_bytes);
             }
-            let bytes = self.write_left_bytes.min(self.spec.request_bytes).min(self.turn_left_bytes).ceil() as u64;
+            let bytes =
+                self.remaining_write_bytes.min(self.spec.request_bytes).min(self.remaining_turn_bytes).ceil() as u64;
             let bytes = bytes.max(1).min(size);
             self.serial = self.serial.wrapping_add(1);
             let id = WRITE_BIT | u64::from(self.serial & 0x7fff_ffff) << 32 | bytes;
             let offset = self.write_offset.min(size - bytes);
             self.model.submit(ns(now), Request { id, kind: Kind::Write, offset, bytes });
             self.write_offset = offset + bytes;
-            self.write_left_bytes -= bytes as f64;
-            self.turn_left_bytes -= bytes as f64;
+            self.remaining_write_bytes -= bytes as f64;
+            self.remaining_turn_bytes -= bytes as f64;
             self.writes_in_flight += 1;
         }
     }

@@ -38,7 +38,7 @@ pub fn cluster(item: &Json, daemon_memory_bytes: f64, assumptions: &mut Vec<Stri
         let pool = Fields::new("cluster.cpu_pool.".into(), pool, &["cores", "background_cores"])?;
         let (cores, background) = (pool.positive("cores")?, pool.number_or("background_cores", 0.0)?);
         if background >= cores {
-            return Err("cluster.cpu_pool.background_cores: nothing is left of the cores".into());
+            return Err("cluster.cpu_pool.background_cores: must be less than cores".into());
         }
         pool_cores = Some(cores - background);
     }
@@ -136,7 +136,7 @@ fn node_names(fields: &Fields, name: &str) -> Result<Vec<String>, String> {
     for item in fields.list("names")? {
         match item {
             Json::Text(text) if !text.is_empty() => names.push(text.clone()),
-            _ => return Err(format!("{}names: must be names", fields.at)),
+            _ => return Err(format!("{}names: must be a list of texts that are not empty", fields.at)),
         }
     }
     if fields.optional("count").is_some() && fields.integer("count")? != names.len() as u64 {

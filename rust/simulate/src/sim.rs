@@ -90,7 +90,7 @@ pub struct JobState {
     pub am_requested: bool,
     pub am_phase: f64,
     pub stages: Vec<StageState>,
-    pub stages_left: usize,
+    pub remaining_stages: usize,
     pub running: bool,
 }
 
@@ -121,7 +121,7 @@ pub struct Sim<'a> {
     pub engine: Engine<Timer>,
     pub world: World,
     pub jobs: Vec<JobState>,
-    pub jobs_left: usize,
+    pub remaining_jobs: usize,
     pub attempts: Vec<Attempt>,
     pub free_attempts: Vec<u32>,
     pub outputs: Vec<Outputs>,
@@ -157,7 +157,7 @@ impl<'a> Sim<'a> {
             engine,
             world,
             jobs: Vec::new(),
-            jobs_left: scenario.jobs.len(),
+            remaining_jobs: scenario.jobs.len(),
             attempts: Vec::new(),
             free_attempts: Vec::new(),
             outputs: Vec::new(),
@@ -176,7 +176,7 @@ impl<'a> Sim<'a> {
             let state = JobState {
                 waits_for: job.after.len(),
                 am_phase: random.uniform(),
-                stages_left: job.stages.len(),
+                remaining_stages: job.stages.len(),
                 ..JobState::default()
             };
             sim.jobs.push(state);
@@ -196,7 +196,7 @@ impl<'a> Sim<'a> {
         for (index, failure) in self.scenario.failures.iter().enumerate() {
             self.engine.timer(failure.at_s, Timer::NodeFails(index as u32));
         }
-        while self.jobs_left > 0 {
+        while self.remaining_jobs > 0 {
             let wake = match self.engine.next() {
                 Some(wake) => wake,
                 None => return Err(self.stuck()),
@@ -439,11 +439,11 @@ impl<'a> Sim<'a> {
     /// Handle the end of the last task of a stage.
     pub fn stage_ended(&mut self, job: usize, index: usize) {
         self.jobs[job].stages[index].end_s = self.engine.now;
-        self.jobs[job].stages_left -= 1;
+        self.jobs[job].remaining_stages -= 1;
         for stage in 0..self.jobs[job].stages.len() {
             self.check_ready(job, stage);
         }
-        if self.jobs[job].stages_left == 0 {
+        if self.jobs[job].remaining_stages == 0 {
             let at = self.engine.now + self.fixed(self.scenario.engine.job_end_s);
             self.engine.timer(at, Timer::JobEnd(job as u32));
         }
@@ -452,7 +452,7 @@ impl<'a> Sim<'a> {
     fn job_ended(&mut self, job: usize) {
         self.jobs[job].end_s = self.engine.now;
         self.jobs[job].running = false;
-        self.jobs_left -= 1;
+        self.remaining_jobs -= 1;
         if let Some(node) = self.jobs[job].am_node {
             self.release(node, self.scenario.jobs[job].am_memory_bytes, 0.0);
         }

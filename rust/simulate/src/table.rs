@@ -45,10 +45,10 @@ pub struct Table {
 
 impl Table {
     pub fn of(spec: &DiskSpec) -> Table {
-        let mut sustained = spec.clone();
+        let mut sustained_spec = spec.clone();
         let (mut burst_factor, mut burst_bytes) = (1.0, 0.0);
         let (mut positioning_s, read_bytes_per_s, sustained_write);
-        match &mut sustained.params {
+        match &mut sustained_spec.params {
             Params::Ssd(params) => {
                 if params.burst_bytes > 0.0 {
                     burst_factor = params.burst_write_bytes_per_s / params.write_bytes_per_s;
@@ -68,7 +68,7 @@ impl Table {
             }
         }
         Table {
-            spec: sustained,
+            spec: sustained_spec,
             without_writes: Default::default(),
             with_writes: Default::default(),
             writes: Cell::default(),
@@ -87,31 +87,32 @@ impl Table {
             return if with_write_back { write_rates() } else { Rates::default() };
         }
         let above = match READERS.iter().position(|&number| number >= readers) {
-            None => return self.tabulated(READERS.len() - 1, with_write_back),
-            Some(above) if READERS[above] == readers => return self.tabulated(above, with_write_back),
+            None => return self.tabulated_rates(READERS.len() - 1, with_write_back),
+            Some(above) if READERS[above] == readers => return self.tabulated_rates(above, with_write_back),
             Some(above) => above,
         };
         let (low, high) = (READERS[above - 1], READERS[above]);
         let share = f64::from(readers - low) / f64::from(high - low);
-        let (below, above) = (self.tabulated(above - 1, with_write_back), self.tabulated(above, with_write_back));
+        let (below, above) =
+            (self.tabulated_rates(above - 1, with_write_back), self.tabulated_rates(above, with_write_back));
         let interpolate = |a: f64, b: f64| a + (b - a) * share;
         Rates { read: interpolate(below.read, above.read), write: interpolate(below.write, above.write) }
     }
 
-    fn tabulated(&self, index: usize, with_write_back: bool) -> Rates {
+    fn tabulated_rates(&self, index: usize, with_write_back: bool) -> Rates {
         let cells = if with_write_back { &self.with_writes } else { &self.without_writes };
         self.cached_rates(&cells[index], READERS[index], with_write_back)
     }
 
     fn cached_rates(&self, entry: &Cell<Option<Rates>>, readers: u32, with_write_back: bool) -> Rates {
-        let rates = entry.get().unwrap_or_else(|| cell(&self.spec, readers, with_write_back));
+        let rates = entry.get().unwrap_or_else(|| measured_rates(&self.spec, readers, with_write_back));
         entry.set(Some(rates));
         rates
     }
 }
 
-/// Run the load of one cell, and measure after a warm-up.
-fn cell(spec: &DiskSpec, readers: u32, with_write_back: bool) -> Rates {
+/// Run the load of one cell of the table, and return its rates after a warm-up.
+fn measured_rates(spec: &DiskSpec, readers: u32, with_write_back: bool) -> Rates {
     let mut load = Load::new(spec, 1);
     let endless = 1e18;
     // Streams change their offsets at intervals, so that no single pair of offsets determines the table. With two
@@ -140,8 +141,8 @@ fn cell(spec: &DiskSpec, readers: u32, with_write_back: bool) -> Rates {
         match start {
             None if read + written > measured_bytes / 4.0 => start = Some((now, read, written)),
             Some((since, read_then, written_then)) if read + written > measured_bytes => {
-                let passed_s = now - since;
-                return Rates { read: (read - read_then) / passed_s, write: (written - written_then) / passed_s };
+                let elapsed_s = now - since;
+                return Rates { read: (read - read_then) / elapsed_s, write: (written - written_then) / elapsed_s };
             }
             _ => {}
         }

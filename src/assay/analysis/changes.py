@@ -235,15 +235,17 @@ class NullStatistic:
     """The distribution of the statistic without a change, by length of the history; drawn when needed, and seeded.
 
     ``wander``: the step of a random walk that is added, in standard deviations of a run (:func:`random_walk_step`).
-    ``few``: whether few runs show how far levels wander. Each change is then tested a second time, within
+    ``has_few_runs``: whether few runs show how far levels wander. Each change is then tested a second time, within
     :data:`ABRUPT_RUNS` runs before and after it: a wandering level moves far over many runs, but little over a few.
     """
 
-    def __init__(self, correlation: float = 0.0, seed: int = SEED, wander: float = 0.0, few: bool = False) -> None:
-        self.few = few
+    def __init__(
+        self, correlation: float = 0.0, seed: int = SEED, wander: float = 0.0, has_few_runs: bool = False
+    ) -> None:
+        self.has_few_runs = has_few_runs
         self._abrupt = (
             [NullStatistic(correlation, seed, max(wander, wander_min)) for wander_min in (WANDER_MIN, WANDER_MIN_LONG)]
-            if few
+            if has_few_runs
             else []
         )
         self.correlation = round(correlation, 2)
@@ -297,13 +299,13 @@ def null_distribution_of(histories_logs: Sequence[Floats]) -> NullStatistic:
     (:class:`NullStatistic`).
     """
     correlation = correlation_of(histories_logs)
-    few = sum(max(0, len(logs) - _FAR) for logs in histories_logs) / _FAR < _WANDER_SHOWN
-    errors_of_whole, errors_of_parts = _ERRORS_FEW if few else _ERRORS_MANY
+    has_few_runs = sum(max(0, len(logs) - _FAR) for logs in histories_logs) / _FAR < _WANDER_SHOWN
+    errors_of_whole, errors_of_parts = _ERRORS_FEW if has_few_runs else _ERRORS_MANY
     wander = random_walk_step(histories_logs, correlation, errors_of_whole)
     if wander:
         parts = [part for logs in histories_logs for part in _levels(logs, NullStatistic())]
         wander = min(wander, random_walk_step(parts, correlation, errors_of_parts))
-    return NullStatistic(correlation, wander=wander, few=few)
+    return NullStatistic(correlation, wander=wander, has_few_runs=has_few_runs)
 
 
 def _test(values: Floats, null: NullStatistic, alpha: float, draws: int = DRAWS) -> tuple[float, int]:

@@ -33,9 +33,9 @@ def compute_answers(queries: ReferenceQueries, generator: Path | None, cache_fol
     determinants = json.dumps([queries.scale_factor, queries.parts, queries.queries, duckdb.__version__])
     cache_file = cache_folder / f"answers-{hashlib.sha256(determinants.encode()).hexdigest()[:12]}.json"
     if cache_file.is_file():
-        stored = json.loads(cache_file.read_text())
-        rows = tuple(tuple(map(tuple, answer)) for answer in stored["rows"])
-        return ReferenceAnswers(rows, stored["files_bytes"], stored["files_checksum"])
+        cached_answers = json.loads(cache_file.read_text())
+        rows = tuple(tuple(map(tuple, answer)) for answer in cached_answers["rows"])
+        return ReferenceAnswers(rows, cached_answers["files_bytes"], cached_answers["files_checksum"])
     cache_folder.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory(prefix="tables-", dir=cache_folder) as scratch:
         folder = Path(scratch)

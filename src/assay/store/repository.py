@@ -64,10 +64,10 @@ class Repository:
 
     def __init__(self, root: Path) -> None:
         self.folders = Folders(root)
-        self._reading = DuckDBReader().connection
+        self._connect = DuckDBReader().connection
         self._problems: list[BundleProblem] = []
         self._imports: dict[str, Path] = {}
-        self._index = Index(self.folders, self._problems, self._reading)
+        self._index = Index(self.folders, self._problems, self._connect)
 
     @classmethod
     def open(cls, root: Path) -> Self:
@@ -160,7 +160,7 @@ class Repository:
 
     def traced_runs(self, *, or_tasks: bool = False) -> set[str]:
         """Return the ids of the runs that have a trace; with ``or_tasks``, a trace or task attempts."""
-        return traced_runs(self.folders.bundles, self._reading, or_tasks=or_tasks)
+        return traced_runs(self.folders.bundles, self._connect, or_tasks=or_tasks)
 
     def publish(
         self,
@@ -179,7 +179,7 @@ class Repository:
         if not _RUN_ID.match(run.run_id):
             raise RepositoryError(f"{run.run_id!r} can't be a run's id", hint="use new_run_id()")
         contents = Contents(run, tasks, trace, logs or {}, files or {})
-        return self._publish_folder(run.run_id, lambda path: bundle_files.write_bundle(path, contents, self._reading))
+        return self._publish_folder(run.run_id, lambda path: bundle_files.write_bundle(path, contents, self._connect))
 
     def _publish_folder(self, name: str, write: Callable[[Path], object]) -> Path:
         """Create the bundle ``name`` from the files that ``write`` puts into a folder, completely or not at all."""
@@ -229,8 +229,8 @@ class Repository:
         files = [source_file(name, path) for name, path in sources]
         folder = self.folders.bundles
         bundle = folder / import_id(format_name, files, request.variant)
-        earlier = [name for name in imports_of_file_names(folder, format_name, files) if name != bundle.name]
-        to_replace = earlier if request.replace else []
+        earlier_imports = [name for name in imports_of_file_names(folder, format_name, files) if name != bundle.name]
+        to_replace = earlier_imports if request.replace else []
         if bundle.exists():
             return summary_of(bundle, to_replace)
         other_mappings = imports_of_files(folder, format_name, files) if request.variant else []
@@ -255,15 +255,15 @@ class Repository:
         if checks_duplicates and (duplicates := self._probable_duplicates(batch, to_replace)):
             if not request.replace:
                 return ImportSummary(None, format_name, 0, batch.already_there, skipped, probably=tuple(duplicates))
-            earlier += [import_to_replace(folder, source) for source in duplicates]
-            batch = read_batch(earlier)
+            earlier_imports += [import_to_replace(folder, source) for source in duplicates]
+            batch = read_batch(earlier_imports)
         if not self._place_new(batch.import_id, lambda folder: write_import(folder, batch, __version__, progress)):
             # another process stored one of the same files at the same time
             return ImportSummary(None, format_name, 0, len(batch), skipped)
         if request.replace:
-            for name in earlier:
+            for name in earlier_imports:
                 self._remove(name)
-            other_mappings = [name for name in other_mappings if name not in earlier]
+            other_mappings = [name for name in other_mappings if name not in earlier_imports]
         return ImportSummary(
             batch.import_id,
             format_name,
@@ -271,19 +271,19 @@ class Repository:
             batch.already_there,
             skipped,
             tuple(other_mappings),
-            earlier=() if request.replace else tuple(earlier),
-            replaced=tuple(earlier) if request.replace else (),
+            earlier=() if request.replace else tuple(earlier_imports),
+            replaced=tuple(earlier_imports) if request.replace else (),
         )
 
     def _probable_duplicates(self, batch: Batch, excluded_imports: Sequence[str]) -> list[DuplicateSource]:
         """Return the imports that probably hold the runs of ``batch``, except ``excluded_imports``."""
         if not bundle_names(self.folders.bundles):
             return []
-        stored = self.table()
-        rows_of_new = np.array(self.positions_of(stored, batch.stored_ids), dtype=np.int64)
+        stored_runs = self.table()
+        rows_of_new = np.array(self.positions_of(stored_runs, batch.stored_ids), dtype=np.int64)
         return [
             match
-            for match in probable_duplicates(stored, batch.table(), rows_of_new)
+            for match in probable_duplicates(stored_runs, batch.table(), rows_of_new)
             if match.bundle not in excluded_imports
         ]
 
@@ -368,7 +368,7 @@ class Repository:
         Raises :class:`RepositoryError` if there is none, if there are several (with the candidates), or if its bundle
         is damaged.
         """
-        return self._run_with_id(prefix) or self._run_with_id(self._full_id(prefix)) or self._imported(prefix)[1]
+        return self._run_with_id(prefix) or self._run_with_id(self._full_id(prefix)) or self._import_of(prefix)[1]
 
     def _run_with_id(self, run_id: str) -> Run | None:
         """Return the run with exactly this id, or None. Faster than a prefix because other ids are not searched."""
@@ -377,11 +377,11 @@ class Repository:
         bundle = self.folders.bundles / run_id
         if bundle.is_dir() and not bundle_files.is_import(bundle):
             return bundle_files.read_run(bundle)
-        located = self._index.find(run_id)
-        if located is None:
+        bundle_and_run = self._index.find(run_id)
+        if bundle_and_run is None:
             return None
-        self._remember(run_id, located[0])
-        return located[1]
+        self._remember(run_id, bundle_and_run[0])
+        return bundle_and_run[1]
 
     def _remember(self, run_id: str, bundle_name: str) -> None:
         """Remember the import that holds a run: bundles never change."""
@@ -399,7 +399,7 @@ class Repository:
             matches = sorted({*matches, *self._index.ids_that_begin(prefix, _COUNTED_MAX)})
         if prefix in matches:
             return prefix
-        if prefix and (not matches or prefix.isdecimal()):  # the beginning of our id may be a source's id
+        if prefix and (not matches or prefix.isdecimal()):  # the beginning of a run's id may be a source's id
             source_matches = self._index.ids_of_source_id(prefix, _COUNTED_MAX)
             matches = sorted({*matches, *source_matches}) if len(matches) == 1 else source_matches or matches
         if len(matches) == 1:
@@ -418,13 +418,13 @@ class Repository:
             hint=f"one of\n    {listed_ids}{others}",
         )
 
-    def _imported(self, run_id: str) -> tuple[Path, Run]:
+    def _import_of(self, run_id: str) -> tuple[Path, Run]:
         """Return the import that holds a run, and the run."""
-        located = self._index.find(run_id) if _RUN_ID.match(run_id) else None
-        if located is None:
+        bundle_and_run = self._index.find(run_id) if _RUN_ID.match(run_id) else None
+        if bundle_and_run is None:
             raise RepositoryError(f"there is no run {run_id!r}", where=str(self.root), hint="`assay runs` lists them")
-        self._remember(run_id, located[0])
-        return self.folders.bundles / located[0], located[1]
+        self._remember(run_id, bundle_and_run[0])
+        return self.folders.bundles / bundle_and_run[0], bundle_and_run[1]
 
     def bundle_path(self, run_id: str) -> Path:
         """Return the folder of the run's bundle, or of the import that holds it.
@@ -435,19 +435,19 @@ class Repository:
         if _RUN_ID.match(run_id) and path.is_dir():
             return path
         cached_import = self._imports.get(run_id)
-        return cached_import if cached_import and cached_import.is_dir() else self._imported(run_id)[0]
+        return cached_import if cached_import and cached_import.is_dir() else self._import_of(run_id)[0]
 
     def tasks(self, run_id: str) -> list[TaskAttempt]:
         """Return the run's task attempts; empty without tasks."""
         if (bundle := self.bundle_path(run_id)).name == run_id:
-            return bundle_files.read_tasks(bundle, self._reading)
-        return imported_tasks(bundle, run_id, self._reading)
+            return bundle_files.read_tasks(bundle, self._connect)
+        return imported_tasks(bundle, run_id, self._connect)
 
     def trace(self, run_id: str) -> Trace:
         """Return the run's trace, node by node; empty without a trace."""
         if (bundle := self.bundle_path(run_id)).name == run_id:
-            return bundle_files.read_trace(bundle, self._reading)
-        return imported_trace(bundle, run_id, self._reading)
+            return bundle_files.read_trace(bundle, self._connect)
+        return imported_trace(bundle, run_id, self._connect)
 
     def attach_profile(self, profile: AttachedProfile, sources: Sequence[tuple[str, Path]]) -> Path:
         """Store a profile that was recorded outside assay for a run, and return its bundle; the run does not change.
@@ -493,7 +493,7 @@ class Repository:
         names = bundle_names(self.folders.bundles)
         problems = bundle_files.unknown_entries(self.folders.bundles, names)
         for done, name in enumerate(names, start=1):
-            problems += bundle_files.check_bundle(self.folders.bundles / name, self._reading)
+            problems += bundle_files.check_bundle(self.folders.bundles / name, self._connect)
             if progress:
                 progress(done, len(names))
         self._index.forget()

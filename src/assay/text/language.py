@@ -23,10 +23,10 @@ def capitalised(text: str) -> str:
 def moment(text: str) -> str:
     """Return an ISO 8601 time in UTC as ``2026-01-05 10:00``; other texts are returned unchanged."""
     try:
-        parsed = datetime.fromisoformat(text)
+        time = datetime.fromisoformat(text)
     except ValueError:
         return text
-    return f"{parsed:%Y-%m-%d %H:%M}" if text.endswith(("Z", "+00:00")) else text
+    return f"{time:%Y-%m-%d %H:%M}" if text.endswith(("Z", "+00:00")) else text
 
 
 def period(first_unix_s: float, last_unix_s: float) -> str:

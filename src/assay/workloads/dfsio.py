@@ -121,12 +121,12 @@ class DfsioWrite(_Dfsio):
     async def validate(self, size: Size, outcome: Outcome, validation_input: ValidationInput) -> ValidationResult:
         """Check the bytes written and all their replicas."""
         result = _result(outcome)
-        stored = await validation_input.files.stored(_data(size))
+        stored_files = await validation_input.files.stored(_data(size))
         checks = (
             *common_checks(outcome),
             *_result_checks(result, size),
-            equal("bytes in HDFS", stored.length_bytes, _total_bytes(size)),
-            replicas(stored, size.replication),
+            equal("bytes in HDFS", stored_files.length_bytes, _total_bytes(size)),
+            replicas(stored_files, size.replication),
         )
         return ValidationResult(checks, _metrics(result))
 

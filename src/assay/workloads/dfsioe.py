@@ -21,11 +21,11 @@ from assay.workloads.dfsio import files_of
 from assay.workloads.workload import FILES, PAYLOAD, SEED, Figure, Size, ValidationInput, ValidationResult, Workload
 
 CLOCK_ERROR_MAX_MS = 500.0
-"""Maximum clock error: half a slot. With a larger error, bytes may be bytes_check in a neighbouring second."""
+"""Maximum clock error: half a slot. With a larger error, bytes may be counted in a neighbouring second."""
 _WRITE_OUTPUT = f"{OUTPUT}/dfsioe-write"
 _READ_OUTPUT = f"{OUTPUT}/dfsioe-read"
 _FIGURES = (
-    Figure(GATED_AGGREGATE, "bytes that each map bytes_check in each second of the NameNode's clock (streams.jsonl)"),
+    Figure(GATED_AGGREGATE, "bytes that each map counted in each second of the NameNode's clock (streams.jsonl)"),
     Figure(PER_STREAM, "bytes over streams' times (streams.jsonl)"),
     Figure("stream_rate_mean_mb_per_s", "each stream's bytes over its time (streams.jsonl)"),
     Figure("stream_rate_stddev_mb_per_s", "each stream's bytes over its time (streams.jsonl)"),
@@ -167,10 +167,10 @@ class DfsioeWrite(_Dfsioe):
 
     async def validate(self, size: Size, outcome: Outcome, validation_input: ValidationInput) -> ValidationResult:
         """Check the bytes moved, the stored files and their replicas, and the clocks."""
-        stored = await validation_input.files.stored(_files_input(size).path)
+        stored_files = await validation_input.files.stored(_files_input(size).path)
         further_checks = (
-            equal("bytes in HDFS", stored.length_bytes, _total_bytes(size)),
-            replicas(stored, size.replication),
+            equal("bytes in HDFS", stored_files.length_bytes, _total_bytes(size)),
+            replicas(stored_files, size.replication),
         )
         return await _validate(size, outcome, validation_input, f"{_WRITE_OUTPUT}/series", further_checks)
 

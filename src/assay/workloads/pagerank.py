@@ -78,9 +78,11 @@ class PageRank(Workload):
 
     async def validate(self, size: Size, outcome: Outcome, validation_input: ValidationInput) -> ValidationResult:
         """Check pages, links, ranks and replicas of the last iteration, and the graph's actual size."""
-        stored = await validation_input.files.stored(_OUTPUT)
+        stored_files = await validation_input.files.stored(_OUTPUT)
         graph = (
-            await validation_input.files.stored(validation_input.input_path) if validation_input.input_path else stored
+            await validation_input.files.stored(validation_input.input_path)
+            if validation_input.input_path
+            else stored_files
         )
         total = (outcome.counter("PAGERANK_SUM_E15") or 0) / _RANK_SUM_FACTOR
         checks = (
@@ -89,7 +91,7 @@ class PageRank(Workload):
             equal_to_manifest("links", outcome.counter("PAGERANK_LINKS"), validation_input, _LINKS, "links"),
             Check("sum of ranks", abs(total - 1) <= _SUM_ERROR_MAX, f"{total:.12f}, expected 1"),
             approximately_equal("input size", graph.length_bytes, size.data_bytes),
-            replicas(stored, size.replication),
+            replicas(stored_files, size.replication),
         )
         return ValidationResult(checks, {"input_bytes": float(graph.length_bytes)})
 

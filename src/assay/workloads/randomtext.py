@@ -78,16 +78,16 @@ class RandomTextWriter(Workload):
 
     async def validate(self, size: Size, outcome: Outcome, validation_input: ValidationInput) -> ValidationResult:
         """Check that HDFS contains all words that the maps counted, with their replicas."""
-        stored = await validation_input.files.stored(_WRITE_OUTPUT)
+        stored_files = await validation_input.files.stored(_WRITE_OUTPUT)
         counters = (outcome.counter("BYTES_WRITTEN"), outcome.counter("RECORDS_WRITTEN"))
         expected = (counters[0] or 0) + _BYTES_PER_RECORD * (counters[1] or 0)
         checks = (
             *common_checks(outcome),
-            equal("bytes in HDFS", stored.length_bytes, expected),
-            approximately_equal("text size", stored.length_bytes, size.data_bytes),
-            replicas(stored, size.replication),
+            equal("bytes in HDFS", stored_files.length_bytes, expected),
+            approximately_equal("text size", stored_files.length_bytes, size.data_bytes),
+            replicas(stored_files, size.replication),
         )
-        return ValidationResult(checks, {"written_bytes": float(stored.length_bytes)})
+        return ValidationResult(checks, {"written_bytes": float(stored_files.length_bytes)})
 
 
 class Sort(Workload):
@@ -122,9 +122,11 @@ class Sort(Workload):
 
     async def validate(self, size: Size, outcome: Outcome, validation_input: ValidationInput) -> ValidationResult:
         """Check records, replicas, the input's actual size, and the validator's result."""
-        stored = await validation_input.files.stored(_SORT_OUTPUT)
+        stored_files = await validation_input.files.stored(_SORT_OUTPUT)
         source = (
-            await validation_input.files.stored(validation_input.input_path) if validation_input.input_path else stored
+            await validation_input.files.stored(validation_input.input_path)
+            if validation_input.input_path
+            else stored_files
         )
         failed_checker: Outcome | None = None
         checks = [
@@ -133,7 +135,7 @@ class Sort(Workload):
                 "records", outcome.counter("REDUCE_OUTPUT_RECORDS"), outcome, "MAP_INPUT_RECORDS", "records"
             ),
             approximately_equal("input size", source.length_bytes, size.data_bytes),
-            replicas(stored, size.replication),
+            replicas(stored_files, size.replication),
         ]
         if outcome.exit_status == 0:
             validation = validation_input.check_outcome

@@ -75,9 +75,11 @@ class SqlQuery(Workload):
 
     async def validate(self, size: Size, outcome: Outcome, validation_input: ValidationInput) -> ValidationResult:
         """Check that no visit and no cent was lost, and the tables' actual size."""
-        stored = await validation_input.files.stored(*self.outputs)
+        stored_files = await validation_input.files.stored(*self.outputs)
         tables = (
-            await validation_input.files.stored(validation_input.input_path) if validation_input.input_path else stored
+            await validation_input.files.stored(validation_input.input_path)
+            if validation_input.input_path
+            else stored_files
         )
         checks = (
             *common_checks(outcome),
@@ -88,7 +90,7 @@ class SqlQuery(Workload):
                 "revenue", outcome.counter(self.revenue), validation_input, self.revenue_expected, "cents"
             ),
             approximately_equal("input size", tables.length_bytes, size.data_bytes),
-            replicas(stored, size.replication),
+            replicas(stored_files, size.replication),
         )
         groups = outcome.counter("REDUCE_OUTPUT_RECORDS") or 0
         return ValidationResult(checks, {"input_bytes": float(tables.length_bytes), "groups": float(groups)})

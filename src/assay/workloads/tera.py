@@ -120,12 +120,12 @@ class TeraGen(_RowWorkload):
 
     async def validate(self, size: Size, outcome: Outcome, validation_input: ValidationInput) -> ValidationResult:
         """Check bytes, replicas and the number of rows."""
-        stored = await validation_input.files.stored(_TERAGEN_OUTPUT)
+        stored_files = await validation_input.files.stored(_TERAGEN_OUTPUT)
         return ValidationResult(
             (
                 *common_checks(outcome),
-                equal("bytes in HDFS", stored.length_bytes, _bytes(size)),
-                replicas(stored, size.replication),
+                equal("bytes in HDFS", stored_files.length_bytes, _bytes(size)),
+                replicas(stored_files, size.replication),
                 equal("rows", outcome.counter("MAP_OUTPUT_RECORDS"), _rows(size), "rows"),
             )
         )
@@ -158,11 +158,11 @@ class TeraSort(_RowWorkload):
 
     async def validate(self, size: Size, outcome: Outcome, validation_input: ValidationInput) -> ValidationResult:
         """Check bytes, replicas, order and checksum."""
-        stored = await validation_input.files.stored(_TERASORT_OUTPUT)
+        stored_files = await validation_input.files.stored(_TERASORT_OUTPUT)
         checks = [
             *common_checks(outcome),
-            equal("bytes in HDFS", stored.length_bytes, _bytes(size)),
-            replicas(stored, _copies(size)),
+            equal("bytes in HDFS", stored_files.length_bytes, _bytes(size)),
+            replicas(stored_files, _copies(size)),
         ]
         if outcome.exit_status != 0:
             return ValidationResult(tuple(checks))
@@ -264,15 +264,15 @@ class HdfsWrite(Workload):
 
     async def validate(self, size: Size, outcome: Outcome, validation_input: ValidationInput) -> ValidationResult:
         """Check the bytes in HDFS, and that there is exactly one copy."""
-        stored = await validation_input.files.stored(_HDFS_WRITE_OUTPUT)
+        stored_files = await validation_input.files.stored(_HDFS_WRITE_OUTPUT)
         if size.payload == "pattern":
-            length = equal("bytes in HDFS", stored.length_bytes, _bytes(size))
+            length = equal("bytes in HDFS", stored_files.length_bytes, _bytes(size))
         else:
             # The file format of RandomWriter adds some bytes to each record.
-            length = approximately_equal("bytes in HDFS", stored.length_bytes, size.data_bytes)
-        one_copy = equal("one copy", stored.replica_bytes, stored.length_bytes)
+            length = approximately_equal("bytes in HDFS", stored_files.length_bytes, size.data_bytes)
+        one_copy = equal("one copy", stored_files.replica_bytes, stored_files.length_bytes)
         return ValidationResult(
-            (*common_checks(outcome), length, one_copy), {"written_bytes": float(stored.length_bytes)}
+            (*common_checks(outcome), length, one_copy), {"written_bytes": float(stored_files.length_bytes)}
         )
 
 

@@ -42,7 +42,7 @@ class WordCount(Workload):
 
     async def validate(self, size: Size, outcome: Outcome, validation_input: ValidationInput) -> ValidationResult:
         """Check that the counts add up to the words that the maps emitted, and that all text was read."""
-        stored = (
+        stored_files = (
             await validation_input.files.stored(validation_input.input_path) if validation_input.input_path else None
         )
         checks = [*common_checks(outcome)]
@@ -54,13 +54,13 @@ class WordCount(Workload):
             words += sum(int(line.rsplit("\t", 1)[-1]) for line in lines)
         checks.append(equal_to_counter("words counted", words, outcome, "MAP_OUTPUT_RECORDS", "words"))
         read_bytes = outcome.counter("HDFS_BYTES_READ") or 0
-        if stored is not None:
-            passed = read_bytes >= stored.length_bytes
+        if stored_files is not None:
+            passed = read_bytes >= stored_files.length_bytes
             checks += [
-                Check("bytes read", passed, f"{read_bytes:,} bytes, at least {stored.length_bytes:,} expected"),
-                approximately_equal("input size", stored.length_bytes, size.data_bytes),
+                Check("bytes read", passed, f"{read_bytes:,} bytes, at least {stored_files.length_bytes:,} expected"),
+                approximately_equal("input size", stored_files.length_bytes, size.data_bytes),
             ]
-            metrics["input_bytes"] = float(stored.length_bytes)
+            metrics["input_bytes"] = float(stored_files.length_bytes)
         return ValidationResult(tuple(checks), metrics)
 
 

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from assay.analysis.cost.pareto import drawn_times_s, estimate_time_and_cost, on_front, priced
+from assay.analysis.cost.pareto import drawn_times_s, estimate_time_and_cost, on_front, priced_rates
 from assay.analysis.cost.rate import Price, Rate, RatedItem
 from assay.analysis.cost.run_cost import (
     SPREAD_RUNS_MIN,
@@ -54,7 +54,7 @@ def test_a_configuration_that_is_cheaper_and_faster_is_always_on_the_front(point
 def test_single_runs_give_no_certainty_of_a_ranking(points: list[tuple[float, int]], seed: int) -> None:
     durations = np.array([t for t, _ in points])
     codes = np.arange(len(points))
-    book = priced([rate((price("hour", "1", "0.5", "2"), n)) for _, n in points])
+    book = priced_rates([rate((price("hour", "1", "0.5", "2"), n)) for _, n in points])
     result = estimate_time_and_cost(times_of(durations, codes, len(points)), book, seed=seed)
     assert result.front_of(range(len(points)))[1] is None
     assert result.draws == 0
@@ -65,7 +65,7 @@ def test_single_runs_give_no_certainty_of_a_ranking(points: list[tuple[float, in
 def test_a_single_run_uses_the_spread_of_its_group_and_is_never_more_certain_than_two() -> None:
     again = [100.0, 110.0, 95.0, 105.0, 130.0, 120.0]
     durations, codes = np.array([*again, 80.0, 60.0, 61.0]), np.array([0] * 6 + [1, 2, 2])
-    result = estimate_time_and_cost(times_of(durations, codes, 3), priced([rate((price("hour", "1"), 1))] * 3))
+    result = estimate_time_and_cost(times_of(durations, codes, 3), priced_rates([rate((price("hour", "1"), 1))] * 3))
     widths = np.log(result.time_high_s / result.time_low_s)
     assert list(result.borrowed) == [False, True, True]
     assert widths[1] == pytest.approx(widths[2] * np.sqrt(2))
@@ -82,7 +82,7 @@ def test_times_of_a_cluster_scatter_as_they_do_there() -> None:
 
 def test_no_seed_moves_what_is_not_drawn() -> None:
     durations, codes = two(5, 1.05)
-    book = priced([rate((price("h", "1"), 1))] * 2)
+    book = priced_rates([rate((price("h", "1"), 1))] * 2)
     first, other = (estimate_time_and_cost(times_of(durations, codes, 2), book, seed=seed) for seed in (1, 2))
     for name in ("time_low_s", "time_high_s", "cost_low", "cost_high"):
         assert list(getattr(first, name)) == list(getattr(other, name))
@@ -99,7 +99,7 @@ def two(n: int, ratio: float, seed: int = 0) -> tuple[Floats, Ints]:
 @pytest.mark.parametrize("n", [5, 50, 2000])
 def test_probabilities_become_certain_with_more_runs(n: int) -> None:
     durations, codes = two(n, 1.03, seed=1)
-    book = priced([rate((price("hour", "1"), 1))] * 2)
+    book = priced_rates([rate((price("hour", "1"), 1))] * 2)
     result = estimate_time_and_cost(times_of(durations, codes, 2), book)
     shares = result.front_of(range(2))[1]
     assert shares is not None
@@ -114,7 +114,7 @@ def test_probabilities_become_certain_with_more_runs(n: int) -> None:
 def test_the_draws_scatter_as_the_interval_of_the_mean_says(n: int) -> None:
     durations, codes = two(n, 1.5)
     times = times_of(durations, codes, 2)
-    result = estimate_time_and_cost(times, priced([rate((price("h", "3600"), 1))] * 2))
+    result = estimate_time_and_cost(times, priced_rates([rate((price("h", "3600"), 1))] * 2))
     errors = mean_errors(times, *pooled_spread(times))
     drawn = np.quantile(drawn_times_s(times, errors, 200_000, np.random.default_rng(0)), (0.025, 0.975), axis=0)
     assert result.time_low_s == pytest.approx(drawn[0], rel=0.02 if n > 2 else 0.1)
@@ -127,7 +127,7 @@ def test_the_draws_scatter_as_the_interval_of_the_mean_says(n: int) -> None:
 def test_a_price_range_varies_the_costs_of_all_configurations_equally_and_no_times() -> None:
     shared = price("node", "2", "1", "4")
     durations, codes = np.array([100.0, 100.0, 50.0, 50.0]), np.array([0, 0, 1, 1])
-    book = priced([rate((shared, 1)), rate((shared, 2))])
+    book = priced_rates([rate((shared, 1)), rate((shared, 2))])
     result = estimate_time_and_cost(times_of(durations, codes, 2), book)
     # Whole seconds: half a second either way is all that equal times leave open.
     assert list(result.time_low_s) == pytest.approx([99.5, 49.5], rel=1e-4)
@@ -140,7 +140,7 @@ def test_a_price_range_varies_the_costs_of_all_configurations_equally_and_no_tim
 
 def test_the_same_seed_gives_the_same_draws() -> None:
     durations, codes = two(10, 1.02)
-    times, book = times_of(durations, codes, 2), priced([rate((price("h", "1", "0.5", "2"), 1))] * 2)
+    times, book = times_of(durations, codes, 2), priced_rates([rate((price("h", "1", "0.5", "2"), 1))] * 2)
     first, again, other = (estimate_time_and_cost(times, book, seed=seed) for seed in (3, 3, 4))
     assert list(first.cost_low) == list(again.cost_low)
     assert list(first.cost_low) != list(other.cost_low)
@@ -149,7 +149,7 @@ def test_the_same_seed_gives_the_same_draws() -> None:
 @given(st.lists(st.tuples(SECONDS, st.integers(0, 5), st.integers(1, 5)), min_size=2, max_size=6))
 def test_at_a_flip_both_cost_the_same_and_beyond_it_the_other_is_cheaper(points: list[tuple[float, int, int]]) -> None:
     times = np.array([t for t, _, _ in points])
-    book = priced([rate((price("disk", "1"), disks), (price("node", "1"), nodes)) for _, disks, nodes in points])
+    book = priced_rates([rate((price("disk", "1"), disks), (price("node", "1"), nodes)) for _, disks, nodes in points])
     winner = int(np.argmin(times * book.rates_per_h))
     for change in compute_switching_prices(times, book):
         column = book.prices.index(change.price)
@@ -191,7 +191,7 @@ def test_the_front_of_a_group_does_not_depend_on_configurations_outside_it() -> 
     """The third configuration is faster and cheaper than the first two, which it is not compared with."""
     durations = np.repeat([100.0, 200.0, 10.0], 5) + np.tile([-1.0, 0.0, 1.0, 2.0, 3.0], 3)
     codes = np.repeat(np.arange(3), 5)
-    book = priced([rate((price("hour", "1"), 1))] * 3)
+    book = priced_rates([rate((price("hour", "1"), 1))] * 3)
     result = estimate_time_and_cost(times_of(durations, codes, 3), book)
     assert list(result.front_of(range(3))[0]) == [False, False, True]
     front, shares = result.front_of([0, 1])

@@ -13,7 +13,7 @@ from assay.analysis.outliers.task_outliers import (
     NEIGHBOURS_SHARE,
     SPREAD_MIN,
     robust_spread,
-    scaled,
+    standardised,
     task_flags,
 )
 from benchmark_support import benchmark
@@ -55,7 +55,7 @@ def test_the_rule_is_that_of_dbscan() -> None:
     quantities[::40, 0] *= np.linspace(1.2, 3, 8)
     radius = EPS + EPS_SMALL * 2 / 300
     labels = DBSCAN(eps=radius, min_samples=int(300 * NEIGHBOURS_SHARE), metric="chebyshev").fit(
-        scaled(quantities, OFFSETS)
+        standardised(quantities, OFFSETS)
     )
     flags = task_flags(quantities, OFFSETS)
     assert flags is not None

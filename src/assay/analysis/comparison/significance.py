@@ -92,9 +92,9 @@ def smallest_p_with_ties(baseline: Sequence[float], candidate: Sequence[float]) 
 def rank_test(baseline: Sequence[float], candidate: Sequence[float]) -> RankTest:
     """Return the Mann-Whitney test of two samples of run times. ValueError for an empty side."""
     delta = cliffs_delta(baseline, candidate)
-    p, smallest = rank_test_p(baseline, candidate), smallest_p_with_ties(baseline, candidate)
-    p = max(p, smallest)  # the normal approximation can be below the p of every order of these times
-    return RankTest(p, is_exact(baseline, candidate), smallest, delta, len(baseline), len(candidate))
+    p, smallest_p = rank_test_p(baseline, candidate), smallest_p_with_ties(baseline, candidate)
+    p = max(p, smallest_p)  # the normal approximation can be below the p of every order of these times
+    return RankTest(p, is_exact(baseline, candidate), smallest_p, delta, len(baseline), len(candidate))
 
 
 @dataclass(frozen=True, slots=True)
@@ -119,7 +119,7 @@ class FastestLevels:
     """Levels that no matched group compares with ``fastest``, directly or through other levels."""
 
 
-def _one_sided(mean: LogMean | None) -> tuple[float, float]:
+def _gain_and_p(mean: LogMean | None) -> tuple[float, float]:
     """Return the log speedup of the second side over the first, and the one-sided p value of no advantage."""
     p = None if mean is None else mean.p
     if mean is None or p is None:
@@ -195,12 +195,12 @@ def _similar_settings(matched: MatchedGroups, strata: Strata, stratum: int, fit:
     first, second = np.triu_indices(count, 1)
     outcome: Outcome = [[_UNKNOWN] * count for _ in range(count)]
     for a, b, mean in zip(first.tolist(), second.tolist(), fit.contrasts(first, second), strict=True):
-        gain, p = _one_sided(mean)
+        gain, p = _gain_and_p(mean)
         if mean is not None and min(p, 1 - p) < ALPHA:
             direct = speedup_of_pair(fit, a, b)[1]
             consistent_mean = direct if direct is not None and contradicts(direct, mean) else mean
             ratios = strata.only(group_ratios(sides[a], sides[b], matched), stratum)
-            gain, p = _one_sided(allow_for_dependence(consistent_mean, matched, ratios))
+            gain, p = _gain_and_p(allow_for_dependence(consistent_mean, matched, ratios))
         outcome[a][b], outcome[b][a] = (gain, p), (-gain, 1 - p)
     return outcome
 
@@ -217,7 +217,7 @@ def _tested_settings(matched: MatchedGroups, strata: Strata, stratum: int, fit: 
 
     def outcome(a: Means, b: Means) -> tuple[float, float]:
         mean = log_mean(group_ratios(a, b))
-        gain, p = _one_sided(mean)
+        gain, p = _gain_and_p(mean)
         return gain, p if mean is not None and mean.scope is InferenceScope.TESTED else math.nan
 
     return [[_UNKNOWN if a is b else outcome(a, b) for b in sides] for a in sides]
@@ -272,9 +272,9 @@ def half_width(durations_s: Sequence[float]) -> float:
     return math.inf if interval.high is None else interval.high - 1
 
 
-def precise_enough(durations_s: Sequence[float], half_width_max: float, first: int = RUNS_FIRST) -> bool:
-    """Return whether there are at least ``first`` runs with a half-width of at most ``half_width_max``."""
-    return len(durations_s) >= first and half_width(durations_s) <= half_width_max
+def precise_enough(durations_s: Sequence[float], half_width_max: float, runs_min: int = RUNS_FIRST) -> bool:
+    """Return whether there are at least ``runs_min`` runs with a half-width of at most ``half_width_max``."""
+    return len(durations_s) >= runs_min and half_width(durations_s) <= half_width_max
 
 
 def runs_needed(durations_s: Sequence[float], half_width_max: float, at_most: int = 1000) -> int | None:

@@ -50,8 +50,8 @@ def _groups_with_differences(matched: MatchedGroups, ratios: GroupRatios, levels
     counts = {}
     for name in matched.ignored:
         codes = matched.table.columns[name].codes[matched.positions[rows]].astype(np.float64)
-        spread = means_by(codes, matched.groups.of_row[rows], matched.groups.count).variance[ratios.groups]
-        counts[name] = int(np.count_nonzero(spread > 0))
+        variances = means_by(codes, matched.groups.of_row[rows], matched.groups.count).variance[ratios.groups]
+        counts[name] = int(np.count_nonzero(variances > 0))
     return counts
 
 

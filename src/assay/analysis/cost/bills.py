@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from assay.analysis.cost.pareto import Priced
+from assay.analysis.cost.pareto import PricedRates
 from assay.analysis.cost.parts import Counts
 from assay.analysis.cost.rate import Price, Rate, hourly_rate
 from assay.analysis.statistics import Floats, Ints, Mask
@@ -67,10 +67,10 @@ class Bills:
     unpriced: dict[str, str]
     """Layout to the reason why the book does not price it."""
 
-    def of(self, machine: Ints, workers: Ints) -> Priced:
+    def of(self, machine: Ints, workers: Ints) -> PricedRates:
         """Return the rates of clusters, each given by a kind of machine and a number of workers."""
         factors = self.first[machine] + (workers[:, None] - 1) * self.step[machine]
-        return Priced(self.prices, self._amounts(), factors)
+        return PricedRates(self.prices, self._amounts(), factors)
 
     def parts(self, machine: int, workers: int) -> ClusterParts:
         """Return the hourly cost of a cluster by part."""

@@ -65,8 +65,8 @@ def why_unpriced(book: PriceBook, before: PricedCluster, after: PricedCluster) -
 
 def reason_of(book: PriceBook, parts: tuple[MissingPrice, ...]) -> str:
     """Return why ``book`` does not price the parts; empty without parts."""
-    missing = "; it ".join(part.reason for part in parts)
-    return f"price book {book.name!r} {missing}" if missing else ""
+    reasons = "; it ".join(part.reason for part in parts)
+    return f"price book {book.name!r} {reasons}" if reasons else ""
 
 
 def missing_prices_of(book: PriceBook, before: PricedCluster, after: PricedCluster) -> tuple[MissingPrice, ...]:
@@ -246,25 +246,25 @@ def _other_devices(items: list[LineItem], before: PricedCluster, after: PricedCl
     return None
 
 
-def _new_kinds(state: PricedCluster, others: Mapping[tuple[str, str], Device]) -> list[str]:
-    """Return the kinds of the disks that the layout uses and that are not among ``others``, by node type and name."""
-    used = state.layout.devices()
+def _new_kinds(state: PricedCluster, other_devices: Mapping[tuple[str, str], Device]) -> list[str]:
+    """Return the kinds of disks that the layout uses and that ``other_devices`` lacks, by node type and name."""
+    used_names = state.layout.devices()
     return [
         str(device.kind)
         for node in state.cluster.workers
         for device in node.type.devices
-        if device.name in used and (node.type.name, device.name) not in others
+        if device.name in used_names and (node.type.name, device.name) not in other_devices
     ]
 
 
 def _unused_added(after: PricedCluster, devices_before: Mapping[tuple[str, str], Device]) -> MissingPrice | None:
     """Return the first kind of added disks that the layout does not use: the book prices the disks of the layout."""
-    used = after.layout.devices()
+    used_names = after.layout.devices()
     kinds = [
         str(device.kind)
         for node in after.cluster.workers
         for device in node.type.devices
-        if device.name not in used and (node.type.name, device.name) not in devices_before
+        if device.name not in used_names and (node.type.name, device.name) not in devices_before
     ]
     if not kinds:
         return None

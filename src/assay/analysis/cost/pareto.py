@@ -30,7 +30,7 @@ _CELLS_MAX = 1_000_000
 
 
 @dataclass(frozen=True, slots=True)
-class Priced:
+class PricedRates:
     """Hourly costs of configurations as a sum of prices: ``rate = factors @ amounts``."""
 
     prices: tuple[Price, ...]
@@ -45,14 +45,14 @@ class Priced:
         return rates
 
     @property
-    def ranged(self) -> Mask:
+    def has_price_range(self) -> Mask:
         """Configurations that pay a price with a range."""
         varies = [column for column, price in enumerate(self.prices) if price.low < price.high]
         has_range: Mask = np.any(self.factors[:, varies] > 0, axis=1)
         return has_range
 
 
-def priced(rates: Sequence[Rate]) -> Priced:
+def priced_rates(rates: Sequence[Rate]) -> PricedRates:
     """Return the rates as factors of their distinct prices."""
     prices: dict[Price, int] = {}
     for rate in rates:
@@ -62,7 +62,7 @@ def priced(rates: Sequence[Rate]) -> Priced:
     for row, rate in enumerate(rates):
         for item in rate.items:
             factors[row, prices[item.price]] += float(item.factor)
-    return Priced(tuple(prices), np.array([float(price.amount) for price in prices]), factors)
+    return PricedRates(tuple(prices), np.array([float(price.amount) for price in prices]), factors)
 
 
 def on_front(times_s: Floats, costs: Floats) -> Mask:
@@ -95,7 +95,7 @@ def drawn_times_s(times: Times, errors: MeanErrors, draws: int, generator: np.ra
     return np.asarray(times.mean_s * np.exp(np.clip(log_deviation, -_LOG_MAX, _LOG_MAX)), dtype=np.float64)
 
 
-def drawn_rates_per_h(book: Priced, draws: int, generator: np.random.Generator) -> Floats:
+def drawn_rates_per_h(book: PricedRates, draws: int, generator: np.random.Generator) -> Floats:
     """Return draws × configurations of the rate."""
     amounts = np.tile(book.amounts, (draws, 1))
     for column, price in enumerate(book.prices):
@@ -138,7 +138,7 @@ class CostAndTime:
 
 
 def estimate_time_and_cost(
-    times: Times, book: Priced, errors: MeanErrors | None = None, *, draws: int = DRAWS, seed: int = 0
+    times: Times, book: PricedRates, errors: MeanErrors | None = None, *, draws: int = DRAWS, seed: int = 0
 ) -> CostAndTime:
     """Return times and costs of configurations, which must all have runs. The same seed gives the same draws.
 
@@ -157,7 +157,7 @@ def estimate_time_and_cost(
     time_low, time_high = mean_intervals(times, errors_of_means)
     with np.errstate(invalid="ignore"):
         drawn_low, drawn_high = np.quantile(cost, (0.025, 0.975), axis=0)
-    has_range = book.ranged
+    has_range = book.has_price_range
     has_errors = bool(np.all(np.isfinite(errors_of_means.error)))
     return CostAndTime(
         times_s=times.mean_s,

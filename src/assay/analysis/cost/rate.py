@@ -97,10 +97,10 @@ def hourly_rate(book: PriceBook, counts: Counts, layout: str, *, on: str | None 
     lines = []
     power_kw = Decimal(0)
     names = {id(item): name for item, name in zip(book.items, price_names(book), strict=True)}
-    for counted in bill_of_materials(book, counts, layout, on):
-        item, count = counted.item, counted.count
+    for bill_line in bill_of_materials(book, counts, layout, on):
+        item, count = bill_line.item, bill_line.count
         if item.period_h is None:
-            factor, how = _purchase_factor(book, counted)
+            factor, how = _purchase_factor(book, bill_line)
         else:
             factor, how = 1 / Decimal(item.period_h), "rent"
         low = item.amount if item.low is None else item.low

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from assay.analysis.cost.pareto import Priced
+from assay.analysis.cost.pareto import PricedRates
 from assay.analysis.cost.rate import Price
 from assay.analysis.cost.run_cost import HOUR_S
 from assay.analysis.statistics import Floats, Mask
@@ -43,7 +43,7 @@ def _nearest(crossings: Floats, allowed: Mask, *, above: bool) -> tuple[float | 
     return float(crossings[nearest]), nearest
 
 
-def compute_switching_prices(times_s: Floats, book: Priced) -> list[SwitchingPrice]:
+def compute_switching_prices(times_s: Floats, book: PricedRates) -> list[SwitchingPrice]:
     """Return a :class:`SwitchingPrice` for each price that a configuration pays. Prices can't fall below 0."""
     costs = times_s * book.rates_per_h / HOUR_S
     winner = int(np.argmin(costs))

@@ -84,7 +84,7 @@ def split(rates: Mapping[str, float], *, error: float, directories_max: int) -> 
     candidates = sorted(
         {rate / count for rate in rates.values() for count in range(1, directories_max + 1)}, reverse=True
     )
-    best: DirectorySplit | None = None
+    best_split: DirectorySplit | None = None
     for bytes_per_s_min in candidates:
         # The maximum numbers of directories with a bandwidth of at least ``bytes_per_s_min``.
         counts_max = {
@@ -99,10 +99,10 @@ def split(rates: Mapping[str, float], *, error: float, directories_max: int) -> 
             spread = bandwidth_imbalance(rates, counts)
             if spread <= error * (1 + 1e-9) + 1e-12:
                 return DirectorySplit(counts, spread)
-            if best is None or spread < best.spread:
-                best = DirectorySplit(counts, spread)
-    assert best is not None
-    return best
+            if best_split is None or spread < best_split.spread:
+                best_split = DirectorySplit(counts, spread)
+    assert best_split is not None
+    return best_split
 
 
 def _ceil_tolerant(value: float) -> int:
@@ -147,11 +147,11 @@ class DeviceFill:
         return bytes_by_device
 
 
-def _rates(uses: Sequence[DirectoryUse], capacities: Mapping[str, float], full: set[str]) -> dict[str, float]:
-    """Return the bytes on each device for each byte of data; devices in ``full`` get none."""
+def _rates(uses: Sequence[DirectoryUse], capacities: Mapping[str, float], full_devices: set[str]) -> dict[str, float]:
+    """Return the bytes on each device for each byte of data; devices in ``full_devices`` get none."""
     rates = dict.fromkeys(capacities, 0.0)
     for use in uses:
-        devices_with_room = {name: count for name, count in use.directories.items() if name not in full}
+        devices_with_room = {name: count for name, count in use.directories.items() if name not in full_devices}
         for name, count in devices_with_room.items():
             rates[name] += use.bytes_per_byte * count / sum(devices_with_room.values())
     return rates

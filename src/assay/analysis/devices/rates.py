@@ -122,7 +122,7 @@ def _replay_s(
             now_s = max(now_s, arrived_s)
             queue.append((next_offsets[stream], arrived_s, stream))
             next_offsets[stream] += request_bytes
-        best: tuple[float, float, tuple[float, float, int]] | None = None
+        best_request: tuple[float, float, tuple[float, float, int]] | None = None
         for request in queue:
             offset, arrived_s, _ = request
             positioning_s = 0.0
@@ -130,10 +130,10 @@ def _replay_s(
                 arm_s = disk.seek_s(head, offset)
                 positioning_s = arm_s + (disk.sweep_s(offset) - now_s - arm_s) % turn_s
             cost_s = positioning_s - AGE_WEIGHT * (now_s - arrived_s)
-            if best is None or cost_s < best[0]:
-                best = (cost_s, positioning_s, request)
-        assert best is not None
-        _, positioning_s, served_request = best
+            if best_request is None or cost_s < best_request[0]:
+                best_request = (cost_s, positioning_s, request)
+        assert best_request is not None
+        _, positioning_s, served_request = best_request
         queue.remove(served_request)
         now_s += positioning_s + disk.transfer_s(served_request[0], request_bytes)
         head = served_request[0] + request_bytes

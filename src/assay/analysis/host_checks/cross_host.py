@@ -34,8 +34,8 @@ def compare_values(values: Mapping[str, str | None], otherwise: Grade, subject: 
             hosts_by_value[value].append(host)
     texts = []
     for value, hosts in sorted(hosts_by_value.items()):
-        more = f" and {len(hosts) - _NAMED_MAX} more" if len(hosts) > _NAMED_MAX else ""
-        texts.append(f"{value} on {', '.join(hosts[:_NAMED_MAX])}{more}")
+        others_text = f" and {len(hosts) - _NAMED_MAX} more" if len(hosts) > _NAMED_MAX else ""
+        texts.append(f"{value} on {', '.join(hosts[:_NAMED_MAX])}{others_text}")
     return CheckFinding(otherwise, f"{common_value} on {common_count}, but {'; '.join(texts)}", subject)
 
 
@@ -91,16 +91,16 @@ def _clocks(hosts: Mapping[str, Survey]) -> Iterator[CheckFinding]:
 
 def _pairs(hosts: Mapping[str, Survey]) -> Iterator[CheckFinding]:
     """Compare each pair with the slower of its two NICs, if their rates are known, and with all other pairs."""
-    rates = {(name, to): rate for name, host in hosts.items() for to, rate in host.sent_bits_per_s.items()}
+    rates = {(name, target): rate for name, host in hosts.items() for target, rate in host.sent_bits_per_s.items()}
     for name, host in hosts.items():
-        for to, why in host.unmeasured_links.items():
-            yield CheckFinding(Grade.ERROR, why, f"{name} → {to}")
+        for target, why in host.unmeasured_links.items():
+            yield CheckFinding(Grade.ERROR, why, f"{name} → {target}")
     if not rates:
         yield CheckFinding(Grade.UNKNOWN, "measured on demand: assay check --bandwidth")
         return
     median_rate, slow_pairs = statistics.median(rates.values()), 0
-    for (name, to), rate in sorted(rates.items(), key=lambda item: item[1]):
-        speeds = [nic.speed_mbit_per_s for end in (name, to) if end in hosts and (nic := hosts[end].nic)]
+    for (name, target), rate in sorted(rates.items(), key=lambda item: item[1]):
+        speeds = [nic.speed_mbit_per_s for end in (name, target) if end in hosts and (nic := hosts[end].nic)]
         nic_bits_per_s = min((speed * 1e6 for speed in speeds if speed), default=None)
         if rate < PAIR_SHARE_MIN * median_rate:
             limit = f"where the median pair has {format_bit_rate(median_rate)}"
@@ -109,7 +109,7 @@ def _pairs(hosts: Mapping[str, Survey]) -> Iterator[CheckFinding]:
         else:
             continue
         slow_pairs += 1
-        yield CheckFinding(Grade.WARNING, f"{format_bit_rate(rate)}, {limit}", f"{name} → {to}")
+        yield CheckFinding(Grade.WARNING, f"{format_bit_rate(rate)}, {limit}", f"{name} → {target}")
     if not slow_pairs:
         slowest, fastest = format_bit_rate(min(rates.values())), format_bit_rate(max(rates.values()))
         yield CheckFinding(Grade.FIT, f"{len(rates)} pairs: {slowest} to {fastest}")

@@ -244,7 +244,7 @@ def _slow(host: Survey, described: DescribedHost) -> Iterator[ProbedValue[float]
             yield ProbedValue(rate / median_rate if len(rates) >= SIBLINGS_MIN and median_rate else 1.0, text, name)
     for name in data_disks(host, described):
         if name not in host.read_bytes_per_s:
-            yield ProbedValue(None, "not read: give --deep, and root or the group disk is needed", name)
+            yield ProbedValue(None, "not read: use --deep, as root or as a member of the group disk", name)
 
 
 def _traffic(host: Survey, described: DescribedHost) -> Iterator[ProbedValue[float]]:

@@ -125,7 +125,7 @@ CHECKS: tuple[HostCheck[Any], ...] = (
         "clock-source",
         "the kernel's clock source",
         "Other sources cost a system call, or an access to the chip set, for each time stamp that Java takes.",
-        "boot with clocksource=tsc, where the machine's is stable",
+        "boot with clocksource=tsc, if the machine's TSC is stable",
         host_value(lambda host: host.basics.clock_source),
         one_of(STEADY_CLOCKS, Grade.NOTE),
         (", ".join(STEADY_CLOCKS[:3]), ASSAY),

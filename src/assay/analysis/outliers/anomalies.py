@@ -181,7 +181,7 @@ class _Flags:
 
 
 def _not_done(table: RunTable, floors: MinimumTimes) -> _Flags:
-    rows = np.flatnonzero(floors.below)
+    rows = np.flatnonzero(floors.is_below)
     floor_s = floors.floor_s[floors.work.of_row[rows]]
     duration_s = table.values["duration_s"][rows]
     return _Flags(
@@ -310,7 +310,7 @@ def find_anomalies(table: RunTable, examined_rows: Mask | None = None) -> Anomal
     first = first_rows(configurations)
     works = work_of(table, configurations, first)
     floors = learn_floors(table, works, is_examined)
-    did_work = is_examined & ~floors.below
+    did_work = is_examined & ~floors.is_below
     expected = expectations(table, configurations, works, did_work)
     byte_metrics = [name for name in table.values if name.endswith("_bytes")]
     imbalances = [name for name in table.values if name.endswith(IMBALANCE_SUFFIX)]

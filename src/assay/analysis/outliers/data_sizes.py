@@ -64,13 +64,13 @@ def size_bytes(text: str) -> float:
     return float(match[1]) * 1000.0 ** (1 + _POWERS.index(match[2].upper())) if match else float("nan")
 
 
-def implausible_sizes(table: RunTable, counted: Mask, workers: Floats) -> ImplausibleSizes:
+def implausible_sizes(table: RunTable, is_counted: Mask, workers: Floats) -> ImplausibleSizes:
     """Return which counted runs have an implausible data size.
 
     ``workers``: of each row's cluster; NaN if unknown.
     """
     none_implausible = ImplausibleSizes(np.zeros(len(table), dtype=np.bool_), np.full(len(table), np.nan))
-    rows = np.flatnonzero(counted)
+    rows = np.flatnonzero(is_counted)
     if "cluster" not in table.columns or len(table.columns["cluster"].levels) <= CLUSTERS_MIN or not len(rows):
         return none_implausible
     works, cluster = groups_by(table, same_work(table)), table.columns["cluster"].codes.astype(np.int64)
@@ -88,7 +88,7 @@ def implausible_sizes(table: RunTable, counted: Mask, workers: Floats) -> Implau
     log_ratios = np.fmax(log_ratios, _below_others(growth, work, cluster_of))
     by_configuration = np.full(configurations.count, np.nan)
     by_configuration[configurations.of_row[example_rows]] = log_ratios
-    log_ratio = np.where(counted, by_configuration[configurations.of_row], np.nan)
+    log_ratio = np.where(is_counted, by_configuration[configurations.of_row], np.nan)
     return ImplausibleSizes(np.isfinite(log_ratio), np.exp(log_ratio))
 
 

@@ -66,8 +66,8 @@ def _runs_needed(spread: Floats, half_width_max: float) -> Ints:
     with np.errstate(divide="ignore", invalid="ignore"):
         half_width_per_spread_max = np.log1p(half_width_max) / spread
     positions = np.searchsorted(-half_width_per_spread, -half_width_per_spread_max, side="left")
-    needed: Ints = np.where((positions < len(n)) & np.isfinite(spread), n[np.minimum(positions, len(n) - 1)], 0)
-    return needed
+    runs_needed: Ints = np.where((positions < len(n)) & np.isfinite(spread), n[np.minimum(positions, len(n) - 1)], 0)
+    return runs_needed
 
 
 def _pooled_spread(table: RunTable, first: Ints, squares: Floats, runs: Ints) -> Floats:
@@ -78,8 +78,8 @@ def _pooled_spread(table: RunTable, first: Ints, squares: Floats, runs: Ints) ->
     degrees = np.bincount(strata.of_row, weights=runs - 1, minlength=strata.count)
     with np.errstate(divide="ignore", invalid="ignore"):
         spread = np.sqrt(total / degrees)
-    pooled: Floats = spread[strata.of_row]
-    return pooled
+    pooled_spread: Floats = spread[strata.of_row]
+    return pooled_spread
 
 
 def missing_repetitions(
@@ -91,11 +91,11 @@ def missing_repetitions(
     ValueError unless ``half_width_max`` is positive.
     """
     if not half_width_max > 0:
-        raise ValueError("the wanted half-width must be positive")
+        raise ValueError("half_width_max must be positive")
     groups = groups_by(table, list(table.factors))
-    counted = usable(table)
-    counted &= ~warm_among_cold(table, groups, counted)
-    rows = np.flatnonzero(counted)
+    is_counted = usable(table)
+    is_counted &= ~warm_among_cold(table, groups, is_counted)
+    rows = np.flatnonzero(is_counted)
     if not len(rows):
         return MissingRepetitions(
             half_width_max, configurations=0, enough=0, single=0, more_runs=0, unknown=0, needs=()
@@ -111,11 +111,13 @@ def missing_repetitions(
     from scipy.special import stdtrit
 
     half_widths = np.expm1(stdtrit(np.maximum(runs - 1, 1), 0.5 + LEVEL / 2) * spread / np.sqrt(runs))
-    needed = _runs_needed(spread, half_width_max)
+    runs_needed = _runs_needed(spread, half_width_max)
     is_precise = is_repeated & (half_widths <= half_width_max)
-    has_known_need = ~is_precise & (needed > 0)
-    imprecise = np.flatnonzero(~is_precise)
-    listed_numbers = imprecise[np.lexsort((needed[imprecise], -runs[imprecise]))][:LISTED_MAX]
+    has_known_need = ~is_precise & (runs_needed > 0)
+    imprecise_configurations = np.flatnonzero(~is_precise)
+    listed_numbers = imprecise_configurations[
+        np.lexsort((runs_needed[imprecise_configurations], -runs[imprecise_configurations]))
+    ][:LISTED_MAX]
     examples = [int(row) for row in rows[first[listed_numbers]]]
     needs = tuple(
         ImpreciseConfiguration(
@@ -123,7 +125,7 @@ def missing_repetitions(
             configuration=table.distinguishing_levels(row),
             runs=int(runs[number]),
             half_width=float(half_widths[number]) if is_repeated[number] else None,
-            needed=max(int(needed[number]), int(runs[number]) + 1) if needed[number] else None,
+            needed=max(int(runs_needed[number]), int(runs[number]) + 1) if runs_needed[number] else None,
             assumed=not bool(is_repeated[number]),
         )
         for number, row, run_id in zip(listed_numbers, examples, run_ids(examples) if examples else [], strict=True)
@@ -133,7 +135,7 @@ def missing_repetitions(
         configurations=len(runs),
         enough=int(is_precise.sum()),
         single=int((~is_repeated).sum()),
-        more_runs=int(np.maximum(needed[has_known_need] - runs[has_known_need], 1).sum()),
-        unknown=int((~is_precise & (needed == 0)).sum()),
+        more_runs=int(np.maximum(runs_needed[has_known_need] - runs[has_known_need], 1).sum()),
+        unknown=int((~is_precise & (runs_needed == 0)).sum()),
         needs=needs,
     )

@@ -64,7 +64,7 @@ class MinimumTimes:
     work: Groups
     floor_s: Floats
     """The shortest time above the gap; NaN if the runs show no gap."""
-    below: Mask
+    is_below: Mask
     """Runs below the gap whose configuration does not explain it."""
 
 
@@ -107,8 +107,8 @@ def _gap_middles(logs: Floats, work: Ints, count: int) -> tuple[Floats, Floats]:
     return middle, upper
 
 
-def learn_floors(table: RunTable, work: Groups, learn: Mask) -> MinimumTimes:
-    """Return the floor of each work (:func:`work_of`) and the runs below it; only rows of ``learn`` are used.
+def learn_floors(table: RunTable, work: Groups, is_examined: Mask) -> MinimumTimes:
+    """Return the floor of each work (:func:`work_of`) and the runs below it; only rows of ``is_examined`` are used.
 
     A job that does nothing ends after a short time, whatever its configuration, and there is a wide empty gap up to the
     fastest job that did its work. A run below the gap is excused if its cluster, layout, network, or a workload option
@@ -116,13 +116,13 @@ def learn_floors(table: RunTable, work: Groups, learn: Mask) -> MinimumTimes:
     and runs of other work do not show that the level is no faster. An engine parameter is no excuse: it seldom makes a
     job that much faster, but settings with which every job fails immediately are common.
     """
-    rows = np.flatnonzero(learn)
-    logs, ids = np.log(table.values["duration_s"][rows]), work.of_row[rows]
-    middle, upper = _gap_middles(logs, ids, work.count)
-    is_below = logs < middle[ids]
+    rows = np.flatnonzero(is_examined)
+    logs, work_of_run = np.log(table.values["duration_s"][rows]), work.of_row[rows]
+    middle, upper = _gap_middles(logs, work_of_run, work.count)
+    is_below = logs < middle[work_of_run]
     flagged = np.zeros(len(table), dtype=np.bool_)
     if is_below.any():
-        is_excused = _excused_runs(table, rows, logs, Groups(ids, work.count), is_below)
+        is_excused = _excused_runs(table, rows, logs, Groups(work_of_run, work.count), is_below)
         flagged[rows[is_below & ~is_excused]] = True
     return MinimumTimes(work, np.exp(upper).round(6), flagged)
 
@@ -169,25 +169,25 @@ def _fit(response: Floats, codes: Sequence[Ints], size: int) -> Floats:
     return effects
 
 
-def _model(table: RunTable, rows: Ints, work: Ints, works: int, medians: Floats) -> tuple[Floats, Floats]:
+def _model(table: RunTable, rows: Ints, work: Ints, work_count: int, medians: Floats) -> tuple[Floats, Floats]:
     """Return the log-linear model's expected log time of each configuration; ``rows``: one run of each.
 
     The second array has, by work, the number of configurations per degree of freedom. Its square root is the ratio of
     the spread to the residuals. NaN with too few degrees of freedom.
     """
-    configurations = np.bincount(work, minlength=works)
+    configurations = np.bincount(work, minlength=work_count)
     used_degrees = np.minimum(configurations, 1)
-    levels, size = [work], works
+    levels, size = [work], work_count
     for name in table.factors:
         column = table.columns[name]
         if name in _SAME_WORK or len(column.levels) < 2:
             continue
         width = len(column.levels) + 1
         level = work * width + column.codes[rows] + 1
-        has_level = np.bincount(level, minlength=works * width).reshape(works, width) > 0
+        has_level = np.bincount(level, minlength=work_count * width).reshape(work_count, width) > 0
         used_degrees = used_degrees + np.maximum(np.count_nonzero(has_level, axis=1) - 1, 0)
         levels.append(size + level)
-        size += works * width
+        size += work_count * width
     step = max(1, -(-len(rows) // FIT_CONFIGURATIONS_MAX))
     effects = _fit(medians[::step], [level[::step].copy() for level in levels], size)
     degrees = configurations - used_degrees
@@ -217,11 +217,11 @@ def _differences_within(logs: Floats, configuration: Ints, work: Ints) -> tuple[
     return np.diff(logs[order])[is_same], work[order][1:][is_same]
 
 
-def expectations(table: RunTable, configurations: Groups, works: Groups, learn: Mask) -> Expectation:
-    """Return the expectation of each row of ``learn`` from these rows; NaN for the other rows."""
-    rows = np.flatnonzero(learn)
+def expectations(table: RunTable, configurations: Groups, works: Groups, is_examined: Mask) -> Expectation:
+    """Return the expectation of each row of ``is_examined`` from these rows; NaN for the other rows."""
+    rows = np.flatnonzero(is_examined)
     unknown = np.full(len(table), np.nan)
-    result = Expectation(unknown, unknown.copy(), unknown.copy(), np.zeros(len(table), np.int64), learn & False)
+    result = Expectation(unknown, unknown.copy(), unknown.copy(), np.zeros(len(table), np.int64), is_examined & False)
     if len(rows) == 0:
         return result
     logs = np.log(table.values["duration_s"][rows])

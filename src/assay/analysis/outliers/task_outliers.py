@@ -51,15 +51,15 @@ class TaskFlags:
 
 def robust_spread(values: Floats) -> float:
     """Return the robust standard deviation of values: the shortest interval with half of them, at least a minimum."""
-    ordered = np.sort(values)
-    half_count = len(ordered) // 2 + 1
-    if len(ordered) < half_count:
+    sorted_values = np.sort(values)
+    half_count = len(sorted_values) // 2 + 1
+    if len(sorted_values) < half_count:
         return SPREAD_MIN
-    shortest = float((ordered[half_count - 1 :] - ordered[: len(ordered) - half_count + 1]).min())
+    shortest = float((sorted_values[half_count - 1 :] - sorted_values[: len(sorted_values) - half_count + 1]).min())
     return max(SPREAD_MIN, shortest / _HALF)
 
 
-def scaled(quantities: Floats, offsets: Floats) -> Floats:
+def standardised(quantities: Floats, offsets: Floats) -> Floats:
     """Return logarithms of quantities as differences from the median, in spreads; 0 where unknown."""
     logarithms = np.log(np.maximum(quantities, 0.0) + offsets)
     columns = []
@@ -82,7 +82,7 @@ def task_flags(quantities: Floats, offsets: Floats) -> TaskFlags | None:
         return None
     from scipy.spatial import cKDTree  # imported here because few commands need it
 
-    points = scaled(quantities, offsets)
+    points = standardised(quantities, offsets)
     neighbours_min = max(NEIGHBOURS_MIN, int(np.ceil(NEIGHBOURS_SHARE * len(points))))
     radius = EPS + EPS_SMALL * int(points.any(axis=0).sum()) / len(points)
     neighbour_counts = cKDTree(points).query_ball_point(points, radius, p=np.inf, return_length=True)

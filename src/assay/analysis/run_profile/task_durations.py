@@ -29,7 +29,7 @@ DEVIATION_MIN = 3.0
 """Minimum deviation, in robust standard deviations, for a quantity to be named as the reason of an outlier."""
 _SECONDS, _BYTES, _RECORDS = 0.5, 2.0**20, 10_000.0
 """Amounts below which differences between tasks do not count."""
-_COUNTED: Mapping[str, tuple[float, Callable[[TaskAttempt], float | None]]] = {
+_COUNTED_QUANTITIES: Mapping[str, tuple[float, Callable[[TaskAttempt], float | None]]] = {
     "read_bytes": (_BYTES, lambda task: task.hdfs_read_bytes + task.local_read_bytes),
     "written_bytes": (_BYTES, lambda task: task.hdfs_write_bytes + task.local_write_bytes),
     "spilled_records": (_RECORDS, lambda task: task.spilled_records),
@@ -201,11 +201,11 @@ def _outliers(
     outliers, examined_count = {}, 0
     for members in populations.values():
         phases = list(durations[members[0]])
-        names = [*(f"{phase}_s" for phase in phases), *_COUNTED]
-        offsets = np.array([*(_SECONDS for _ in phases), *(offset for offset, _ in _COUNTED.values())])
+        names = [*(f"{phase}_s" for phase in phases), *_COUNTED_QUANTITIES]
+        offsets = np.array([*(_SECONDS for _ in phases), *(offset for offset, _ in _COUNTED_QUANTITIES.values())])
         quantities: Floats = np.array(
             [
-                [*durations[index].values(), *(_number(read(tasks[index])) for _, read in _COUNTED.values())]
+                [*durations[index].values(), *(_number(read(tasks[index])) for _, read in _COUNTED_QUANTITIES.values())]
                 for index in members
             ]
         )
@@ -245,7 +245,9 @@ def _number(value: float | None) -> float:
 
 def _slowness(outlier: OutlierTask) -> float:
     """Return the largest deviation of a phase's duration; 0 for an outlier whose durations are normal."""
-    phases = [d.deviation for d in outlier.deviations if d.quantity.endswith("_s") and d.quantity not in _COUNTED]
+    phases = [
+        d.deviation for d in outlier.deviations if d.quantity.endswith("_s") and d.quantity not in _COUNTED_QUANTITIES
+    ]
     return max(phases, default=0.0)
 
 

@@ -157,12 +157,12 @@ def has_level(table: RunTable, name: str, level: str) -> Mask:
     return rows
 
 
-def warm_among_cold(table: RunTable, groups: Groups, counted: Mask) -> Mask:
+def warm_among_cold(table: RunTable, groups: Groups, is_counted: Mask) -> Mask:
     """Return which counted rows are warm while their group has counted rows with caches proven cold."""
-    is_warm = has_level(table, "cold", "warm") & counted
+    is_warm = has_level(table, "cold", "warm") & is_counted
     if not is_warm.any():
         return is_warm
-    is_cold = has_level(table, "cold", "cold") & counted
+    is_cold = has_level(table, "cold", "cold") & is_counted
     has_cold = np.zeros(groups.count, dtype=np.bool_)
     has_cold[groups.of_row[is_cold]] = True
     return is_warm & has_cold[groups.of_row]

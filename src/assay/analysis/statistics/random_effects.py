@@ -79,8 +79,8 @@ def trimmed_mean(values: Floats) -> Mean:
     if count < TRIMMED_MIN:
         raise ValueError("too few values to leave any out")
     excluded_count = int(TRIMMED * count)
-    ordered = np.sort(values)
-    inner_values = ordered[excluded_count : count - excluded_count]
-    winsorised = np.clip(ordered, inner_values[0], inner_values[-1])
+    sorted_values = np.sort(values)
+    inner_values = sorted_values[excluded_count : count - excluded_count]
+    winsorised = np.clip(sorted_values, inner_values[0], inner_values[-1])
     error = float(winsorised.std(ddof=1) / ((1 - 2 * excluded_count / count) * np.sqrt(count)))
     return Mean(float(inner_values.mean()), error, len(inner_values) - 1.0, float(inner_values.std(ddof=1)))

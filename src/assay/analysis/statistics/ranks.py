@@ -56,8 +56,11 @@ def _untied_p(first: Floats, second: Floats) -> float:
 def _approximate_p(first: Floats, second: Floats) -> float:
     """Return the p value of the normal approximation of U, with corrections for ties and continuity."""
     n, m = len(first), len(second)
-    total, ordered = n + m, np.sort(second)
-    u = float((np.searchsorted(ordered, first, "left") + np.searchsorted(ordered, first, "right")).sum()) / 2
+    total, sorted_values = n + m, np.sort(second)
+    u = (
+        float((np.searchsorted(sorted_values, first, "left") + np.searchsorted(sorted_values, first, "right")).sum())
+        / 2
+    )
     ties = np.unique(np.concatenate((first, second)), return_counts=True)[1].astype(np.float64)
     variance = n * m / 12 * (total + 1 - float((ties**3 - ties).sum()) / (total * (total - 1)))
     if variance <= 0:

@@ -59,7 +59,8 @@ def engine_amount(text: str, notation: Notation, unit: int | Fraction = 1) -> fl
     if match is None or factor is None or len(match[1]) > 20 or int(match[1]) > _LONG_MAX:
         raise ValueError(f"{text[:40]!r} is not {notation.title}; write {notation.examples}")
     amount = int(match[1]) * factor
-    if notation.units.keys() & {"g"} and amount > _LONG_MAX:
+    is_size = "g" in notation.units
+    if is_size and amount > _LONG_MAX:
         raise ValueError(f"{text[:40]!r} is larger than {notation.title} can be")
     return float(amount)
 

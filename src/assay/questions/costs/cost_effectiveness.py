@@ -22,7 +22,7 @@ import numpy as np
 
 from assay.analysis.comparison.factors.derived_factors import with_factors
 from assay.analysis.comparison.matched import session_spread
-from assay.analysis.cost.pareto import CostAndTime, estimate_time_and_cost, priced
+from assay.analysis.cost.pareto import CostAndTime, estimate_time_and_cost, priced_rates
 from assay.analysis.cost.rate import Price, Rate, exchanged, hourly_rate
 from assay.analysis.cost.run_cost import Times, cost_per_run, mean_errors, ranks, times_of
 from assay.analysis.cost.switching_prices import compute_switching_prices
@@ -163,7 +163,7 @@ def _of_job(
     runs, code = chosen.rows[code >= 0], code[code >= 0]
     times = times_of(table.values["duration_s"][runs], code, len(kept), offsets_in(table, runs, sides=1))
     known = [rate for rate in rates if rate is not None]
-    prices = priced(known)
+    prices = priced_rates(known)
     if request.take == "fastest":  # the fastest run of a row is an extreme value, so its error is unknown
         errors = mean_errors(times, math.nan, 0.0)
     else:
@@ -182,7 +182,7 @@ def _switching_prices(groups: Sequence[Sequence[CostEffectivenessRow]]) -> tuple
     nearest: dict[Price, SwitchingPriceRow] = {}
     for rows in groups:
         times_s = np.array([row.time_s for row in rows])
-        for change in compute_switching_prices(times_s, priced([row.rate for row in rows])):
+        for change in compute_switching_prices(times_s, priced_rates([row.rate for row in rows])):
             known = nearest.get(change.price) or SwitchingPriceRow(change.price, None, None, None, None, False)
             below, above = change.below, change.above
             if below is not None and change.below_winner is not None and below > (known.below or -1.0):

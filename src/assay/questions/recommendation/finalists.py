@@ -12,7 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 from msgspec.structs import replace as struct_replace
 
-from assay.analysis.cost.pareto import Priced, on_front
+from assay.analysis.cost.pareto import PricedRates, on_front
 from assay.analysis.statistics import Floats, Ints
 from assay.estimation.recommendation.candidates import Machine
 from assay.estimation.simulator.draws import DEVICE_SIGMA, LINK_SIGMA, cpu_sigma, log_sigma
@@ -65,7 +65,7 @@ class Finalists:
     rows: Ints
     times_s: Floats
     sensitivities: tuple[Sensitivity, ...]
-    prices: Priced
+    prices: PricedRates
     bottlenecks: tuple[tuple[str, ...], ...]
     credits: tuple[tuple[tuple[CreditUse, ...], ...], ...]
     """Use of the credits of rented machines."""

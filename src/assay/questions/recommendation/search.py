@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from assay.analysis.cost.bills import Bills, ClusterParts, bills
-from assay.analysis.cost.pareto import Priced, on_front
+from assay.analysis.cost.pareto import PricedRates, on_front
 from assay.analysis.statistics import Floats, Ints, Mask
 from assay.estimation.recommendation.candidates import Candidates, parts_of, plan_for
 from assay.estimation.recommendation.time_bounds import DataVolumes, powers, shortest_times_s
@@ -172,7 +172,7 @@ class ClusterSearch:
     """Factor on the data of every workload."""
     store: SimulationStore = field(default_factory=SimulationStore)
 
-    def priced(self, rows: Ints) -> Priced:
+    def priced(self, rows: Ints) -> PricedRates:
         """Return the prices of clusters per hour."""
         return self.prices.of(self.candidates.machine[rows], self.candidates.workers[rows])
 

@@ -11,7 +11,7 @@ from decimal import Decimal
 
 import numpy as np
 
-from assay.analysis.cost.pareto import Priced
+from assay.analysis.cost.pareto import PricedRates
 from assay.analysis.cost.rate import Price
 from assay.analysis.cost.run_cost import HOUR_S
 from assay.analysis.cost.switching_prices import compute_switching_prices
@@ -143,12 +143,12 @@ def _price_changes(search: ClusterSearch, finalists: Finalists, chosen: int, boo
     return changes
 
 
-def _with_surplus(prices: Priced, price: float, vcpus: Floats) -> Priced:
+def _with_surplus(prices: PricedRates, price: float, vcpus: Floats) -> PricedRates:
     """Return the prices with that of surplus CPU credits. ``vcpus``: surplus per hour that a cluster is paid for."""
     amount = Decimal(str(price))
     credit = Price("surplus CPU credits", amount, amount, amount, "vCPU-hour", "stated")
     factors = np.column_stack((prices.factors, vcpus))
-    return Priced((*prices.prices, credit), np.append(prices.amounts, price), factors)
+    return PricedRates((*prices.prices, credit), np.append(prices.amounts, price), factors)
 
 
 def _best_again(

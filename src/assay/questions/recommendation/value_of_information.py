@@ -15,7 +15,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from assay.analysis.cost.pareto import Priced
+from assay.analysis.cost.pareto import PricedRates
 from assay.analysis.statistics import Floats, Mask
 from assay.estimation.simulator.error_model import REMAINDER_SIGMA, SIGMAS
 
@@ -115,7 +115,7 @@ def model_errors(shares: Sequence[Sequence[Mapping[str, float]]]) -> list[Sensit
 def draw_inputs(
     middle_s: Floats,
     sensitivities: Sequence[Sensitivity],
-    prices: Priced,
+    prices: PricedRates,
     seed: int,
     run_sigma: float = 0.0,
     draws: int = DRAWS,

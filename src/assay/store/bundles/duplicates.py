@@ -39,33 +39,35 @@ class DuplicateSource:
     """Number of its runs whose ids are not among the new runs."""
 
 
-def probable_duplicates(stored: RunTable, new: RunTable, rows_of_new: Ints) -> list[DuplicateSource]:
+def probable_duplicates(stored_runs: RunTable, new_runs: RunTable, rows_of_new: Ints) -> list[DuplicateSource]:
     """Return imports that probably contain the same runs.
 
-    ``rows_of_new``: rows of ``stored`` whose ids are those of new runs.
+    ``rows_of_new``: rows of ``stored_runs`` whose ids are those of new runs.
     """
-    if len(new) == 0 or len(stored) == 0 or "campaign_id" not in stored.columns:
+    if len(new_runs) == 0 or len(stored_runs) == 0 or "campaign_id" not in stored_runs.columns:
         return []
-    is_other_run = np.ones(len(stored), dtype=np.bool_)
+    is_other_run = np.ones(len(stored_runs), dtype=np.bool_)
     is_other_run[rows_of_new] = False
-    times = np.round(stored.values["duration_s"], _DIGITS)
-    has_same_time = is_other_run & np.isin(times, np.round(new.values["duration_s"], _DIGITS))
-    campaign = stored.columns["campaign_id"]
+    times = np.round(stored_runs.values["duration_s"], _DIGITS)
+    has_same_time = is_other_run & np.isin(times, np.round(new_runs.values["duration_s"], _DIGITS))
+    campaign = stored_runs.columns["campaign_id"]
     count = len(campaign.levels)
     candidates = np.bincount(campaign.codes[has_same_time & (campaign.codes != ABSENT)], minlength=count)
     run_counts = np.bincount(campaign.codes[is_other_run & (campaign.codes != ABSENT)], minlength=count)
     sources = []
     for code in np.flatnonzero(candidates).tolist():
-        if _are_duplicates(min(int(candidates[code]), len(new)), len(new), int(run_counts[code])):
+        if _are_duplicates(min(int(candidates[code]), len(new_runs)), len(new_runs), int(run_counts[code])):
             rows = np.flatnonzero((campaign.codes == code) & is_other_run)
-            matching = _matching_runs(stored.subset(rows), new)
-            if _are_duplicates(matching, len(new), len(rows)):
-                sources.append(DuplicateSource(campaign.levels[code], matching, len(new), len(rows)))
+            matching_count = _matching_runs(stored_runs.subset(rows), new_runs)
+            if _are_duplicates(matching_count, len(new_runs), len(rows)):
+                sources.append(DuplicateSource(campaign.levels[code], matching_count, len(new_runs), len(rows)))
     return sorted(sources, key=lambda source: -source.runs)
 
 
-def _are_duplicates(matching: int, new: int, stored: int) -> bool:
-    return matching >= MATCHING_SHARE_MIN * new or (matching >= MATCHING_SHARE_MIN * stored and matching >= MATCHES_MIN)
+def _are_duplicates(matching_count: int, new_count: int, stored_count: int) -> bool:
+    return matching_count >= MATCHING_SHARE_MIN * new_count or (
+        matching_count >= MATCHING_SHARE_MIN * stored_count and matching_count >= MATCHES_MIN
+    )
 
 
 def _matching_runs(a: RunTable, b: RunTable) -> int:

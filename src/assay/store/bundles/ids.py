@@ -24,8 +24,8 @@ def new_run_id(unix_ns: int | None = None) -> str:
 
 def short_length(run_ids: Iterable[str]) -> int:
     """Return the number of leading characters that distinguish ``run_ids``; at least 8."""
-    ordered = sorted(set(run_ids))
-    shared_lengths = (_shared_length(first, second) for first, second in itertools.pairwise(ordered))
+    sorted_ids = sorted(set(run_ids))
+    shared_lengths = (_shared_length(first, second) for first, second in itertools.pairwise(sorted_ids))
     return max(SHORT_LENGTH_MIN, max(shared_lengths, default=0) + 1)
 
 

@@ -90,9 +90,9 @@ def _members(repository: Repository, bundles: Sequence[str], files: Mapping[str,
     return members
 
 
-def _write(packed: gzip.GzipFile, top: str, members: Sequence[Member]) -> None:
+def _write(package: gzip.GzipFile, top: str, members: Sequence[Member]) -> None:
     sums = []
-    with tarfile.open(fileobj=packed, mode="w|", format=tarfile.PAX_FORMAT) as archive:
+    with tarfile.open(fileobj=package, mode="w|", format=tarfile.PAX_FORMAT) as archive:
         for name, content in members:
             digest = _add(archive, f"{top}/{name}", content)
             sums.append(f"{digest}  {name}\n")

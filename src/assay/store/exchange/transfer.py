@@ -170,8 +170,8 @@ class _Archive(tarfile.TarFile):
     """Number of extended headers since the last file."""
 
 
-def _not_a_bundle(what: str) -> RefusedBundleError:
-    return RefusedBundleError(f"this is not a bundle: {what}")
+def _not_a_bundle(problem: str) -> RefusedBundleError:
+    return RefusedBundleError(f"this is not a bundle: {problem}")
 
 
 def unpack(tar: BinaryIO, folder: Path, *, bytes_max: int) -> None:

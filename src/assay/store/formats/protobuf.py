@@ -80,8 +80,8 @@ class Fields:
 
     def numbers(self, number: int) -> list[int]:
         """Return the numbers of a repeated field, packed or not."""
-        packed = [value for content in self.contents(number) for value in packed_numbers(content)]
-        return [*self._numbers.get(number, []), *packed]
+        numbers = [value for content in self.contents(number) for value in packed_numbers(content)]
+        return [*self._numbers.get(number, []), *numbers]
 
     def content(self, number: int) -> bytes:
         """Return the last content of a field."""

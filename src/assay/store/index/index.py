@@ -81,7 +81,9 @@ class Index:
         stored_workload = aloja_name if known_name(aloja_name) == filters.workload else filters.workload
 
         def query(database: DuckDBPyConnection, index: IndexFiles) -> list[Run]:
-            database.execute(statement, {"index": index.names, "workload_there": stored_workload, **asdict(filters)})
+            database.execute(
+                statement, {"index": index.path_texts, "workload_there": stored_workload, **asdict(filters)}
+            )
             environments: dict[str, dict[str, Any]] = {}
             runs: list[Run] = []
             while rows := database.fetchmany(_FETCHED_ROWS):
@@ -199,7 +201,7 @@ class Index:
 
         def query(database: DuckDBPyConnection, index: IndexFiles) -> set[str]:
             database.register(_REQUESTED_IDS, {"run_id": ids})  # a million ids as a parameter take seconds
-            return {i for (i,) in database.execute(queries.KNOWN_IDS, [index.names]).fetchall()}
+            return {i for (i,) in database.execute(queries.KNOWN_IDS, [index.path_texts]).fetchall()}
 
         return self._answer(query)
 
@@ -208,7 +210,7 @@ class Index:
         values = [prefix, count_max]
         return self._answer(
             lambda database, index: [
-                i for (i,) in database.execute(queries.IDS_THAT_BEGIN, [index.names, *values]).fetchall()
+                i for (i,) in database.execute(queries.IDS_THAT_BEGIN, [index.path_texts, *values]).fetchall()
             ]
         )
 
@@ -217,7 +219,7 @@ class Index:
         values = [f'"source_id":{msgspec.json.encode(source_id).decode()}', count_max]
         return self._answer(
             lambda database, index: [
-                i for (i,) in database.execute(queries.IDS_OF_SOURCE_ID, [index.names, *values]).fetchall()
+                i for (i,) in database.execute(queries.IDS_OF_SOURCE_ID, [index.path_texts, *values]).fetchall()
             ]
         )
 
@@ -227,7 +229,7 @@ class Index:
             return cached
 
         def query(database: DuckDBPyConnection, index: IndexFiles) -> tuple[str, Run] | None:
-            row = database.execute(queries.ONE_RUN, [index.names, run_id]).fetchone()
+            row = database.execute(queries.ONE_RUN, [index.path_texts, run_id]).fetchone()
             return (str(row[0]), decode_run(row[1], row[2])) if row else None
 
         return self._answer(query)

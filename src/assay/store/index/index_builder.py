@@ -276,8 +276,8 @@ def _older_index(database: DuckDBPyConnection, path: Path, folder: Path) -> _Ind
     try:
         coding = read_coding(database, path)
         files = IndexFiles.of(database, path.absolute(), folder)
-        covered_bundles = {name for (name,) in database.execute(queries.BUNDLES_OF, [files.names]).fetchall()}
-        counts = [int(database.execute(queries.COUNT_OF, [name]).fetchall()[0][0]) for name in files.names]
+        covered_bundles = {name for (name,) in database.execute(queries.BUNDLES_OF, [files.path_texts]).fetchall()}
+        counts = [int(database.execute(queries.COUNT_OF, [name]).fetchall()[0][0]) for name in files.path_texts]
     except (duckdb.Error, RepositoryError):
         return None
     return _IndexSources(

@@ -79,7 +79,7 @@ class IndexFiles:
         return [file.path for file in self.files]
 
     @property
-    def names(self) -> list[str]:
+    def path_texts(self) -> list[str]:
         """The paths in the form that DuckDB expects."""
         return [str(file.path) for file in self.files]
 
@@ -144,9 +144,9 @@ class RowLookup:
 
     def rows_of(self, ids: Sequence[str]) -> list[int]:
         """Return the numbers of the rows with these ids, sorted."""
-        encoded = [run_id.encode("utf-8", "replace") for run_id in ids]
-        hashes = _hashes(np.array(encoded, dtype=np.bytes_)) if encoded else ()
-        keys = list(zip(encoded, hashes, strict=True))
+        encoded_ids = [run_id.encode("utf-8", "replace") for run_id in ids]
+        hashes = _hashes(np.array(encoded_ids, dtype=np.bytes_)) if encoded_ids else ()
+        keys = list(zip(encoded_ids, hashes, strict=True))
         return sorted({row for file in self.files for run_id, hash_ in keys for row in file.rows_of(run_id, hash_)})
 
     def ids(self, rows: Sequence[int]) -> list[str]:
@@ -183,13 +183,13 @@ class RowCache:
         """Return a query's result for these rows of a file, each with its number first; reads only the missing rows."""
         keys = [(query, file.key, row) for row in rows]
         with self._lock:
-            cached = [self._rows[key] for key in keys if key in self._rows]
+            cached_rows = [self._rows[key] for key in keys if key in self._rows]
             for key in keys:
                 if key in self._rows:
                     self._rows.move_to_end(key)
-        if len(cached) == len(rows):
-            return cached
-        cached_numbers = {number for number, *_ in cached}
+        if len(cached_rows) == len(rows):
+            return cached_rows
+        cached_numbers = {number for number, *_ in cached_rows}
         if file.size_bytes > _LONG_BYTES:  # each addition writes a small file, whose metadata would accumulate
             database.execute(queries.KEEP_METADATA)
         uncached_rows = database.execute(
@@ -203,7 +203,7 @@ class RowCache:
             while self._characters > self.characters_max:
                 _, oldest = self._rows.popitem(last=False)
                 self._characters -= _characters(oldest)
-        return cached + uncached_rows
+        return cached_rows + uncached_rows
 
 
 def _characters(row: tuple[Any, ...]) -> int:

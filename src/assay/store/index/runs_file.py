@@ -181,10 +181,10 @@ def decode_run(
         raise _damaged(error) from error
     if environment_json is None:
         return run
-    shared = {} if environments is None else environments
-    if environment_json not in shared:
-        shared[environment_json] = decode_environment(environment_json)
-    return replace(run, environment=shared[environment_json])
+    environment_by_json = {} if environments is None else environments
+    if environment_json not in environment_by_json:
+        environment_by_json[environment_json] = decode_environment(environment_json)
+    return replace(run, environment=environment_by_json[environment_json])
 
 
 def decode_environment(text: str) -> dict[str, Any]:

@@ -68,9 +68,9 @@ def no_output_check(outcome: Outcome) -> Check:
     return Check("nothing written", written_bytes == 0, f"{written_bytes:,} bytes written to HDFS")
 
 
-def replicas(stored: StoredFiles, replication: int) -> Check:
+def replicas(stored_files: StoredFiles, replication: int) -> Check:
     """Return the check that all replicas of the output exist."""
-    expected = stored.length_bytes * replication
-    passed = stored.replica_bytes >= expected
-    detail = f"{stored.replica_bytes:,} bytes in replicas, expected {expected:,} ({replication} copies)"
+    expected = stored_files.length_bytes * replication
+    passed = stored_files.replica_bytes >= expected
+    detail = f"{stored_files.replica_bytes:,} bytes in replicas, expected {expected:,} ({replication} copies)"
     return Check("replicas", passed, detail)

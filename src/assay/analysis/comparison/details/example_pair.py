@@ -15,10 +15,12 @@ _REPETITIONS_MAX = 5
 """Maximum number of repetitions per side that counts in the choice of a group."""
 
 
-def example_pair(table: RunTable, factor: str, baseline: str, candidate: str, observed: Mask) -> tuple[int, int] | None:
+def example_pair(
+    table: RunTable, factor: str, baseline: str, candidate: str, is_observed: Mask
+) -> tuple[int, int] | None:
     """Return a row with ``baseline`` and a row with ``candidate`` to compare; None if no two runs match.
 
-    ``observed``: for each row of the table, whether it has other metrics than its time.
+    ``is_observed``: for each row of the table, whether it has other metrics than its time.
     """
     column, matched = require_factor(table, factor), match(table, factor)
     codes = column.code(baseline), column.code(candidate)
@@ -34,7 +36,7 @@ def example_pair(table: RunTable, factor: str, baseline: str, candidate: str, ob
 
     sides = [rows(code) for code in codes]
     observed_groups = [
-        np.bincount(groups[observed[positions]], minlength=matched.groups.count)[ratios.groups] > 0
+        np.bincount(groups[is_observed[positions]], minlength=matched.groups.count)[ratios.groups] > 0
         for positions, groups in sides
     ]
     repetitions = np.minimum(np.minimum(*ratios.n), _REPETITIONS_MAX)
@@ -43,5 +45,5 @@ def example_pair(table: RunTable, factor: str, baseline: str, candidate: str, ob
     pair = []
     for positions, groups in sides:
         candidates = positions[groups == best_group]
-        pair.append(int(candidates[np.argmax(observed[candidates])]))
+        pair.append(int(candidates[np.argmax(is_observed[candidates])]))
     return pair[0], pair[1]

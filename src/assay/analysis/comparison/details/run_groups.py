@@ -42,14 +42,14 @@ class RunGroup:
 
 def run_groups(runs: Sequence[Run], factor: str) -> list[RunGroup]:
     """Return the matched groups for ``factor``, workloads in the order in which they first ran."""
-    ordered = sorted((run for run in runs if level_of(run, factor) is not None), key=in_order)
-    if not ordered:
+    ordered_runs = sorted((run for run in runs if level_of(run, factor) is not None), key=in_order)
+    if not ordered_runs:
         return []
     name = factor if factor in (LAYOUT_FACTOR, ENGINE_FACTOR) or factor not in RESERVED else f"level:{factor}"
-    plain_table = table_of(ordered)
-    levels = coded([level_of(run, factor) for run in ordered])
+    plain_table = table_of(ordered_runs)
+    levels = coded([level_of(run, factor) for run in ordered_runs])
     table = replace(plain_table, columns={**plain_table.columns, name: levels})
-    return run_groups_of(match(table, name), ordered)
+    return run_groups_of(match(table, name), ordered_runs)
 
 
 def run_groups_of(matched: MatchedGroups, runs: Sequence[Run] | Mapping[int, Run]) -> list[RunGroup]:

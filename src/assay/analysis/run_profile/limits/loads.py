@@ -78,8 +78,8 @@ class Loads:
 def loads_of(run: Run, tasks: Sequence[TaskAttempt], trace: Trace) -> Loads | None:
     """Return the loads of the run's workers; None if the trace has no worker."""
     tasks = as_observed(run, tasks)
-    observed = set(trace.node)
-    names = tuple(sorted(workers(run, tasks, trace) & observed))
+    observed_nodes = set(trace.node)
+    names = tuple(sorted(workers(run, tasks, trace) & observed_nodes))
     if not names or run.duration_s <= 0:
         return None
     edges = np.linspace(0.0, run.duration_s, max(1, min(STEPS_MAX, round(run.duration_s))) + 1)

@@ -134,9 +134,9 @@ def limits_of(run: Run, tasks: Sequence[TaskAttempt], trace: Trace) -> Limits | 
     for moment in moments:
         key = moment.phase, moment.limit
         times[key] = times.get(key, 0.0) + weight_s
-    ordered = sorted(times.items(), key=lambda item: (rank(item[0][0]), -item[1]))
+    ordered_times = sorted(times.items(), key=lambda item: (rank(item[0][0]), -item[1]))
     time_by_limit: dict[Resource, float] = {}
-    for (_, limit), time_s in ordered:
+    for (_, limit), time_s in ordered_times:
         for name in {limit, disks_as_one(limit)}:
             time_by_limit[name] = time_by_limit.get(name, 0.0) + time_s
     return Limits(
@@ -148,7 +148,7 @@ def limits_of(run: Run, tasks: Sequence[TaskAttempt], trace: Trace) -> Limits | 
         main=max(
             (limit for _, limit in times), key=lambda limit: (time_by_limit[disks_as_one(limit)], time_by_limit[limit])
         ),
-        times=tuple(LimitTime(phase, limit, time_s) for (phase, limit), time_s in ordered),
+        times=tuple(LimitTime(phase, limit, time_s) for (phase, limit), time_s in ordered_times),
         bounds=bounds_of(run, tasks, loads),
         moments=moments,
         rests_on=_basis(run, tasks, loads),

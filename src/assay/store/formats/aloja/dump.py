@@ -50,14 +50,15 @@ TASK_MARGIN_S: Final = 5.0
 class _SkippedRows:
     """Numbers of skipped rows by reason, so that ten thousand rows with the same fault give one message."""
 
-    first: dict[tuple[str, str], tuple[str, int]] = field(default_factory=dict)
+    first_and_count: dict[tuple[str, str], tuple[str, int]] = field(default_factory=dict)
+    """Table and reason to the location of the first row and the number of rows."""
 
     def add(self, table: str, where: str, why: str) -> None:
-        where_first, count = self.first.get((table, why), (where, 0))
-        self.first[table, why] = where_first, count + 1
+        where_first, count = self.first_and_count.get((table, why), (where, 0))
+        self.first_and_count[table, why] = where_first, count + 1
 
     def items(self) -> Iterator[SkippedItem]:
-        for (table, why), (where, count) in self.first.items():
+        for (table, why), (where, count) in self.first_and_count.items():
             yield SkippedItem(where, f"{table}: rows that {why}: {count}")
 
 
@@ -267,14 +268,14 @@ def _run_of(number: str, dump: _Dump, skipped_rows: _SkippedRows, name: str) -> 
     tasks = _tasks(dump.tasks[number], times, skipped_rows, name)
     status_phases = _status_phases(dump.status[number], times, skipped_rows, name)
     phases = status_phases or phases_of_tasks(tasks, times.duration_s)
-    observed = _samples(dump.samples[number], times, cores, skipped_rows, name).sampled_run()
+    sampled_run = _samples(dump.samples[number], times, cores, skipped_rows, name).sampled_run()
     sources = {"duration_s": "execs.exe_time", "started_at": times.source, "status": "execs.valid"}
     if tasks:
         sources["tasks"] = "JOB_tasks, which records no node, CPU or GC time"
     if phases:
         sources["phases"] = "JOB_status" if status_phases else "JOB_tasks"
-    if observed.trace:
-        sources["trace"] = " ".join(observed.tables)
+    if sampled_run.trace:
+        sources["trace"] = " ".join(sampled_run.tables)
     level = network(row.get("net", ""))
     run = foreign_run(
         workload=known_name(bench.lower()),
@@ -293,10 +294,10 @@ def _run_of(number: str, dump: _Dump, skipped_rows: _SkippedRows, name: str) -> 
         engine_version=known_text(row.get("hadoop_version", "")),
         phases=phases,
         sources=sources,
-        warnings=(*remarks(row), *observed.warnings(times.duration_s)),
+        warnings=(*remarks(row), *sampled_run.warnings(times.duration_s)),
         source_id=known_text(row.get("id_exec", ""))[:SOURCE_ID_LENGTH_MAX],
     )
-    return ImportedRun(folder, where, run, tasks, observed.trace)
+    return ImportedRun(folder, where, run, tasks, sampled_run.trace)
 
 
 def _read(source: Source) -> Iterator[ImportedRun | SkippedItem]:

@@ -65,10 +65,10 @@ _VARIABLES: Final = {
 
 @dataclass(slots=True)
 class _Folder:
-    """One configuration's folder: its name, and its files by their path below it."""
+    """One configuration's folder: its name, what the name says, and its files by their path below it."""
 
-    text: str
-    name: FolderConfiguration
+    name: str
+    configuration: FolderConfiguration
     files: dict[str, Source] = field(default_factory=dict)
 
     def sources_of(self, bench: str) -> dict[str, Source]:
@@ -99,8 +99,8 @@ class _RunParts:
     cause: str | None
     """Why the run failed; None for a valid run."""
     jobs: RunJobs
-    observed: SampledRun
-    unread: Sequence[str] = ()
+    sampled_run: SampledRun
+    unread_files: Sequence[str] = ()
     """Files of the run that were not read, each with the reason."""
 
 
@@ -125,10 +125,10 @@ def _read(sources: Sequence[Source]) -> Iterator[ImportedRun | SkippedItem]:
             yield SkippedItem(source.name, "is not in a folder with the name of an ALOJA run")
             continue
         folder_path, path_in_folder = location
-        text = folder_path.rpartition("/")[2]
-        name = FolderName.of(text).configuration()
-        if name is not None:
-            folders.setdefault(folder_path, _Folder(text, name)).files.setdefault(path_in_folder, source)
+        name = folder_path.rpartition("/")[2]
+        configuration = FolderName.of(name).configuration()
+        if configuration is not None:
+            folders.setdefault(folder_path, _Folder(name, configuration)).files.setdefault(path_in_folder, source)
     for folder in folders.values():
         yield from _runs(folder)
 
@@ -137,16 +137,16 @@ def _runs(folder: _Folder) -> Iterator[ImportedRun | SkippedItem]:
     """Yield the runs of one folder: first those with a recorded time, then those with only a job history."""
     config: dict[str, tuple[int, str]] = {}
     time_file, executions = "", list[Execution | UnreadableLine]()
-    log = next((source for path, source in folder.files.items() if path.startswith(f"log_{folder.text}.log")), None)
+    log = next((source for path, source in folder.files.items() if path.startswith(f"log_{folder.name}.log")), None)
     try:
         if (source := folder.files.get(_CONFIG)) is not None:
             config, time_file = variables(source.text()), source.name
             executions = list(executions_of_config(config))
         if log is not None and not executions:
-            conf = folder.text.partition("_conf_")[2]
+            conf = folder.name.partition("_conf_")[2]
             executions, time_file = list(executions_of_log(log.text(), f"conf_{conf}")), log.name
     except FormatError as error:
-        yield SkippedItem(error.where or folder.text, error.message)
+        yield SkippedItem(error.where or folder.name, error.message)
     columns = _columns_of(folder, config)
     timed_executions = [item for item in executions if isinstance(item, Execution)]
     for item in executions:
@@ -167,13 +167,13 @@ def _runs(folder: _Folder) -> Iterator[ImportedRun | SkippedItem]:
         if bench not in timed_benches and any(is_history(path) for path in folder.sources_of(bench)):
             yield from _run_of_jobs(folder, columns, bench)
     if not executions and not benches:
-        yield SkippedItem(folder.text, "holds neither a log with times nor a benchmark's folder with job histories")
+        yield SkippedItem(folder.name, "holds neither a log with times nor a benchmark's folder with job histories")
 
 
 def _columns_of(folder: _Folder, config: Mapping[str, tuple[int, str]]) -> _FolderColumns:
     """Return the configuration from config.sh, or from the folder's name where config.sh has none."""
     values = {name: plain(text) for name, (_, text) in config.items()}
-    columns = dict(folder.name.values)
+    columns = dict(folder.configuration.values)
     for column, variable in _VARIABLES.items():
         if value := known_text(values.get(variable, "")):
             columns[column] = value
@@ -191,7 +191,7 @@ def _run(
     folder: _Folder, columns: _FolderColumns, execution: Execution, where: str, sources: Mapping[str, Source]
 ) -> Iterator[ImportedRun | SkippedItem]:
     """Yield one benchmark's run, and its files that can't be read."""
-    unread: list[str] = []
+    unread_files: list[str] = []
     samples = Samples(execution.duration_s)
     jobs = RunJobs()
     if sources and execution.start_unix_s is not None:
@@ -200,20 +200,22 @@ def _run(
     if sources:
         yield from _add_monitor_rows(sources, execution.start_unix_s, samples)
         if any(_SAR.fullmatch(path) for path in sources):
-            unread.append("its sar files are sar's own binary form and were not read: sadf -j turns them into JSON")
+            unread_files.append(
+                "its sar files are sar's own binary form and were not read: sadf -j turns them into JSON"
+            )
     elif any(path.startswith(f"{execution.bench}.") and path.endswith(_ARCHIVE) for path in folder.files):
-        unread.append("its tasks and samples are in an archive and were not read: unpack it first")
+        unread_files.append("its tasks and samples are in an archive and were not read: unpack it first")
     cause = f"the benchmark's exit status was {execution.exit_statuses.strip()}" if execution.failed else None
     time_source = f"wall time in {where.rpartition(':')[0]}"
-    parts = _RunParts(execution, where, time_source, cause, jobs, samples.sampled_run(), unread)
+    parts = _RunParts(execution, where, time_source, cause, jobs, samples.sampled_run(), unread_files)
     yield _imported_run(folder, columns, parts)
 
 
 def _run_of_jobs(folder: _Folder, columns: _FolderColumns, bench: str) -> Iterator[ImportedRun | SkippedItem]:
     """Yield the run of a benchmark with only a job history: from the first submission to the last end."""
-    jobs, unread = jobs_of(folder.sources_of(bench), folder.sources_of(f"prep_{bench}"))
-    yield from unread
-    where = f"{folder.text}/{bench}"
+    jobs, skipped = jobs_of(folder.sources_of(bench), folder.sources_of(f"prep_{bench}"))
+    yield from skipped
+    where = f"{folder.name}/{bench}"
     if jobs.span_unix_s is None:
         yield SkippedItem(where, "no log has its time, and no job history is known to belong to it")
         return
@@ -269,49 +271,53 @@ def _sample_s(row: Mapping[str, str], start_unix_s: float | None) -> float:
 
 
 def _imported_run(folder: _Folder, folder_columns: _FolderColumns, parts: _RunParts) -> ImportedRun | SkippedItem:
-    columns, name = folder_columns.columns, folder.name
-    execution, jobs, observed = parts.execution, parts.jobs, parts.observed
+    columns, configuration = folder_columns.columns, folder.configuration
+    execution, jobs, sampled_run = parts.execution, parts.jobs, parts.sampled_run
     layout = layout_name(columns.get("disk", ""))
     level = network(columns.get("net", ""))
     sources = {"duration_s": parts.time_source}
     if jobs.tasks:
         sources |= {"tasks": "job history", "phases": "job history"}
-    if observed.trace:
-        sources["trace"] = " ".join(observed.tables)
+    if sampled_run.trace:
+        sources["trace"] = " ".join(sampled_run.tables)
     start_s = execution.start_unix_s
     try:
         engine_parameters = parameters(columns)
     except ValueError as error:
-        return SkippedItem(parts.where, f"{folder.text}/{execution.bench}: {error}")
+        return SkippedItem(parts.where, f"{folder.name}/{execution.bench}: {error}")
     run = foreign_run(
         workload=known_name(execution.bench.lower()),
         duration_s=execution.duration_s,
         status=RunStatus.FAILED if parts.cause else RunStatus.VALID,
         cause=parts.cause,
-        cluster=name.cluster,
+        cluster=configuration.cluster,
         layout=layout,
         levels={"network": level} if level else {},
         parameters=engine_parameters,
         workload_parameters=workload_parameters(
             columns.get("bench_type", ""), folder_columns.datasize, folder_columns.scale
         ),
-        environment={"cluster": _cluster(name, layout)},
+        environment={"cluster": _cluster(configuration, layout)},
         engine_version=folder_columns.engine_version,
         started_at="" if start_s is None else datetime.fromtimestamp(start_s, UTC).isoformat(timespec="milliseconds"),
         phases=jobs.phases,
         jobs=jobs.jobs,
         sources=sources,
         warnings=(
-            *(CodedWarning(WarningCode.NOT_READ, message) for message in parts.unread),
-            *observed.warnings(execution.duration_s),
+            *(CodedWarning(WarningCode.NOT_READ, message) for message in parts.unread_files),
+            *sampled_run.warnings(execution.duration_s),
         ),
     )
-    return ImportedRun(f"{folder.text}/{execution.bench}", parts.where, run, jobs.tasks, observed.trace)
+    return ImportedRun(f"{folder.name}/{execution.bench}", parts.where, run, jobs.tasks, sampled_run.trace)
 
 
-def _cluster(name: FolderConfiguration, layout: str) -> dict[str, Any]:
+def _cluster(configuration: FolderConfiguration, layout: str) -> dict[str, Any]:
     """Return the facts about the cluster in the folder's name."""
-    facts = {"name": name.cluster or None, "provider": "azure" if name.azure else None, "workers": name.datanodes}
+    facts = {
+        "name": configuration.cluster or None,
+        "provider": "azure" if configuration.azure else None,
+        "workers": configuration.datanodes,
+    }
     return {key: fact for key, fact in facts.items() if fact is not None} | layout_facts(layout)
 
 

@@ -49,12 +49,14 @@ def job_ids(paths: Mapping[str, Source]) -> frozenset[str]:
     return frozenset(match[1] for path in paths if (match := _HISTORY.fullmatch(path)))
 
 
-def _read(sources: Mapping[str, Source], without: frozenset[str]) -> tuple[dict[str, JobHistory], list[SkippedItem]]:
+def _read(
+    sources: Mapping[str, Source], excluded_jobs: frozenset[str]
+) -> tuple[dict[str, JobHistory], list[SkippedItem]]:
     histories: dict[str, JobHistory] = {}
-    unread: list[SkippedItem] = []
+    skipped: list[SkippedItem] = []
     for path, source in sources.items():
         match = _HISTORY.fullmatch(path)
-        if match is None or match[1] in without:
+        if match is None or match[1] in excluded_jobs:
             continue
         try:
             content = source.content()
@@ -64,15 +66,15 @@ def _read(sources: Mapping[str, Source], without: frozenset[str]) -> tuple[dict[
                 history = parse_hadoop1_history(source.text(), source=source.name)
             histories.setdefault(history.job_id, history)
         except FormatError as error:
-            unread.append(SkippedItem(error.where or source.name, error.message))
-    return histories, unread
+            skipped.append(SkippedItem(error.where or source.name, error.message))
+    return histories, skipped
 
 
 def jobs_within(
     sources: Mapping[str, Source], start_unix_s: float, duration_s: float
 ) -> tuple[RunJobs, list[SkippedItem]]:
     """Return the jobs within a run, and histories that are unreadable or extend beyond it."""
-    histories, unread = _read(sources, frozenset())
+    histories, skipped = _read(sources, frozenset())
     histories_within = []
     for history in histories.values():
         begin_s, end_s = history.submit_unix_s - start_unix_s, history.finish_unix_s - start_unix_s
@@ -80,20 +82,22 @@ def jobs_within(
             histories_within.append(history)
         elif end_s > MARGIN_S:
             why = f"ran from second {begin_s:.0f} to {end_s:.0f} of a run of {duration_s:.0f} s"
-            unread.append(SkippedItem(history.job_id, why))
+            skipped.append(SkippedItem(history.job_id, why))
     jobs = _jobs(histories_within, start_unix_s)
-    outside_count = sum(not _within(task, duration_s) for task in jobs.tasks)
+    outside_count = sum(not _is_within(task, duration_s) for task in jobs.tasks)
     if outside_count:
-        unread.append(
+        skipped.append(
             SkippedItem(
                 histories_within[0].job_id, f"attempts of it or of concurrent jobs are outside the run: {outside_count}"
             )
         )
-        return replace(jobs, tasks=tuple(task for task in jobs.tasks if _within(task, duration_s)), phases=()), unread
-    return jobs, unread
+        return replace(
+            jobs, tasks=tuple(task for task in jobs.tasks if _is_within(task, duration_s)), phases=()
+        ), skipped
+    return jobs, skipped
 
 
-def _within(task: TaskAttempt, duration_s: float) -> bool:
+def _is_within(task: TaskAttempt, duration_s: float) -> bool:
     return task.start_s >= -MARGIN_S and task.end_s <= duration_s + ATTEMPT_MARGIN_S
 
 
@@ -102,15 +106,15 @@ def jobs_of(sources: Mapping[str, Source], preparation: Mapping[str, Source]) ->
 
     If there are several jobs, and it is unknown which of them generated the input, return no jobs.
     """
-    histories, unread = _read(sources, job_ids(preparation))
+    histories, skipped = _read(sources, job_ids(preparation))
     if not histories:
-        return RunJobs(), unread
+        return RunJobs(), skipped
     if len(histories) > 1 and not preparation:
-        unread.append(
+        skipped.append(
             SkippedItem(min(histories), "there are several jobs, and it is unknown which of them made the input")
         )
-        return RunJobs(), unread
-    return _jobs(list(histories.values()), min(history.submit_unix_s for history in histories.values())), unread
+        return RunJobs(), skipped
+    return _jobs(list(histories.values()), min(history.submit_unix_s for history in histories.values())), skipped
 
 
 def _jobs(histories: list[JobHistory], start_unix_s: float) -> RunJobs:

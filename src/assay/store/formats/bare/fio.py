@@ -181,19 +181,19 @@ def parse_fio(report: bytes) -> FioReport:
     """Parse a report. Raises FormatError if it is not fio's JSON."""
     start = 0 if report.startswith(b"{") else report.find(b"\n{") + 1
     try:
-        parsed = msgspec.json.decode(report[start : report.rfind(b"}") + 1], type=_FioJson)
+        content = msgspec.json.decode(report[start : report.rfind(b"}") + 1], type=_FioJson)
     except (msgspec.MsgspecError, RecursionError, UnicodeDecodeError) as error:
         raise FormatError(
             f"not a JSON report of fio: {error}", hint="fio writes one with --output-format=json"
         ) from error
-    jobs = parsed.client_stats if parsed.jobs is None else parsed.jobs
+    jobs = content.client_stats if content.jobs is None else content.jobs
     if jobs is None:
         raise FormatError("not a JSON report of fio: it has no jobs", hint="fio writes one with --output-format=json")
-    timestamp_s = parsed.timestamp if parsed.timestamp_ms is None else parsed.timestamp_ms / 1e3
+    timestamp_s = content.timestamp if content.timestamp_ms is None else content.timestamp_ms / 1e3
     return FioReport(
-        parsed.version,
+        content.version,
         tuple(job.value() for job in jobs),
         timestamp_s,
-        _text_options(parsed.options),
-        tuple(disk.name for disk in parsed.disk_util if disk.name),
+        _text_options(content.options),
+        tuple(disk.name for disk in content.disk_util if disk.name),
     )

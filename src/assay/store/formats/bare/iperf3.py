@@ -47,14 +47,14 @@ class _Iperf3Json(msgspec.Struct):
 def parse_iperf3(report: bytes) -> Iperf3Report:
     """Parse a report. Raises FormatError if it is not iperf3's JSON, or with iperf3's message if the test failed."""
     try:
-        parsed = msgspec.json.decode(report, type=_Iperf3Json)
+        content = msgspec.json.decode(report, type=_Iperf3Json)
     except (msgspec.MsgspecError, RecursionError, UnicodeDecodeError) as error:
         raise FormatError(f"not a JSON report of iperf3: {error}", hint="iperf3 writes one with --json") from error
-    if parsed.error:
-        raise FormatError(f"iperf3 failed: {parsed.error}")
-    sent, received = parsed.end.sum_sent, parsed.end.sum_received
+    if content.error:
+        raise FormatError(f"iperf3 failed: {content.error}")
+    sent, received = content.end.sum_sent, content.end.sum_received
     if sent is None or received is None:
         raise FormatError("iperf3's report has no sums of what was sent and received")
     return Iperf3Report(
-        parsed.start.version, received.seconds, sent.bits_per_second, received.bits_per_second, sent.retransmits
+        content.start.version, received.seconds, sent.bits_per_second, received.bits_per_second, sent.retransmits
     )

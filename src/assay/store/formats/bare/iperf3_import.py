@@ -98,22 +98,22 @@ def _imported_run(where: str, text: str) -> ImportedRun:
 
 
 def _completed_run(top_level: _TopLevel, report: bytes) -> Run:
-    parsed = parse_iperf3(report)
+    result = parse_iperf3(report)
     _check_sums(top_level.end)
-    if not 0 < parsed.duration_s <= DURATION_MAX_S:
-        raise FormatError(f"lasted {parsed.duration_s:.6g} s, which is impossible")
-    metrics = {"link_bits_per_s": parsed.received_bits_per_s, "link_sent_bits_per_s": parsed.sent_bits_per_s}
+    if not 0 < result.duration_s <= DURATION_MAX_S:
+        raise FormatError(f"lasted {result.duration_s:.6g} s, which is impossible")
+    metrics = {"link_bits_per_s": result.received_bits_per_s, "link_sent_bits_per_s": result.sent_bits_per_s}
     for value in metrics.values():
         if not 0 <= value <= _BITS_PER_S_MAX:
             raise FormatError(f"has {value:.6g} bits/s, which is impossible")
-    if parsed.retransmits is not None:
-        if not 0 <= parsed.retransmits <= 10**12:
+    if result.retransmits is not None:
+        if not 0 <= result.retransmits <= 10**12:
             raise FormatError("has an impossible number of retransmits")
-        metrics["retransmits"] = float(parsed.retransmits)
-    no_data = parsed.received_bits_per_s == 0
+        metrics["retransmits"] = float(result.retransmits)
+    no_data = result.received_bits_per_s == 0
     return _run(
         top_level,
-        duration_s=parsed.duration_s,
+        duration_s=result.duration_s,
         metrics={} if no_data else metrics,
         data_bytes=_received_bytes(top_level),
         status=RunStatus.INVALID if no_data else RunStatus.VALID,

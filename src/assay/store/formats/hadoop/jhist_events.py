@@ -222,7 +222,7 @@ def _read_binary(
     # For a damaged schema or record, fastavro raises many unrelated types and documents none of them.
     try:
         decoded_schema = msgspec.json.decode(schema)
-        parsed = fastavro.parse_schema(decoded_schema)
+        parsed_schema = fastavro.parse_schema(decoded_schema)
     except Exception as error:
         raise FormatError(f"the Avro schema can't be read: {error!r:.200}", where=f"{source}:2") from error
     window = _HistoryWindow(stream, offset)
@@ -244,7 +244,7 @@ def _read_binary(
         where = f"{source}: byte {window.offset + start}"
         window_stream.seek(start)
         try:
-            value = fastavro.schemaless_reader(window_stream, parsed, None)
+            value = fastavro.schemaless_reader(window_stream, parsed_schema, None)
         except Exception as error:
             if not window.is_last and len(window.content) - start < EVENT_BYTES_MAX:
                 window.move(start, max(_WINDOW_BYTES, len(window.content) - start))

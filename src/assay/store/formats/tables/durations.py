@@ -35,5 +35,8 @@ def written_duration_s(text: str) -> float:
     largest_unit = next(iter(value_by_unit))
     for name, value in value_by_unit.items():
         if name != largest_unit and float(value) >= _BOUNDS[name]:
-            raise ValueError(f"{text!r} is not a duration: {value} {name} is more than one of the next unit")
+            bound = f"{_BOUNDS[name]} {name}"
+            raise ValueError(
+                f"{text!r} is not a duration: after a larger unit, {value} {name} must be less than {bound}"
+            )
     return sum(float(value) * _UNIT_S[name] for name, value in value_by_unit.items())

@@ -179,17 +179,17 @@ class MappedReader:
         skipped: dict[int, Item] = {}
         numbers, split_rows = self._complete_rows(rows, skipped)
         if len(split_rows):
-            parsed, is_bad = self._parse(numbers, split_rows)
+            parsed_rows, is_bad = self._parse(numbers, split_rows)
             for row in np.flatnonzero(is_bad).tolist():
                 if not is_blank(cells := self._splitter.row(split_rows, row)):
                     skipped[numbers[row]] = self._problems.skipped(numbers[row], cells)
             if is_bad.any():
                 good_rows = np.flatnonzero(~is_bad).tolist()
                 numbers, split_rows = [numbers[row] for row in good_rows], split_rows.subset(good_rows)
-                parsed = self._parse(numbers, split_rows)[0] if good_rows else parsed
+                parsed_rows = self._parse(numbers, split_rows)[0] if good_rows else parsed_rows
         yield from (skipped[line] for line in sorted(skipped))
         if len(split_rows):
-            yield self._rows_of(parsed, common)
+            yield self._rows_of(parsed_rows, common)
 
     def _complete_rows(self, rows: Rows, skipped: dict[int, Item]) -> tuple[Sequence[int], SplitRows]:
         """Return the rows with as many cells as the header, with their lines; ``skipped`` receives the others."""
@@ -207,62 +207,66 @@ class MappedReader:
         """Parse cells, and return which rows have an invalid cell."""
         aspects = self._aspects.codes(split_rows, {})
         is_bad = np.any([codes < 0 for codes in aspects], axis=0) | np.zeros(len(split_rows), dtype=np.bool_)
-        parsed = _ParsedRows(numbers, aspects, {}, {})
+        parsed_rows = _ParsedRows(numbers, aspects, {}, {})
         for name in self._row_fields:
             column = self._table.columns.get(name)
             cells = [""] * len(split_rows) if column is None else split_rows.cells[column]
             figures = plain_numbers(cells) if name in DURATIONS or name.startswith("metric:") else None
             if figures is not None:
-                parsed.figures[name] = figures * DURATIONS.get(name, 1.0)
+                parsed_rows.figures[name] = figures * DURATIONS.get(name, 1.0)
                 if name == self._duration:
-                    is_bad |= (parsed.figures[name] < DURATION_MIN_S) | (parsed.figures[name] > DURATION_MAX_S)
+                    is_bad |= (parsed_rows.figures[name] < DURATION_MIN_S) | (
+                        parsed_rows.figures[name] > DURATION_MAX_S
+                    )
                 continue
             distinct_values = self._values_by_field.get(name) or Distinct(partial(self._row_value, name))
             codes = distinct_values.codes(cells)
             is_bad |= codes < 0
             if name == self._duration or name.startswith("metric:"):
-                parsed.figures[name] = np.array([*distinct_values.values, np.nan], dtype=np.float64)[
+                parsed_rows.figures[name] = np.array([*distinct_values.values, np.nan], dtype=np.float64)[
                     np.maximum(codes, -1)
                 ]
             else:
-                parsed.texts[name] = (distinct_values, codes)
-        return parsed, is_bad
+                parsed_rows.texts[name] = (distinct_values, codes)
+        return parsed_rows, is_bad
 
-    def _rows_of(self, parsed: _ParsedRows, common: Run) -> ImportedRows:
-        duration_s = parsed.figures[self._duration]
+    def _rows_of(self, parsed_rows: _ParsedRows, common: Run) -> ImportedRows:
+        duration_s = parsed_rows.figures[self._duration]
         count = len(duration_s)
         shared: dict[str, Shared] = {}
-        for codes, (fields, distinct_values) in zip(parsed.aspects, self._labels.items(), strict=False):
+        for codes, (fields, distinct_values) in zip(parsed_rows.aspects, self._labels.items(), strict=False):
             for field in fields:
                 shared[field] = self._shared(field, distinct_values, codes, attrgetter(field))
         metrics = {
-            name.removeprefix("metric:"): figures for name, figures in parsed.figures.items() if name != self._duration
+            name.removeprefix("metric:"): figures
+            for name, figures in parsed_rows.figures.items()
+            if name != self._duration
         }
-        if "data_bytes" in parsed.texts:
-            distinct_values, codes = parsed.texts["data_bytes"]
+        if "data_bytes" in parsed_rows.texts:
+            distinct_values, codes = parsed_rows.texts["data_bytes"]
             shared["data_bytes"] = Shared(codes, distinct_values.values)
             data = np.array([distinct_values.values[code] or 0 for code in codes.tolist()], dtype=np.float64)
             table_throughput = metrics.get(JOB_THROUGHPUT, np.full(count, np.nan))
             is_computed = (data > 0) & np.isnan(table_throughput)
             metrics[JOB_THROUGHPUT] = np.where(is_computed, data / duration_s / 1e6, table_throughput)
             shared["sources"] = self._sources_of(shared.get("sources"), is_computed, common)
-        if "started_at" in parsed.texts:
-            distinct_values, codes = parsed.texts["started_at"]
+        if "started_at" in parsed_rows.texts:
+            distinct_values, codes = parsed_rows.texts["started_at"]
             shared["started_at"] = self._shared(
                 "started_at", distinct_values, codes, lambda start: start[1][0] if start else ""
             )
             as_written = self._shared("as_written", distinct_values, codes, lambda start: start[1][1] if start else {})
             shared["environment"] = self._environments_of(shared.get("environment"), as_written, common)
         source_ids = [""] * count
-        if "source_id" in parsed.texts:
-            distinct_values, codes = parsed.texts["source_id"]
+        if "source_id" in parsed_rows.texts:
+            distinct_values, codes = parsed_rows.texts["source_id"]
             source_ids = [
                 source_id_of(start[0]) if (start := distinct_values.values[code]) else "" for code in codes.tolist()
             ]
         return ImportedRows(
             self._table.name,
-            np.array(parsed.numbers, dtype=np.int64),
-            self._keys_of(parsed),
+            np.array(parsed_rows.numbers, dtype=np.int64),
+            self._keys_of(parsed_rows),
             common,
             shared,
             duration_s,
@@ -270,10 +274,10 @@ class MappedReader:
             {name: figures for name, figures in metrics.items() if not np.isnan(figures).all()},
         )
 
-    def _shared(self, field: str, distinct_values: Distinct, codes: Codes, of: Callable[[Any], Any]) -> Shared:
+    def _shared(self, field: str, distinct_values: Distinct, codes: Codes, value_of: Callable[[Any], Any]) -> Shared:
         """Return a field derived from other values; the table shares one list of its values."""
         values = self._values.setdefault(field, [])
-        values += [of(value) for value in distinct_values.values[len(values) :]]
+        values += [value_of(value) for value in distinct_values.values[len(values) :]]
         return Shared(codes, values)
 
     def _environments_of(self, hardware: Shared | None, as_written: Shared, common: Run) -> Shared:
@@ -282,10 +286,10 @@ class MappedReader:
             hardware = Shared(np.zeros_like(as_written.codes), [common.environment])
         first_rows, group = groups_of([hardware.codes, as_written.codes])
         pairs = [(int(hardware.codes[row]), int(as_written.codes[row])) for row in first_rows]
-        merged = [{**hardware.values[a], **as_written.values[b]} for a, b in pairs]
+        merged_environments = [{**hardware.values[a], **as_written.values[b]} for a, b in pairs]
         values = self._values.setdefault("environment with start", [])
-        values += merged
-        return Shared((group + len(values) - len(merged)).astype(np.int32), values)
+        values += merged_environments
+        return Shared((group + len(values) - len(merged_environments)).astype(np.int32), values)
 
     def _sources_of(self, row_sources: Shared | None, is_computed: Mask, common: Run) -> Shared:
         """Return the sources of the rows' figures; ``row_sources``: the sources that the rows state."""
@@ -298,13 +302,13 @@ class MappedReader:
         combinations = [(sources["duration_s"], computed) for sources, computed in rows]
         return Shared(self._sources.codes(combinations)[group], self._sources.values)
 
-    def _keys_of(self, parsed: _ParsedRows) -> list[str]:
+    def _keys_of(self, parsed_rows: _ParsedRows) -> list[str]:
         """Return the keys that identify the rows."""
-        key_texts = zip(self._key_texts, parsed.aspects[len(self._labels) :], strict=True)
+        key_texts = zip(self._key_texts, parsed_rows.aspects[len(self._labels) :], strict=True)
         columns: list[Sequence[str]] = []
         for part in self._key:
             name = part[0]
-            figures = parsed.figures.get(self._duration if name == "duration_s" else name)
+            figures = parsed_rows.figures.get(self._duration if name == "duration_s" else name)
             if not _is_one_of(name, _ROW_FIELDS):
                 distinct_values, codes = next(key_texts)
                 columns.append([distinct_values.values[code] for code in codes.tolist()])
@@ -314,7 +318,7 @@ class MappedReader:
                 absences = np.isnan(figures).tolist()
                 columns.append(["" if is_absent else text for is_absent, text in zip(absences, texts, strict=True)])
             else:
-                distinct_values, codes = parsed.texts[name]
+                distinct_values, codes = parsed_rows.texts[name]
                 items = {code: _key_item(name, distinct_values.values[code]) for code in np.unique(codes).tolist()}
                 columns.append([items[code] for code in codes.tolist()])
         return [key_of(self._problems.origin, ["".join(row)[2:]]) for row in zip(*columns, strict=True)]

@@ -224,9 +224,9 @@ def _texts(values: Mapping[str, str], kind: str) -> dict[str, str]:
 
 def key_text(name: str, text: str) -> str:
     """Normalise a text for a key: spaces are collapsed, and 8.0 becomes 8."""
-    collapsed = " ".join(text.split())
+    collapsed_text = " ".join(text.split())
     is_numeric = name.partition(":")[0] in NAME_PATTERNS or name in HARDWARE
-    return collapsed.partition(".")[0] if is_numeric and _WHOLE.fullmatch(collapsed) else collapsed
+    return collapsed_text.partition(".")[0] if is_numeric and _WHOLE.fullmatch(collapsed_text) else collapsed_text
 
 
 def key_number(value: float) -> str:
