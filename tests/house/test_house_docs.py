@@ -77,6 +77,7 @@ def test_the_version_has_release_notes_a_changelog_section_and_install_instructi
     assert f"assay-{__version__}-py3-none-linux" in (ROOT / "docs" / "how-to" / "install.md").read_text()
 
 
+@pytest.mark.slow
 def test_the_site_builds_without_dead_links_and_loads_nothing_from_other_hosts(builder: ModuleType) -> None:
     assert builder.main() == 0
     page = (ROOT / "build/docs/reference/glossary.html").read_text()

@@ -141,13 +141,11 @@ def test_a_nic_is_its_rate_or_keys(value: Any) -> None:
 
 
 def test_every_workload_with_its_options_is_in_the_schema() -> None:
-    entry = json_schema("plan")["$defs"]["Workload"]["properties"]
-    assert list(entry) == list(workloads())
+    definitions = json_schema("plan")["$defs"]
+    assert list(definitions["Workload"]["properties"]) == list(workloads())
     for name, workload in workloads().items():
         general = {"data", "data_per_node", "waves", "label"}
-        assert set(json_schema("plan")["$defs"][name]["properties"]) == general | {
-            option.name for option in workload.options
-        }
+        assert set(definitions[name]["properties"]) == general | {option.name for option in workload.options}
 
 
 def _strings(schema: Any) -> list[dict[str, Any]]:

@@ -1,8 +1,9 @@
-"""Read inputs of 10 MB with one parser and print the CPU seconds and additional memory of each as JSON.
+"""Read large inputs with one parser and print the CPU seconds and additional memory of each as JSON.
 
 Run as a separate process: ``bounds_child.py PARSER [FOLDER]``; see tests/faults/test_bounds.py. With a folder it reads
 its files, each repeated up to 10 MB: the inputs that took most time per byte in fuzzing. ``bounds_child.py --all
-FOLDER`` forks a process for each parser, which saves imports, and writes its output and errors to files in the folder.
+FOLDER BYTES`` reads inputs of that size. It forks a process for each parser, which saves imports, and writes its output
+and errors to files in the folder.
 """
 
 from __future__ import annotations
@@ -23,8 +24,7 @@ from pathlib import Path
 
 import fuzz_targets
 from assay.foundation.errors import AssayError
-
-SIZE = 10_000_000
+from bounds import SIZE_BYTES
 
 
 def seed_of(name: str) -> bytes:
@@ -34,25 +34,25 @@ def seed_of(name: str) -> bytes:
     return (folder / which if which else min(folder.iterdir())).read_bytes()
 
 
-def grown(seed: bytes) -> Iterator[tuple[str, bytes]]:
-    """Yield what an input of 10 MB can be, with a name."""
+def grown(seed: bytes, size: int) -> Iterator[tuple[str, bytes]]:
+    """Yield what an input of ``size`` bytes can be, with a name."""
     chance = random.Random(1)
-    damaged = bytearray((seed * (SIZE // len(seed) + 1))[:SIZE])
+    damaged = bytearray((seed * (size // len(seed) + 1))[:size])
     for _ in range(2000):
-        damaged[chance.randrange(SIZE)] = chance.randrange(256)
+        damaged[chance.randrange(size)] = chance.randrange(256)
     first = seed.splitlines()[0]
-    yield "repeated", (seed * (SIZE // len(seed) + 1))[:SIZE]
+    yield "repeated", (seed * (size // len(seed) + 1))[:size]
     yield "repeated and damaged", bytes(damaged)
-    yield "one long line", first + b"x" * SIZE
-    yield "long last line", seed + b"x" * SIZE
-    yield "brackets", b"[" * SIZE
-    yield "braces", b'{"a":' * (SIZE // 5)
-    yield "numbers", b"[" + b"1," * (SIZE // 2 - 1) + b"1]"
-    yield "digits", b"9" * SIZE
-    yield "nothing", bytes(SIZE)
-    yield "noise", chance.randbytes(SIZE)
-    yield "empty lines", b"\n" * SIZE
-    yield "fields", first + b"\n" + b"a,b;c d\t" * (SIZE // 8)
+    yield "one long line", first + b"x" * size
+    yield "long last line", seed + b"x" * size
+    yield "brackets", b"[" * size
+    yield "braces", b'{"a":' * (size // 5)
+    yield "numbers", b"[" + b"1," * (size // 2 - 1) + b"1]"
+    yield "digits", b"9" * size
+    yield "nothing", bytes(size)
+    yield "noise", chance.randbytes(size)
+    yield "empty lines", b"\n" * size
+    yield "fields", first + b"\n" + b"a,b;c d\t" * (size // 8)
 
 
 def repeated(folder: Path) -> Iterator[tuple[str, bytes]]:
@@ -60,18 +60,18 @@ def repeated(folder: Path) -> Iterator[tuple[str, bytes]]:
     for path in sorted(folder.iterdir()):
         content = path.read_bytes()
         line = max(content.splitlines(keepends=True), key=len)
-        yield f"{path.name} repeated", content * (SIZE // len(content))
-        yield f"{path.name} and its longest line", content + line * ((SIZE - len(content)) // len(line))
+        yield f"{path.name} repeated", content * (SIZE_BYTES // len(content))
+        yield f"{path.name} and its longest line", content + line * ((SIZE_BYTES - len(content)) // len(line))
 
 
-def packages() -> Iterator[tuple[str, bytes]]:
-    """Yield what a package of about 10 MB can be."""
-    noise = random.Random(1).randbytes(SIZE)
+def packages(size: int) -> Iterator[tuple[str, bytes]]:
+    """Yield what a package of about ``size`` bytes can be."""
+    noise = random.Random(1).randbytes(size)
     yield "noise", noise
     yield "noise in gzip", gzip.compress(noise, 1)
-    yield "cut", gzip.compress(_tar([("top/repository/bundles/x/run.json", noise)]), 1)[: SIZE // 2]
+    yield "cut", gzip.compress(_tar([("top/repository/bundles/x/run.json", noise)]), 1)[: size // 2]
     yield "a large file of facts", gzip.compress(_tar([("top/repository/bundles/x/run.json", noise)]), 1)
-    yield "many files", gzip.compress(_tar([(f"top/{number}", b"") for number in range(19_000)]), 1)
+    yield "many files", gzip.compress(_tar([(f"top/{number}", b"") for number in range(size // 526)]), 1)
     yield "a header that claims 4 GiB", gzip.compress(_tar([], claims=1 << 32) + noise, 1)
 
 
@@ -107,12 +107,12 @@ def measured(read: Callable[[Path], object], content: bytes, path: Path) -> dict
     return {"cpu_s": time.process_time() - began_s, "bytes": memory_bytes("VmHWM") - before, "ended": ended}
 
 
-def main(name: str, units: Path | None = None) -> None:
+def main(name: str, units: Path | None = None, size: int = SIZE_BYTES) -> None:
     with tempfile.TemporaryDirectory(prefix="assay-bounds-") as scratch:
         folder = Path(scratch)
-        inputs, path = repeated(units) if units else grown(seed_of(name)), folder / "large.tar.gz"
+        inputs, path = repeated(units) if units else grown(seed_of(name), size), folder / "large.tar.gz"
         if name == fuzz_targets.PACKAGE and not units:
-            inputs, read = packages(), _package_reader(folder)
+            inputs, read = packages(size), _package_reader(folder)
         else:
             read = _reader(name, folder)
             measured(read, seed_of(name), path)  # what the parser imports is not the input's
@@ -123,7 +123,7 @@ def main(name: str, units: Path | None = None) -> None:
     print(json.dumps(took))
 
 
-def fork_for_each(parsers: list[str], folder: Path) -> None:
+def fork_for_each(parsers: list[str], folder: Path, size: int) -> None:
     """Run :func:`main` for each parser in a forked process, and write what it prints to ``NUMBER.out`` and ``.err``."""
     for number, name in enumerate(parsers):
         if child := os.fork():
@@ -132,7 +132,7 @@ def fork_for_each(parsers: list[str], folder: Path) -> None:
         sys.stdout = (folder / f"{number}.out").open("w", encoding="utf-8")
         sys.stderr = (folder / f"{number}.err").open("w", encoding="utf-8")
         try:
-            main(name)
+            main(name, size=size)
         except BaseException:
             traceback.print_exc()
         sys.stdout.close()
@@ -155,6 +155,6 @@ def _package_reader(folder: Path) -> Callable[[Path], object]:
 
 if __name__ == "__main__":
     if sys.argv[1] == "--all":
-        fork_for_each(fuzz_targets.bounded(), Path(sys.argv[2]))
+        fork_for_each(fuzz_targets.bounded(), Path(sys.argv[2]), int(sys.argv[3]))
         sys.exit()
     main(sys.argv[1], Path(sys.argv[2]) if sys.argv[2:] else None)

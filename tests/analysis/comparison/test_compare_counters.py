@@ -81,6 +81,7 @@ def test_the_table_names_absent_counters_ranges_and_runs() -> None:
     assert "A 2, B 1" in table.notes[0]
 
 
+@pytest.mark.slow
 def test_terminal_api_and_page_show_the_same_counters(tmp_path: Path) -> None:
     runs = [run_with(n, {"READ": 100 + n, "GC": 7}) for n in range(3)]
     runs += [run_with(10 + n, {"READ": 40 + n}, layout="SS2") for n in range(3)]

@@ -118,6 +118,7 @@ def test_the_filtered_runs_leave_as_files(tmp_path: Path, form: str) -> None:
     assert client.get("/api/v1/export", params={"where": "layout=none"}).status_code == 400
 
 
+@pytest.mark.slow
 def test_the_page_begins_with_the_decision_on_what_differs(tmp_path: Path) -> None:
     runs = runs_with({"HD2": [60.0, 61, 62], "SS2": [30.0, 31, 32]})
     repository = build_repository(tmp_path / "r", runs)

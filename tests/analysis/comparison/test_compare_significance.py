@@ -95,6 +95,7 @@ def test_levels_indistinguishable_from_the_best_are_listed() -> None:
         indistinguishable_from_best(table_of([make_run(i, layout=f"HD{i}") for i in range(70)]), "layout")
 
 
+@pytest.mark.slow
 def test_the_truly_fastest_stays_in_with_95_percent_confidence() -> None:
     """Six equally fast levels: one of them is (arbitrarily) the fastest, and must not drop out in 5 % of studies."""
     rng = np.random.default_rng(3)

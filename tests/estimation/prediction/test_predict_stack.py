@@ -40,6 +40,7 @@ def test_a_run_gone_wrong_hardly_moves_boosted_trees(rows: tuple[np.ndarray, np.
     assert np.abs(moved - sound).mean() < 0.02
 
 
+@pytest.mark.slow
 def test_every_fold_has_its_trees_and_the_weight_is_the_best_that_was_tried(
     rows: tuple[np.ndarray, np.ndarray],
 ) -> None:

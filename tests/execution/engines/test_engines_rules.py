@@ -16,8 +16,9 @@ from assay.execution.planning.plan_files.plan_reader import load_plan
 from assay.foundation.errors import SpecificationError
 from assay.model.clusters.cluster import Attachment, Placement
 from assay.model.plans.configuration import Configuration
-from campaign_support import assay, write_local_plan
+from campaign_support import write_local_plan
 from engine_samples import CLUSTER, HYBRID, deployment
+from program import called as assay
 
 RULES = engine_kind("hadoop").rules
 BASE = Configuration({}, HYBRID, {"dfs.replication": "2"})
@@ -136,7 +137,7 @@ def test_factors_an_attached_cluster_cannot_vary_are_refused_before_hosts_are_co
     assert load_plan(path).fingerprint == before, "what campaigns are found by stays as it was"
     attached = "provider: attached\nattached: {queue: default, directory: /user/me/assay}\n"
     cluster.write_text(cluster.read_text().replace("provider: deployed\n", attached))
-    done = assay("run", path, "--repository", tmp_path / "repository", check=False)
+    done = assay("run", path, "--repository", tmp_path / "repository")
     assert done.returncode == 2, done.stderr
     assert words in done.stderr
     assert not (tmp_path / "repository").exists()

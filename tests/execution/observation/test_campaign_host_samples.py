@@ -67,22 +67,22 @@ def test_the_file_is_bounded_and_an_old_or_damaged_one_is_ignored(tmp_path: Path
     HostSamplesFile(tmp_path / "missing").write([])
 
 
-def test_a_path_is_on_its_partition_and_its_disk(tmp_path: Path) -> None:
-    assert block_devices(tmp_path) == block_devices(tmp_path / ".")
-    assert block_devices(tmp_path / "missing") == frozenset()
+def test_a_path_is_on_its_partition_and_its_disk(disk_path: Path) -> None:
+    assert block_devices(disk_path) == block_devices(disk_path / ".")
+    assert block_devices(disk_path / "missing") == frozenset()
     if Path("/dev/shm").is_dir():
-        assert not block_devices(Path("/dev/shm")) & block_devices(tmp_path)
-    for name in block_devices(tmp_path):
+        assert not block_devices(Path("/dev/shm")) & block_devices(disk_path)
+    for name in block_devices(disk_path):
         parent = Path("/sys/class/block", name)
         if (parent / "partition").exists():
-            assert parent.resolve().parent.name in block_devices(tmp_path)
+            assert parent.resolve().parent.name in block_devices(disk_path)
 
 
 @pytest.fixture
-def separate_device(tmp_path: Path) -> Iterator[Path]:
-    """Return the path of a repository on another device than ``tmp_path``."""
+def separate_device(disk_path: Path) -> Iterator[Path]:
+    """Return the path of a repository on another device than ``disk_path``."""
     memory = Path("/dev/shm")
-    if not memory.is_dir() or memory.stat().st_dev == tmp_path.stat().st_dev:
+    if not memory.is_dir() or memory.stat().st_dev == disk_path.stat().st_dev:
         pytest.skip("there is no second file system")
     folder = memory / f"assay-test-{os.getpid()}"
     Repository.create(folder)
@@ -105,9 +105,9 @@ def samples_during(plan: Path, root: Path) -> list[tuple[HostSample, ...]]:
 
 @pytest.mark.slow
 def test_a_running_job_has_its_nodes_latest_samples(
-    tmp_path: Path, separate_device: Path, monkeypatch: pytest.MonkeyPatch
+    disk_path: Path, separate_device: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    contents = samples_during(write_toy_plan(tmp_path, BODY, monkeypatch), separate_device)
+    contents = samples_during(write_toy_plan(disk_path, BODY, monkeypatch), separate_device)
     (first,), (last,) = contents[0], contents[-1]
     assert last.at_unix_s - first.at_unix_s >= 1
     assert abs(last.at_unix_s - time.time()) < 60
@@ -122,24 +122,24 @@ def test_a_running_job_has_its_nodes_latest_samples(
 
 @pytest.mark.slow
 def test_no_host_samples_are_recorded_if_the_repository_is_on_a_measured_device(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    disk_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    Repository.create(tmp_path / "repository")
-    assert samples_during(write_toy_plan(tmp_path, BODY, monkeypatch), tmp_path / "repository") == []
-    [journal] = tmp_path.glob("repository/campaigns/*/journal.jsonl")
+    Repository.create(disk_path / "repository")
+    assert samples_during(write_toy_plan(disk_path, BODY, monkeypatch), disk_path / "repository") == []
+    [journal] = disk_path.glob("repository/campaigns/*/journal.jsonl")
     assert any(json.loads(line)["event"] == "end" for line in journal.read_text().splitlines())
 
 
 @pytest.mark.slow
 def test_prometheus_sees_the_nodes_of_a_running_job(
-    tmp_path: Path, separate_device: Path, monkeypatch: pytest.MonkeyPatch
+    disk_path: Path, separate_device: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    plan = write_toy_plan(tmp_path, BODY.replace("repetitions: 1", "repetitions: 2"), monkeypatch)
-    cluster, disk = plan.parent / "cluster.yaml", tmp_path / "disk"
+    plan = write_toy_plan(disk_path, BODY.replace("repetitions: 1", "repetitions: 2"), monkeypatch)
+    cluster, disk = plan.parent / "cluster.yaml", disk_path / "disk"
     disk.mkdir()
     cluster.write_text(cluster.read_text().replace("kind: ssd,", f"kind: ssd, directories: [{disk}],"))
     campaign = threading.Thread(target=carried_out, args=(plan, Repository.open(separate_device), StepRecorder()))
-    with served(create_app(separate_device)) as server, prometheus(tmp_path, server) as database:
+    with served(create_app(separate_device)) as server, prometheus(disk_path, server) as database:
         campaign.start()
         try:
             utilization_query = (

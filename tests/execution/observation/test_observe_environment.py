@@ -38,16 +38,16 @@ async def test_hardware_kernel_and_versions_are_this_machines(tmp_path: Path) ->
     assert json.loads(json.dumps(facts)) == facts
 
 
-async def test_a_directorys_mount_has_its_options_even_before_the_directory_exists(tmp_path: Path) -> None:
-    directories = [str(tmp_path / "not" / "yet"), "/dev/shm/x"]
+async def test_a_directorys_mount_has_its_options_even_before_the_directory_exists(disk_path: Path) -> None:
+    directories = [str(disk_path / "not" / "yet"), "/dev/shm/x"]
     file_systems = (await capture(LocalTransport("n1"), directories=directories))["file_systems"]
     for directory in directories:
         mount_point = file_systems["directories"][directory]
         assert directory.startswith(mount_point)
         mount = file_systems["mounts"][mount_point]
         assert {"device", "type", "source", "options", "super_options", "size_bytes"} <= set(mount)
-    assert file_systems["directories"]["/dev/shm/x"] != file_systems["directories"][str(tmp_path / "not" / "yet")]
-    device_number = device_of(tmp_path)
+    assert file_systems["directories"]["/dev/shm/x"] != file_systems["directories"][str(disk_path / "not" / "yet")]
+    device_number = device_of(disk_path)
     device = f"{os.major(device_number)}:{os.minor(device_number)}"
     assert file_systems["mounts"][file_systems["directories"][directories[0]]]["device"] == device
 

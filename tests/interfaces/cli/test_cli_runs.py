@@ -67,6 +67,7 @@ def stored(tmp_path: Path) -> Path:
     return repository.root
 
 
+@pytest.mark.slow
 def test_a_command_uses_one_thread_for_matrices_and_collects_garbage_rarely(stored: Path) -> None:
     code = (
         "import sys; from assay.interfaces.cli.main import main\n"
@@ -81,6 +82,7 @@ def test_a_command_uses_one_thread_for_matrices_and_collects_garbage_rarely(stor
     assert done.stdout.splitlines()[-1] == f"{{1}} {GC_THRESHOLD}"
 
 
+@pytest.mark.slow
 def test_runs_lists_every_run_with_the_newest_last(stored: Path) -> None:
     result = started("runs", "--repository", stored)
     assert result.returncode == 0, result.stderr
@@ -190,6 +192,7 @@ def test_without_a_repository_every_command_ends_with_a_message(tmp_path: Path, 
     assert "Traceback" not in result.stderr
 
 
+@pytest.mark.slow
 def test_a_run_has_a_line_in_a_terminal_of_80_columns(tmp_path: Path) -> None:
     """Values that all rows share are printed once below the table; JSON and CSV have every column."""
     root = Repository.create(tmp_path / "r").root

@@ -98,6 +98,7 @@ def repository(tmp_path_factory: pytest.TempPathFactory) -> Repository:
     return repository
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("terminal", [True, False], ids=["terminal", "file"])
 @pytest.mark.parametrize(
     "command", [["runs"], ["show", make_run(9).run_id], ["decide", "--details", "groups"]], ids=lambda words: words[0]
@@ -128,6 +129,7 @@ def hostile() -> Iterator[str]:
         server.shutdown()
 
 
+@pytest.mark.slow
 def test_a_hostile_server_s_error_is_shown_without_the_password(hostile: str, tmp_path: Path) -> None:
     for terminal in (True, False):
         text = printed("pull", f"http://alice:secret@{hostile}", "--repository", tmp_path / "r", terminal=terminal)

@@ -198,6 +198,7 @@ def test_a_plan_is_run_only_where_it_is_permitted(servers: Servers, tmp_path: Pa
     assert "Extra inputs" in str(server.call("run", plan=plan, simulated=True).content[0])
 
 
+@pytest.mark.slow
 def test_a_folder_without_a_repository_ends_the_server_with_its_error(tmp_path: Path) -> None:
     words = [sys.executable, "-m", "assay", "mcp", "--repository", str(tmp_path)]
     done = subprocess.run(words, capture_output=True, text=True, timeout=60)

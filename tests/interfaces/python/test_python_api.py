@@ -104,6 +104,7 @@ def test_the_import_loads_nothing_heavy() -> None:
     assert heavy & set(done.stdout.split()) == set()
 
 
+@pytest.mark.slow
 def test_a_decision_loads_no_web_framework(tmp_path: Path) -> None:
     build_repository(tmp_path / "r", study_runs())
     script = (

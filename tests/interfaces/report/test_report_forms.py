@@ -71,6 +71,7 @@ def test_every_report_has_its_chapters_in_their_order(document: ReportDocument) 
     assert len(anchors) == len(set(anchors))
 
 
+@pytest.mark.slow
 def test_html_has_a_contents_list_whose_links_lead_somewhere(document: ReportDocument) -> None:
     page = html(document)
     links = re.findall(r'href="#([^"]+)"', page)

@@ -252,6 +252,7 @@ def test_caveats_and_threats_of_a_table_have_a_chapter() -> None:
     assert any("cache state" in text for text in texts)
 
 
+@pytest.mark.slow
 def test_storage_network_and_containers_have_a_chapter_of_what_was_measured_together(tmp_path: Path) -> None:
     """One combination was never run: it is counted, and no guess is drawn for it."""
     root = tmp_path / "repository"

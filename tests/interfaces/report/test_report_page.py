@@ -121,6 +121,7 @@ def test_one_run_of_each_configuration_is_shown_closely() -> None:
     assert "<script" not in html
 
 
+@pytest.mark.slow
 def test_a_spark_run_has_its_stages_in_the_close_look() -> None:
     stage = Stage(0, 0, "rows by range", (), 8, 2.0, 5.5, None, 10**8, 0, 0, 10**8, 4 * 10**6, 0.4, 0)
     last = replace(stage, stage_id=1, name="saved", parents=(0,), start_s=5.5, end_s=9.0, spilled_bytes=0)

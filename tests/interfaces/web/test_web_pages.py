@@ -227,6 +227,7 @@ def test_fonts_are_served_by_this_server(watched: ObservedRun) -> None:
     assert any("Source Sans Pro" in family for family in loaded)
 
 
+@pytest.mark.slow
 def test_head_is_answered_as_get_and_text_is_compressed(server: str) -> None:
     whole = httpx.get(f"{server}/runs", headers={"Accept-Encoding": "identity"})
     head = httpx.head(f"{server}/runs", headers={"Accept-Encoding": "identity"})

@@ -77,6 +77,7 @@ def test_the_question_on_storage_over_years_states_the_costs_over_these_years(cl
     assert amounts.over_years not in printed(*asked)
 
 
+@pytest.mark.slow
 def test_the_page_of_costs_over_years_has_one_baseline_and_one_verdict(clusters: tuple[Path, Path]) -> None:
     root, prices = clusters
     book, repository = load_prices(prices), Repository.open(root)
@@ -101,6 +102,7 @@ def test_the_page_of_costs_over_years_has_one_baseline_and_one_verdict(clusters:
     assert f"{over_years.cells(of_option)[1]} with SSDs" in amounts.over_years
 
 
+@pytest.mark.slow
 def test_the_terminal_has_the_limits_of_the_home_page(tmp_path: Path) -> None:
     root = tmp_path / "repository"
     build_repository(root)

@@ -209,6 +209,7 @@ def test_an_example_describes_the_cluster_of_imported_runs(tmp_path: Path) -> No
     assert "cluster: bsc-2015-lab" in containers.plan.cluster
 
 
+@pytest.mark.slow
 def test_the_links_of_unanswered_questions_lead_to_plans_that_can_be_downloaded(tmp_path: Path) -> None:
     client = client_of(build_repository(tmp_path / "r", runs_of_the_lab_example()).root)
     links = [html.unescape(link) for link in re.findall(r'href="(/plan\?[^"]*)"', client.get("/").text)]
@@ -325,6 +326,7 @@ def test_the_cheapest_joins_only_factors_that_most_runs_record_together(tmp_path
     assert decide(table, DecisionRequest("layout,network,workers")) == ()
 
 
+@pytest.mark.slow
 def test_terminal_json_api_and_overview_list_the_same_questions(tmp_path: Path) -> None:
     root = tmp_path / "r"
     build_repository(root, runs_at("workers", ("2", "3", "6")))
@@ -354,6 +356,7 @@ SCALED_S = {
 """Run times that follow the Universal Scalability Law with contention 0.05 and coherency 0.04."""
 
 
+@pytest.mark.slow
 def test_the_curve_of_workers_is_the_same_on_every_surface_and_marks_extrapolation(tmp_path: Path) -> None:
     root = tmp_path / "r"
     runs = interleaved(
@@ -396,6 +399,7 @@ def test_a_simulation_is_suggested_only_where_the_cluster_has_the_hardware(tmp_p
     assert commands["disks"] is None
 
 
+@pytest.mark.slow
 def test_the_plan_that_measures_a_question_is_written_for_a_cluster_that_can_run_it(tmp_path: Path) -> None:
     repository = measured_repository(tmp_path / "r")
     views = [view_of(answer) for answer in answer_questions(repository, flags_in(repository).table, DecisionRequest())]

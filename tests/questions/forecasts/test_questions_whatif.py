@@ -441,6 +441,7 @@ def test_the_benchmark_of_what_if_compares_answers_with_known_truths() -> None:
     assert not replace(scored, truth_s=estimate.high_s * 1.01).holds
 
 
+@pytest.mark.slow
 def test_runs_without_hardware_or_data_name_the_commands_that_answer_as_far_as_possible(tmp_path: Path) -> None:
     repository = Repository.create(tmp_path / "r")
     for number in range(24):

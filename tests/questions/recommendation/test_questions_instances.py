@@ -196,6 +196,7 @@ def test_a_missing_price_is_an_error(options: list[str], words: str, tmp_path: P
     assert words in result.output + str(result.exception)
 
 
+@pytest.mark.slow
 def test_a_catalogue_and_prices_of_instances_are_recommended_from(tmp_path: Path) -> None:
     (tmp_path / "vms.csv").write_text(PRICES)
     done = _assay(

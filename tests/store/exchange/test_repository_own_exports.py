@@ -34,6 +34,7 @@ def test_there_are_examples_to_read() -> None:
     assert len(MEASURED) == 7
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("path", MEASURED, ids=lambda path: "-".join(path.parts[-3:]))
 def test_an_examples_measured_runs_come_back_the_same_in_every_form(path: Path, tmp_path: Path) -> None:
     first = tmp_path / "first"

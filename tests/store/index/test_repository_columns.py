@@ -26,6 +26,7 @@ def test_written_values_are_read_back(tmp_path: Path, columns: list[list[Any]]) 
     assert read_table([tmp_path / "t.parquet"], KINDS) == columns
 
 
+@pytest.mark.slow
 def test_rows_keep_their_order(tmp_path: Path) -> None:
     count = 300_000
     columns: list[list[Any]] = [

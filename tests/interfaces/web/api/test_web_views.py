@@ -109,6 +109,7 @@ def test_plans_are_listed_as_written_and_damaged_ones_are_skipped(tmp_path: Path
     assert (newest["campaign_id"], newest["planned"], newest["running"]) == ("c2", 4, False)
 
 
+@pytest.mark.slow
 def test_the_best_founded_comparison_of_each_workload_is_shown_and_all_by_a_click(tmp_path: Path) -> None:
     """Which is shown is chosen by the number of matched groups, never by what it says."""
     repository = Repository.create(tmp_path / "repository")
@@ -136,6 +137,7 @@ def test_the_best_founded_comparison_of_each_workload_is_shown_and_all_by_a_clic
     assert "every=1" not in narrowed
 
 
+@pytest.mark.slow
 def test_a_question_without_prices_leads_to_the_page_cost(tmp_path: Path) -> None:
     filled(tmp_path / "repository")
     page = client_of(tmp_path / "repository").get("/").text
@@ -144,6 +146,7 @@ def test_a_question_without_prices_leads_to_the_page_cost(tmp_path: Path) -> Non
     assert "Plan runs" not in card
 
 
+@pytest.mark.slow
 def test_questions_have_one_order_on_the_first_page_and_in_the_terminal(tmp_path: Path) -> None:
     root = filled(tmp_path / "r").root
     page = client_of(root, book=price_book()).get("/").text.partition('id="further"')[0]
@@ -154,6 +157,7 @@ def test_questions_have_one_order_on_the_first_page_and_in_the_terminal(tmp_path
     assert answered != sorted(answered, reverse=True), "an unanswered question comes before an answered one"
 
 
+@pytest.mark.slow
 def test_why_is_offered_where_two_runs_have_traces_or_task_attempts(tmp_path: Path) -> None:
     bare, traced = (Repository.create(tmp_path / name) for name in ("bare", "traced"))
     for run in study_runs():
@@ -168,6 +172,7 @@ def test_why_is_offered_where_two_runs_have_traces_or_task_attempts(tmp_path: Pa
     assert offered == {True}
 
 
+@pytest.mark.slow
 def test_why_opens_below_the_question_of_its_card_with_the_same_filter(tmp_path: Path) -> None:
     repository = Repository.create(tmp_path / "r")
     for run in study_runs():
@@ -185,6 +190,7 @@ def test_why_opens_below_the_question_of_its_card_with_the_same_filter(tmp_path:
     assert 'class="why"' not in page, "this page is the explanation"
 
 
+@pytest.mark.slow
 def test_a_card_states_the_break_even_price_outside_its_fold_and_the_amounts_in_it(tmp_path: Path) -> None:
     client = client_of(filled(tmp_path / "r").root, book=price_book())
     view = next(item for item in client.get("/api/v1/questions").json() if item["name"] == "storage")

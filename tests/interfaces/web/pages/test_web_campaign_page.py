@@ -4,10 +4,13 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import pytest
+
 from simulator_support import measured_repository
 from web_support import client_of
 
 
+@pytest.mark.slow
 def test_the_first_page_leads_to_the_campaign_and_the_campaign_to_its_runs(tmp_path: Path) -> None:
     client = client_of(measured_repository(tmp_path / "r").root)
     [campaign] = client.get("/api/v1/campaigns").json()
@@ -20,6 +23,7 @@ def test_the_first_page_leads_to_the_campaign_and_the_campaign_to_its_runs(tmp_p
     assert client.get("/runs", params={"where": f"campaign_id={campaign['campaign_id']}"}).status_code == 200
 
 
+@pytest.mark.slow
 def test_an_unknown_campaign_is_an_explained_error(tmp_path: Path) -> None:
     client = client_of(measured_repository(tmp_path / "r").root)
     answer = client.get("/campaigns/none")

@@ -42,6 +42,7 @@ def printed_cells(root: Path, *words: str) -> tuple[str, list[str]]:
     return first, [cell.strip() for line in lines for cell in re.split(r"[│|]| {2,}", line) if cell.strip(" ─━")]
 
 
+@pytest.mark.slow
 def test_the_page_has_the_changes_of_the_command(tmp_path: Path) -> None:
     runs = [replace(run, levels={"layout": run.layout or ""}) for run in nightly_runs(1.3, nights=60, slow_from=30)]
     root = build_repository(tmp_path / "slower", runs).root

@@ -59,6 +59,7 @@ def test_a_bills_lines_say_which_price_they_follow_from() -> None:
     ]
 
 
+@pytest.mark.slow
 def test_prices_over_years_are_those_that_the_layouts_pay(tmp_path: Path) -> None:
     page = client(tmp_path, ("HS2", "HD2")).get("/cost?view=years").text
     for name in ("node", "SSD (cache)", "rack", "energy (kWh)"):
@@ -82,6 +83,7 @@ def test_a_price_error_is_shown_on_the_overview(tmp_path: Path) -> None:
     assert "add a line item" in section or "/cost" in section
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("lab_scale", [0.05, None])
 def test_money_of_a_lab_is_marked_wherever_it_is_shown(lab_scale: float | None, tmp_path: Path) -> None:
     asked = client(tmp_path, ("HS2", "HD2"), lab_scale=lab_scale)

@@ -92,6 +92,7 @@ def test_origins_of_runs_are_distinguished_in_words(tmp_path: Path) -> None:
     assert "0.05" not in text
 
 
+@pytest.mark.slow
 def test_groups_that_no_runs_compare_have_a_chart_and_a_front_each_on_every_interface(tmp_path: Path) -> None:
     """The small cluster costs less and is faster, but no run compares it with the large cluster."""
     times = {("large", "HD2"): 900.0, ("large", "SS2"): 1200.0, ("small", "HD2"): 400.0, ("small", "SS2"): 100.0}
@@ -252,6 +253,7 @@ def test_the_answer_follows_a_changed_price(watched: ObservedRun) -> None:
     watched.check()
 
 
+@pytest.mark.slow
 def test_columns_without_a_value_and_equal_ranks_are_omitted(tmp_path: Path) -> None:
     made = Repository.create(tmp_path / "r")
     for number, layout in enumerate(("HD2", "SS2")):

@@ -58,6 +58,7 @@ def client(tmp_path_factory: pytest.TempPathFactory) -> TestClient:
     return client_of(repository.root, book=prices_of(BOOK, "prices"), book_text=BOOK)
 
 
+@pytest.mark.slow
 def test_the_page_of_a_cluster_has_layouts_prices_and_outliers(client: TestClient) -> None:
     page = client.get("/clusters/rack")
     assert page.status_code == 200
@@ -123,6 +124,7 @@ def test_the_quality_page_begins_with_outliers(client: TestClient) -> None:
     assert "Repeat only what an undecided question needs" in quality
 
 
+@pytest.mark.slow
 def test_a_page_opens_with_years_of_lab_runs_with_and_without_scale(tmp_path: Path) -> None:
     """A run without a lab scale among runs with a scale is labelled so, and is no error."""
     repository = filled(tmp_path / "r")

@@ -143,6 +143,7 @@ def test_only_who_may_run_starts_a_campaign_where_the_server_may(
     client.app.state.context.started_campaigns[-1].process.wait()
 
 
+@pytest.mark.slow
 def test_a_question_without_an_answer_leads_to_its_plan(tmp_path: Path) -> None:
     """The page has the layout of the runs and counts without a cluster file; plan.yaml needs none either."""
     client = client_of(filled(tmp_path / "r").root)
@@ -203,6 +204,7 @@ def test_a_pasted_cluster_is_in_the_link(watched: ObservedRun) -> None:
     watched.check()
 
 
+@pytest.mark.slow
 def test_a_plan_that_continues_runs_of_an_example_has_its_cluster_file(tmp_path: Path) -> None:
     client = client_of(Repository.create(tmp_path / "r").root)
     page = client.get("/plan", params={"runs_on": "bsc-2015-lab", "layouts": "HD2", "data": "1GB"}).text

@@ -5,10 +5,13 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
+import pytest
+
 from simulator_support import measured_repository
 from web_support import client_of
 
 
+@pytest.mark.slow
 def test_three_equal_workers_are_one_line_and_the_title_names_them(tmp_path: Path) -> None:
     client = client_of(measured_repository(tmp_path / "r").root)
     run_id = client.get("/api/v1/runs").json()["runs"][0]["run_id"]

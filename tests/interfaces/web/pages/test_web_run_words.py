@@ -55,6 +55,7 @@ def sections_of(printed: str) -> dict[str, list[str]]:
     return {title: [line.strip() for line in lines] for title, *lines in parts}
 
 
+@pytest.mark.slow
 def test_the_page_of_a_run_says_what_assay_show_prints(tmp_path: Path) -> None:
     repository = Repository.create(tmp_path / "r")
     run = replace(

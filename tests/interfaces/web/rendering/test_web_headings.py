@@ -55,6 +55,7 @@ def test_the_heading_of_quality_counts_valid_runs_and_outliers(client: TestClien
     )
 
 
+@pytest.mark.slow
 def test_the_heading_of_a_prediction_is_its_sentence(tmp_path: Path) -> None:
     repository = Repository.create(tmp_path / "r")
     for run in learning_runs(slots=(2, 4, 8)):

@@ -42,6 +42,7 @@ def test_dated_runs_come_newest_first(tmp_path: Path) -> None:
     assert times(page.text) == ["59.0", "58.0", "60.0"]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("started", "phrase"),
     [
@@ -59,6 +60,7 @@ def test_the_card_of_one_origin_says_when_it_was_and_not_the_origin_again(
     assert card.count("measured") == 2, "in the badge's class and its word"
 
 
+@pytest.mark.slow
 def test_the_card_of_several_origins_counts_each(tmp_path: Path) -> None:
     root = runs(tmp_path, "", "")
     Repository(root).publish(make_run(9, origin=Origin.SIMULATED))
@@ -73,6 +75,7 @@ def test_commands_in_messages_are_code_and_everything_else_is_text() -> None:
     )
 
 
+@pytest.mark.slow
 def test_no_page_prints_a_backtick(tmp_path: Path) -> None:
     made = Repository.create(tmp_path / "r")
     number = 0
@@ -101,6 +104,7 @@ def test_no_page_prints_a_backtick(tmp_path: Path) -> None:
     assert not [page for page in pages if "`" in re.sub(r"(?s)<script.*?</script>", "", page)]
 
 
+@pytest.mark.slow
 def test_an_unanswered_question_has_its_next_step_in_words_and_a_link_to_the_plan(tmp_path: Path) -> None:
     client = client_of(runs(tmp_path, "", "", "", workload="sort"))
     page = client.get("/").text

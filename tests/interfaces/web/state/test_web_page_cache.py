@@ -43,6 +43,7 @@ def made(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     return names
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("page", PAGES)
 def test_a_page_is_rendered_once_and_stays_the_same(root: Path, made: list[str], page: str) -> None:
     client = client_of(root)
@@ -57,6 +58,7 @@ def test_a_page_is_rendered_once_and_stays_the_same(root: Path, made: list[str],
     assert len(made) > once, "a different address is a different page"
 
 
+@pytest.mark.slow
 def test_a_cached_page_is_compressed_for_clients_that_accept_it(root: Path) -> None:
     client = client_of(root)
     plain = client.get("/runs", headers={"Accept-Encoding": "identity"})
@@ -80,6 +82,7 @@ def test_a_cached_page_is_sent_only_to_readers_with_the_same_roles(root: Path, t
     assert "Sign out" not in client.get("/runs", headers={"Authorization": "Bearer none"}).text
 
 
+@pytest.mark.slow
 def test_a_page_that_is_rendered_again_keeps_its_roles(root: Path, tmp_path: Path) -> None:
     client = guarded(root, tmp_path)
     store: Store = client.app.state.context.store  # type: ignore[attr-defined]

@@ -124,6 +124,7 @@ func main() {
 """
 
 
+@pytest.mark.slow
 def test_a_profile_of_a_go_program_has_its_busy_function(tmp_path: Path) -> None:
     go = shutil.which("go")
     if go is None:

@@ -154,6 +154,7 @@ def test_a_block_that_would_fill_the_memory_is_refused() -> None:
         unpack(struct.pack("<8sBiii", b"LZ4Block", 0x15, -1, 10, 0))
 
 
+@pytest.mark.slow
 @needs_cramjam
 @PACKERS
 def test_a_packed_log_is_read_as_a_stream(tmp_path: Path, pack: Any) -> None:
@@ -169,6 +170,7 @@ def test_a_packed_log_is_read_as_a_stream(tmp_path: Path, pack: Any) -> None:
         tracemalloc.stop()
 
 
+@pytest.mark.slow
 @needs_cramjam
 @PACKERS
 def test_a_packed_log_reports_its_progress(tmp_path: Path, pack: Any) -> None:

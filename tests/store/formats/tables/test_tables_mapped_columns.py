@@ -117,6 +117,7 @@ def items_of(folder: Path, drawn: Drawn, content: bytes | None = None) -> list[I
     return list(table_format(drawn.mapping, drawn.defaults, drawn.origin).items([Source(path, path.name)]))
 
 
+@pytest.mark.slow
 @settings(max_examples=examples(250), suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None)
 @given(tables())
 def test_parts_of_any_size_give_the_same_runs(tmp_path: Path, drawn: Drawn) -> None:
@@ -134,6 +135,7 @@ def test_parts_of_any_size_give_the_same_runs(tmp_path: Path, drawn: Drawn) -> N
         assert same(table, table_of([item.run for item in block.runs()]))
 
 
+@pytest.mark.slow
 @settings(max_examples=examples(100), suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None)
 @given(tables().filter(lambda drawn: '"' not in drawn.text and "\r" not in drawn.text))
 def test_a_row_gives_the_same_run_alone(tmp_path: Path, drawn: Drawn) -> None:
@@ -240,6 +242,7 @@ def test_sound_rows_are_not_read_one_by_one(tmp_path: Path) -> None:
     assert sum(map(len, blocks)) == len(runs_of(items)) > 200
 
 
+@pytest.mark.slow
 def test_all_of_alojas_dump_is_read_as_expected() -> None:
     """The checksum is of the results of an earlier, independent reader that converted one row at a time."""
     path = ROOT.parent / "shared" / "data" / "aloja" / "aloja-execs-2014-09-dump.csv"

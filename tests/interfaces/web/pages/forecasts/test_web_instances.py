@@ -70,6 +70,7 @@ def test_filters_select_by_hardware_and_are_in_the_form(client: TestClient) -> N
     assert _names(client.get("/instances", params={"max_price": "$1"}).text) == []  # no stored book has prices
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("params", "words"),
     [
@@ -96,6 +97,7 @@ def test_missing_facts_and_invalid_filters_are_explained(
     assert 'id="next"' not in page
 
 
+@pytest.mark.slow
 def test_chosen_types_lead_to_the_questions_with_their_catalogue_and_prices(client: TestClient) -> None:
     page = client.get("/instances", params=CHOSEN).text
     assert _names(page)[:2] == CHOSEN["type"]
@@ -125,6 +127,7 @@ def test_chosen_types_lead_to_the_questions_with_their_catalogue_and_prices(clie
     }
 
 
+@pytest.mark.slow
 def test_a_stated_price_of_volumes_is_in_the_price_book(client: TestClient) -> None:
     with_volumes = {**CHOSEN, "volumes": "gp3:1TB:2"}
     priced = client.get("/instances", params={**with_volumes, "volume_price": "$0.08"}).text
@@ -147,6 +150,7 @@ def test_a_stated_price_of_volumes_is_in_the_price_book(client: TestClient) -> N
     assert 'name="volume_price" value=""' in unpriced
 
 
+@pytest.mark.slow
 def test_types_need_no_facts_but_prices(client: TestClient) -> None:
     chosen = {"type": ["m6id.2xlarge", "d3.2xlarge"], "price-m6id.2xlarge": "$0.4746", "price-d3.2xlarge": "$1"}
     page = client.get("/instances", params=chosen).text

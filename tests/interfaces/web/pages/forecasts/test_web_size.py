@@ -70,6 +70,7 @@ def printed(*words: str | Path) -> str:
     return result.stdout
 
 
+@pytest.mark.slow
 def test_the_api_has_the_json_of_the_command_and_the_page_its_sentences(client: TestClient) -> None:
     sent(client)
     state = over(client, {"upload": KEY, "grow": "3x"})

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import pytest
+
 from assay.estimation.tuning.planned_tuning import TUNING
 from assay.questions.forecasts.tuning import tuning_state
 from assay.store import Repository
@@ -13,6 +15,7 @@ from web_support import client_of
 TIMES = ((2, 60.0), (4, 40.0), (6, None), (4, 41.0), (2, 61.0), (4, 45.0), (4, 44.0), (2, 60.0))
 
 
+@pytest.mark.slow
 def test_a_tuning_shows_its_runs_and_counts_only_the_comparison(tmp_path: Path) -> None:
     repository = Repository.create(tmp_path / "repository")
     journal = published_tuning(repository, TIMES)

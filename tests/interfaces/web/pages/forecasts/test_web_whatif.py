@@ -241,6 +241,7 @@ def test_the_heading_is_the_answer_and_the_details_are_of_the_largest_difference
     assert f"<b>{largest['simulated_s']:.1f} s</b>" in page.partition('id="tiles"')[2].partition("</ul>")[0]
 
 
+@pytest.mark.slow
 def test_the_first_page_and_what_if_say_which_cluster_file_to_copy_where(tmp_path: Path) -> None:
     root, some = tmp_path / "r", tmp_path / "some.csv"
     lines = (EXAMPLES / "bsc-2015" / "measured" / "runs.csv").read_text().splitlines(keepends=True)
@@ -272,6 +273,7 @@ def test_controls_are_named_in_words(client: TestClient, run_id: str) -> None:
     assert "hdd:" not in page
 
 
+@pytest.mark.slow
 def test_runs_without_a_plan_answer_each_change_by_itself(tmp_path: Path) -> None:
     repository = Repository.create(tmp_path / "r")
     for number in range(8):
