@@ -30,6 +30,8 @@ CONCURRENT_SETS = {
 }
 """Markers of each set. The output of the last set is shown while it runs."""
 EVERYTHING_ELSE = CONCURRENT_SETS["everything else"]
+IN_MEMORY = (EVERYTHING_ELSE, CONCURRENT_SETS["in a browser"])
+"""Sets whose temporary folders are in memory: their tests flush many small files and need no disk."""
 FAILED = 1
 NO_TESTS = 5
 """pytest's exit codes when tests failed, and when nothing was selected."""
@@ -43,6 +45,7 @@ def pytest(marks: str, arguments: list[str]) -> list[str]:
     # The largest set has two processes: with one, it would run on one core for minutes after the other sets have ended.
     # The plug-in for tests of the API is only in this set, as it takes longer to import than pytest.
     options = ["-n", "2", "--dist", "loadfile"] if marks == EVERYTHING_ELSE else ["-p", "no:schemathesis"]
+    options += ["--in-memory"] if marks in IN_MEMORY else []
     return [sys.executable, "-m", "pytest", "-m", marks, "--durations=20", "-o", cache, *options, *arguments]
 
 

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import asyncio
 import sys
+import time
 from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
@@ -20,6 +22,7 @@ from assay.execution.engines.contract import (
 from assay.execution.engines.hadoop.deployment.attached import AttachedHadoop
 from assay.execution.engines.hadoop.deployment.deployed import DeployedHadoop
 from assay.execution.engines.hadoop.engine import HadoopEngine
+from assay.execution.engines.hadoop.jobs.rest import Endpoint
 from assay.execution.engines.spark.deployed import DeployedSpark
 from assay.execution.engines.spark.distribution import find as find_spark
 from assay.execution.engines.spark.engine import SparkEngine
@@ -28,6 +31,8 @@ from assay.model.clusters.cluster import Attachment, Cluster, SparkClient
 from assay.model.clusters.layout import Directories, Layout
 from assay.model.plans.configuration import Configuration
 
+_ACTIVE_TIMEOUT_S = 60.0
+"""Maximum wait for an active ResourceManager, in seconds."""
 LAUNCHER = """\
 #!/bin/sh
 # As Hadoop's own launcher: hadoop [--config DIR] CLASS|version ARGUMENTS
@@ -125,6 +130,7 @@ class Theirs:
         assert isinstance(hadoop, HadoopEngine)
         client = write_client(hadoop, folder)
         daemons = hadoop.daemons
+        await _wait_until_active(daemons.resourcemanager)
         if isinstance(engine, SparkEngine) and engine.standalone:
             self.standalone = (
                 engine.standalone.url,
@@ -152,6 +158,16 @@ class Theirs:
         if self._deployed:
             await self._deployed.close()
         self._deployed, self.attachment, self.standalone = None, None, ("", "")
+
+
+async def _wait_until_active(resourcemanager: Endpoint) -> None:
+    """Wait for an active ResourceManager: NodeManagers register with it before it has made its key pair."""
+    deadline_s = time.monotonic() + _ACTIVE_TIMEOUT_S
+    while time.monotonic() < deadline_s:
+        if (await resourcemanager.get("/ws/v1/cluster/info"))["clusterInfo"]["haState"] == "ACTIVE":
+            return
+        await asyncio.sleep(0.1)
+    raise TimeoutError(f"the ResourceManager was not active within {_ACTIVE_TIMEOUT_S:.0f} s")
 
 
 LENT: list[Theirs] = []

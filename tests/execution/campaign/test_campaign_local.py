@@ -35,7 +35,7 @@ WORKLOADS = {
     "wordcount": "{data: 5MB, maps: 1, reduces: 1}",
     "teravalidate": "{data: 5MB, maps: 1, reduces: 1}",
     "teraread": "{data: 20MB, maps: 1}",
-    "shuffle": "{data: 2MB, maps: 2, reduces: 2, payload: random, reduce_burn_ms: 2000}",
+    "shuffle": "{data: 2MB, maps: 2, reduces: 2, payload: random, reduce_burn_ms: 1000}",
     "hdfs-write": "{data: 2MB, maps: 1}",
     "hdfs-write-random": "{data: 2MB, maps: 1, payload: random, label: hdfs-write-random}",
     "randomtextwriter": "{data: 2MB, maps: 1}",

@@ -70,8 +70,8 @@ def test_node_scripts_are_python_3_6_and_fit_an_argument(name: str) -> None:
     assert len(source(name).encode()) < 60_000
 
 
-async def test_a_trace_has_every_metric_and_its_counters_only_grow(tmp_path: Path) -> None:
-    disks = {"d1": str(tmp_path)} if on_real_disk(tmp_path) else {}
+async def test_a_trace_has_every_metric_and_its_counters_only_grow(disk_path: Path) -> None:
+    disks = {"d1": str(disk_path)} if on_real_disk(disk_path) else {}
     sampler = await Sampler.start(LocalTransport(NODE), SamplerOptions(interval_s=0.05, disks=disks))
     await asyncio.sleep(0.4)
     raw = await sampler.stop()
@@ -128,11 +128,11 @@ async def test_no_two_samples_have_one_deadline() -> None:
     assert deadlines == sorted(set(deadlines))
 
 
-async def test_disk_counters_grow_by_what_is_written(tmp_path: Path) -> None:
-    if not on_real_disk(tmp_path):
+async def test_disk_counters_grow_by_what_is_written(disk_path: Path) -> None:
+    if not on_real_disk(disk_path):
         pytest.skip("the kernel counts no disk of the temporary directory: disk counters are NOT tested")
-    sampler = await Sampler.start(LocalTransport(NODE), SamplerOptions(interval_s=5, disks={"d1": str(tmp_path)}))
-    with (tmp_path / "written").open("wb") as file:
+    sampler = await Sampler.start(LocalTransport(NODE), SamplerOptions(interval_s=5, disks={"d1": str(disk_path)}))
+    with (disk_path / "written").open("wb") as file:
         file.write(os.urandom(32_000_000))
         file.flush()
         os.fsync(file.fileno())

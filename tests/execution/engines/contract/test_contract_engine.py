@@ -29,7 +29,7 @@ pytestmark = pytest.mark.asyncio(loop_scope="module")
 KINDS = {"map", "reduce", "shuffle_map", "result", "task"}
 PHASES = {"setup", "map", "shuffle", "merge", "reduce", "cleanup"}
 LIMIT_S = 300.0
-BURN_MS = 1500
+BURN_MS = 1000
 """CPU time of each map task in a method that a profile has to find, in milliseconds."""
 
 

@@ -125,15 +125,13 @@ def script(user: str, folder: Path, as_user: bool = False) -> list[list[str]]:
 
 
 @pytest.fixture
-def small(tmp_path: Path) -> Iterator[Path]:
+def small(disk_path: Path) -> Iterator[Path]:
     if os.geteuid() != 0:
         pytest.skip("file systems are mounted by root")
-    folder = tmp_path / "small"
+    folder = disk_path / "small"
     folder.mkdir()
     subprocess.run(["mount", "-t", "tmpfs", "-o", "size=8m,mode=755", "assay", str(folder)], check=True)
-    for above in (tmp_path, *tmp_path.parents):
-        if str(above).startswith("/tmp/"):
-            above.chmod(above.stat().st_mode | 0o055)
+    disk_path.chmod(0o755)
     yield folder
     subprocess.run(["umount", str(folder)], check=True)
 
