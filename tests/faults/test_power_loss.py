@@ -13,7 +13,7 @@ from assay.store.bundles.bundle import check_bundle
 from assay.store.exchange.attached_profiles import PROFILE_FILE
 from effort import examples
 from paths import SUPPORT
-from power_loss import laid_out, recorded, states
+from power_loss import record_operations, states, write_state
 
 pytestmark = pytest.mark.slow
 
@@ -51,13 +51,13 @@ def broken(code: str, folder: Path) -> tuple[int, list[str]]:
     root, before = folder / "repository", folder / "before"
     Repository.create(root)
     shutil.copytree(root, before)
-    operations = recorded([sys.executable, "-c", PRELUDE + code, str(root)], root, folder / "strace")
+    operations = record_operations([sys.executable, "-c", PRELUDE + code, str(root)], root, folder / "strace")
     assert any(operation.kind == "rename" and "/bundles/" in operation.other for operation in operations)
     bundles = {path.name: len(list(path.rglob("*"))) for path in (root / "bundles").iterdir()}
     wrong, looked_at, known = [], 0, set()
-    for number, kept in enumerate(states(operations, drawn=2, seed=1)):
+    for number, kept in enumerate(states(operations, draws=2, seed=1)):
         state = folder / f"state-{number}"
-        laid_out(kept, before, root, state)
+        write_state(kept, before, root, state)
         looked_at += 1
         counts = {path.name: len(list(path.rglob("*"))) for path in (state / "bundles").iterdir()}
         if any(bundles.get(name) != count for name, count in counts.items()):

@@ -37,12 +37,12 @@ _HOSTS = (
 
 
 def tracked() -> list[Path]:
-    listed = subprocess.run(
+    git_ls_files = subprocess.run(
         ["git", "ls-files", "-co", "--exclude-standard"], cwd=ROOT, capture_output=True, text=True, check=False
     )
-    if listed.returncode != 0:
+    if git_ls_files.returncode != 0:
         pytest.skip("not a git checkout: tracked files are unknown")
-    return [ROOT / name for name in listed.stdout.splitlines() if (ROOT / name).is_file()]
+    return [ROOT / name for name in git_ls_files.stdout.splitlines() if (ROOT / name).is_file()]
 
 
 def shown(path: Path) -> str:
@@ -55,7 +55,7 @@ def texts() -> dict[Path, str]:
 
 
 def statements(tree: ast.AST) -> Iterator[ast.AST]:
-    """Yield every statement, but look into no expression, where most of a tree is."""
+    """Yield every statement. Expressions, which are most of a tree, are skipped."""
     for name in ("body", "orelse", "finalbody", "handlers", "cases"):
         for node in getattr(tree, name, ()):
             yield node
@@ -75,8 +75,8 @@ def test_files_and_functions_fit(texts: dict[Path, str]) -> None:
     assert len(SOURCES) > 250
     lines = {path: len(text.splitlines()) for path, text in texts.items()}
     assert {shown(path): count for path, count in lines.items() if count > FILE_LINES_MAX} == {}
-    long = (path for path in SOURCES if lines[path] > FUNCTION_LINES_MAX)
-    assert [words for path in long for words in long_functions(path, texts[path])] == []
+    long_files = (path for path in SOURCES if lines[path] > FUNCTION_LINES_MAX)
+    assert [message for path in long_files for message in long_functions(path, texts[path])] == []
 
 
 def test_a_function_that_is_too_long_would_be_seen() -> None:
@@ -92,15 +92,17 @@ def docstring(text: str) -> str:
 
 
 def test_modules_say_what_they_answer(texts: dict[Path, str]) -> None:
-    silent = [shown(path) for path, text in texts.items() if len(docstring(text)) < DOCSTRING_CHARACTERS_MIN]
-    assert silent == []
+    modules_without_docstring = [
+        shown(path) for path, text in texts.items() if len(docstring(text)) < DOCSTRING_CHARACTERS_MIN
+    ]
+    assert modules_without_docstring == []
 
 
 def test_every_folder_of_sources_is_a_package() -> None:
     """A folder without ``__init__.py`` is neither imported by name nor checked for import directions."""
     folders = {path.parent for path in SOURCES} - {ROOT / "src"}
-    bare = [shown(folder) for folder in sorted(folders) if not (folder / "__init__.py").exists()]
-    assert [name for name in bare if not name.endswith("/node")] == []
+    folders_without_init = [shown(folder) for folder in sorted(folders) if not (folder / "__init__.py").exists()]
+    assert [name for name in folders_without_init if not name.endswith("/node")] == []
 
 
 def formatter_exemptions(text: str) -> list[str]:

@@ -175,11 +175,11 @@ def study_runs(repetitions: int = 3, seed: int = 7) -> list[Run]:
             order = ("HD2", "SS2") if repetition % 2 == 0 else ("SS2", "HD2")
             for layout in order:
                 runs.append(_study_run(len(runs), workload, layout, repetition, noise))
-    bad = _study_run(len(runs), "terasort", "HD2", 0, noise)
+    invalid_run = _study_run(len(runs), "terasort", "HD2", 0, noise)
     cause = "replicas: 998,244,352 bytes on disk, expected 1,500,000,000 (3 copies)"
-    runs.append(replace(bad, status=RunStatus.INVALID, cause=cause))
-    dead = _study_run(len(runs), "dfsio-read", "SS2", 1, noise)
-    runs.append(replace(dead, status=RunStatus.FAILED, cause="DataNode on worker2 died during the map phase"))
+    runs.append(replace(invalid_run, status=RunStatus.INVALID, cause=cause))
+    failed_run = _study_run(len(runs), "dfsio-read", "SS2", 1, noise)
+    runs.append(replace(failed_run, status=RunStatus.FAILED, cause="DataNode on worker2 died during the map phase"))
     return runs
 
 

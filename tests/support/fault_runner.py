@@ -56,7 +56,7 @@ def phase_reached(scene: Scene, phase: str) -> Callable[[], bool]:
     words = {"daemons": "waiting: ", "input": "generating input", "caches": "dropping caches", "validation": "check: "}
     repository, since_unix_s = scene.campaign.repository, time.time()
 
-    def is_there() -> bool:
+    def is_reached() -> bool:
         if phase == "shuffle":
             return len(executors(scene.name)) == len(NODES) - 1 and bool(shuffle_files(scene, since_unix_s))
         if phase == "lab up":
@@ -69,11 +69,11 @@ def phase_reached(scene: Scene, phase: str) -> Callable[[], bool]:
             return any(event["event"] == "stop" for event in scene.campaign.events())
         return any(words[phase] in now for now in _now(scene))
 
-    return is_there
+    return is_reached
 
 
 def _job_runs(scene: Scene) -> bool:
-    """Say whether tasks of the timed job run: its input is made by a job too, but caches are dropped before the job."""
+    """Return whether tasks of the timed job run. A job also makes its input, but caches are dropped only after that."""
     events = scene.campaign.events()
     last = max((number for number, event in enumerate(events) if event["event"] == "begin"), default=0)
     if not any(event.get("step") == "caches" for event in events[last:]):
@@ -107,9 +107,10 @@ def _planned(folder: Path, name: str, engine: str, repetitions: int = 1, attempt
 
 
 def inject_faults_in_turn(rows: Sequence[Row], folder: Path, name: str) -> tuple[list[FaultResult], list[str]]:
-    """Run rows of one engine in one campaign on a lab that is up: a run each, tried once, and one undisturbed run more.
+    """Run rows of one engine in one campaign on a lab that is up: one run for each row, tried once, and one
+    undisturbed run.
 
-    Returns what became of each, by the first of its attempts, and every other defect.
+    Returns the result of each row, from the first attempt of its run, and all other defects.
     """
     results, wrong = [FaultResult(row) for row in rows], list[str]()
     plan = _planned(folder, name, rows[0].engine, repetitions=len(rows) + 1, attempts=1)
@@ -146,17 +147,21 @@ def _check_in_turn(results: Sequence[FaultResult], repository: Path) -> list[str
     for result in results:
         run = runs[result.before]
         result.attempts, result.cause = run["failure_class"] or run["status"], str(run["cause"] or "")
-        wanted = result.row.becomes.split()[0]
-        result.wrong += [] if result.attempts == wanted else [f"it became {result.attempts!r} instead of {wanted!r}"]
+        expected_class = result.row.becomes.split()[0]
+        result.wrong += (
+            []
+            if result.attempts == expected_class
+            else [f"it became {result.attempts!r} instead of {expected_class!r}"]
+        )
         result.wrong += [] if re.search(result.row.cause, result.cause) else [f"cause {result.cause!r}"]
     statuses = [run["status"] for run in runs]
-    goes_on = statuses.count("valid") == 1 and statuses[-1] == "valid"
+    is_continued = statuses.count("valid") == 1 and statuses[-1] == "valid"
     problems = assay_json("verify", "--repository", repository)
-    return [*([] if goes_on else [f"the campaign's runs: {statuses}"]), *map(str, problems)]
+    return [*([] if is_continued else [f"the campaign's runs: {statuses}"]), *map(str, problems)]
 
 
 def inject_fault(row: Row, folder: Path, name: str) -> FaultResult:
-    """Run one row in an empty folder, on a lab of this name; whatever happens, nothing of it is left running."""
+    """Run one row in an empty folder, on a lab of this name. No process of it is left running, also after an error."""
     result, began_s = FaultResult(row), time.monotonic()
     plan, repository = _planned(folder, name, row.engine), folder / "repository"
     layer = Layer(folder / "layer", _layered(row, name, repository)) if row.layer else None
@@ -190,7 +195,7 @@ def inject_fault(row: Row, folder: Path, name: str) -> FaultResult:
 
 
 def _layered(row: Row, name: str, repository: Path) -> Path:
-    """Return the folder whose files a row's layer lets fail."""
+    """Return the folder with the files in which the layer of a row injects errors."""
     return repository if row.layer == "assay" else lab_directory(name)
 
 
@@ -216,18 +221,18 @@ def _check_detection(result: FaultResult, campaign: Campaign, injected_unix_s: f
 
 def _check_result(result: FaultResult, repository: Path, took_s: float) -> None:
     row = result.row
-    every: list[dict[str, Any]] = assay_json("runs", "--repository", repository)
-    runs = sorted(every, key=lambda run: run["attempt"])[result.before :]
+    all_runs: list[dict[str, Any]] = assay_json("runs", "--repository", repository)
+    runs = sorted(all_runs, key=lambda run: run["attempt"])[result.before :]
     result.attempts = " ".join(run["failure_class"] or run["status"] for run in runs)
     result.cause = str(runs[0]["cause"] or "") if runs else ""
     if not re.fullmatch(row.becomes, result.attempts):
         result.wrong.append(f"attempts {result.attempts!r} instead of {row.becomes!r}")
     if row.cause and not re.search(row.cause, result.cause):
         result.wrong.append(f"cause {result.cause!r}")
-    if sum(run["status"] == "valid" for run in every) != 1:
+    if sum(run["status"] == "valid" for run in all_runs) != 1:
         result.wrong.append("not one valid run in the end")
-    if odd := [run["duration_s"] for run in every if not 0 <= (run["duration_s"] or 0) < took_s]:
-        result.wrong.append(f"durations {odd} of a campaign of {took_s:.0f} s")
+    if wrong_durations := [run["duration_s"] for run in all_runs if not 0 <= (run["duration_s"] or 0) < took_s]:
+        result.wrong.append(f"durations {wrong_durations} of a campaign of {took_s:.0f} s")
     problems = assay_json("verify", "--repository", repository)
     if problems:
         result.wrong.append(f"verify: {problems}")

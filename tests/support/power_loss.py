@@ -1,8 +1,8 @@
 """Replay recorded writes of a process to every state that fsync permits after a power loss.
 
-A program runs under strace(1). Its calls that change a folder are read back as operations; a state after a power loss
-is those up to some moment, of which each that no fsync has made sure of may be missing. POSIX promises no more: data of
-a file by fsync of the file, names in a folder by fsync of that folder. Operations that are there keep their order.
+A program runs under strace(1). Its calls that change a folder become operations. A state after a power loss has the
+operations up to some moment. Each operation that no fsync has made durable may be missing. POSIX promises no more:
+fsync of a file makes its data durable, and fsync of a folder its names. The operations of a state keep their order.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ UNREADABLE = (*("writev", "pwritev", "sendfile", "copy_file_range", "fallocate")
 class Operation:
     """One change: ``create``, ``write``, ``size``, ``folder``, ``link``, ``rename``, ``unlink``.
 
-    It is sure from ``safe_at`` on.
+    It is durable from ``durable_at`` on, a number of operations; None: never.
     """
 
     kind: str
@@ -40,7 +40,7 @@ class Operation:
     file: int = -1
     offset: int = 0
     data: bytes = b""
-    safe_at: int | None = None
+    durable_at: int | None = None
 
 
 @dataclass
@@ -58,11 +58,11 @@ class _Recorder:
     def add(self, operation: Operation) -> None:
         self.operations.append(operation)
 
-    def sure(self, wanted: Callable[[Operation], bool]) -> None:
-        """Mark what a call of fsync has made sure of."""
+    def mark_durable(self, is_covered: Callable[[Operation], bool]) -> None:
+        """Mark the operations that a call of fsync makes durable."""
         for operation in self.operations:
-            if operation.safe_at is None and wanted(operation):
-                operation.safe_at = len(self.operations)
+            if operation.durable_at is None and is_covered(operation):
+                operation.durable_at = len(self.operations)
 
     def open(self, path: str, flags: str, result: int) -> None:
         self.opened.pop(result, None)
@@ -95,15 +95,15 @@ class _Recorder:
     def sync(self, descriptor: int) -> None:
         if descriptor in self.opened:
             file = self.opened[descriptor][0]
-            self.sure(lambda operation: operation.kind in ("write", "size") and operation.file == file)
+            self.mark_durable(lambda operation: operation.kind in ("write", "size") and operation.file == file)
         elif descriptor in self.folders:
             folder = self.folders[descriptor]
 
-            def named_there(operation: Operation) -> bool:
+            def names_in_folder(operation: Operation) -> bool:
                 target = operation.other or operation.path
                 return operation.kind not in ("write", "size") and str(Path(target).parent) == folder
 
-            self.sure(named_there)
+            self.mark_durable(names_in_folder)
 
 
 def _lines(log: Path) -> Iterator[str]:
@@ -120,89 +120,91 @@ def _lines(log: Path) -> Iterator[str]:
                 yield text
 
 
-def recorded(command: Sequence[str], root: Path, log: Path) -> list[Operation]:
-    """Run a command to its end and return what it changed below ``root``, where it changed no file that was there."""
+def record_operations(command: Sequence[str], root: Path, log: Path) -> list[Operation]:
+    """Run a command to its end and return its changes below ``root``. It must change no existing file."""
     strace = ["strace", "-f", "-xx", "-s", "16777216", "-e", f"trace={CALLS}", "-o", str(log)]
     subprocess.run([*strace, *command], check=True, timeout=300)
-    seen = _Recorder(str(root))
+    recorder = _Recorder(str(root))
     for line in _lines(log):
         if call := _CALL.match(line):
-            _take(seen, call["name"], call["rest"], int(call["result"]))
-    return seen.operations
+            _take(recorder, call["name"], call["rest"], int(call["result"]))
+    return recorder.operations
 
 
-def _take(seen: _Recorder, name: str, rest: str, result: int) -> None:
+def _take(recorder: _Recorder, name: str, rest: str, result: int) -> None:
     if result < 0:
         return
     texts = [bytes.fromhex(match[1].replace("\\x", "")) for match in _TEXT.finditer(rest)]
     paths = [text.decode(errors="replace") for text in texts]
     first = rest.split(",", 1)[0].strip()
     descriptor = int(first) if first.isdigit() else -1
-    touches = descriptor in seen.opened or any(path.startswith(seen.root) for path in paths)
+    touches = descriptor in recorder.opened or any(path.startswith(recorder.root) for path in paths)
     if name in UNREADABLE and touches:
         raise NotImplementedError(f"{name}({rest[:200]}")
     if name in ("openat", "open", "creat"):
-        seen.open(paths[0], rest if name != "creat" else "O_CREAT|O_TRUNC", result)
+        recorder.open(paths[0], rest if name != "creat" else "O_CREAT|O_TRUNC", result)
     elif name in ("write", "pwrite64"):
         offset = int(rest.rsplit(",", 1)[1]) if name == "pwrite64" else None
-        seen.write(descriptor, texts[0][:result] if texts else b"", offset)
+        recorder.write(descriptor, texts[0][:result] if texts else b"", offset)
     elif name == "close":
-        seen.opened.pop(descriptor, None)
-        seen.folders.pop(descriptor, None)
+        recorder.opened.pop(descriptor, None)
+        recorder.folders.pop(descriptor, None)
     elif name in ("fsync", "fdatasync"):
-        seen.sync(descriptor)
-    elif descriptor in seen.opened:
-        _take_position(seen, name, descriptor, rest, result)
-    elif any(path.startswith(seen.root) for path in paths):
-        _take_name(seen, name, paths)
+        recorder.sync(descriptor)
+    elif descriptor in recorder.opened:
+        _take_position(recorder, name, descriptor, rest, result)
+    elif any(path.startswith(recorder.root) for path in paths):
+        _take_name(recorder, name, paths)
 
 
-def _take_position(seen: _Recorder, name: str, descriptor: int, rest: str, result: int) -> None:
+def _take_position(recorder: _Recorder, name: str, descriptor: int, rest: str, result: int) -> None:
     if name == "lseek":
-        seen.opened[descriptor][1] = result
+        recorder.opened[descriptor][1] = result
     elif name == "ftruncate":
-        seen.add(Operation("size", "", file=seen.opened[descriptor][0], offset=int(rest.split(",")[1])))
+        recorder.add(Operation("size", "", file=recorder.opened[descriptor][0], offset=int(rest.split(",")[1])))
 
 
-def _take_name(seen: _Recorder, name: str, paths: Sequence[str]) -> None:
+def _take_name(recorder: _Recorder, name: str, paths: Sequence[str]) -> None:
     if name in ("mkdir", "mkdirat"):
-        seen.add(Operation("folder", paths[0]))
+        recorder.add(Operation("folder", paths[0]))
     elif name.startswith("rename"):
-        seen.rename(paths[0], paths[1])
+        recorder.rename(paths[0], paths[1])
     elif name in ("link", "linkat"):
-        seen.names[paths[1]] = seen.names[paths[0]]
-        seen.add(Operation("link", paths[0], paths[1], file=seen.names[paths[0]]))
+        recorder.names[paths[1]] = recorder.names[paths[0]]
+        recorder.add(Operation("link", paths[0], paths[1], file=recorder.names[paths[0]]))
     elif name in ("unlink", "rmdir", "unlinkat"):
-        seen.names.pop(paths[0], None)
-        seen.add(Operation("unlink", paths[0]))
+        recorder.names.pop(paths[0], None)
+        recorder.add(Operation("unlink", paths[0]))
 
 
-def states(operations: Sequence[Operation], drawn: int, seed: int) -> Iterator[list[Operation]]:
-    """Yield what may be there after a power loss: at each moment nothing, all, all but one, only one of what is unsure,
-    and ``drawn`` drawn choices.
+def states(operations: Sequence[Operation], draws: int, seed: int) -> Iterator[list[Operation]]:
+    """Yield the operations that may have happened after a power loss, for each moment.
+
+    Of the operations that are not durable, a state has none, all, all but one, only one, or one of ``draws`` random
+    selections.
     """
-    draw = random.Random(seed)
+    random_numbers = random.Random(seed)
     for moment in range(len(operations) + 1):
-        sure = {n for n in range(moment) if (at := operations[n].safe_at) is not None and at <= moment}
-        unsure = [n for n in range(moment) if n not in sure]
-        chosen = [set(), set(unsure)]
-        near = unsure[-6:] + unsure[:3]
-        chosen += [set(unsure) - {n} for n in near] + [{n} for n in near]
-        chosen += [{n for n in unsure if draw.random() < 0.5} for _ in range(drawn)]
+        durable = {n for n in range(moment) if (at := operations[n].durable_at) is not None and at <= moment}
+        volatile = [n for n in range(moment) if n not in durable]
+        selections = [set(), set(volatile)]
+        edges = volatile[-6:] + volatile[:3]
+        selections += [set(volatile) - {n} for n in edges] + [{n} for n in edges]
+        selections += [{n for n in volatile if random_numbers.random() < 0.5} for _ in range(draws)]
         seen: set[frozenset[int]] = set()
-        for some in chosen:
-            if (key := frozenset(some)) not in seen:
+        for selection in selections:
+            if (key := frozenset(selection)) not in seen:
                 seen.add(key)
-                yield [operations[n] for n in sorted(sure | some)]
+                yield [operations[n] for n in sorted(durable | selection)]
 
 
-def laid_out(kept: Sequence[Operation], before: Path, root: Path, target: Path) -> None:
-    """Make ``target`` what ``root`` holds when, from its state ``before`` on, only ``kept`` has happened."""
+def write_state(operations: Sequence[Operation], before: Path, root: Path, target: Path) -> None:
+    """Write to ``target`` the content of ``root`` if only ``operations`` happened since its state ``before``."""
     shutil.copytree(before, target)
     contents: dict[int, bytearray] = {}
     names: dict[str, int] = {}
     folders = {str(root), *(str(root / path.relative_to(before)) for path in before.rglob("*") if path.is_dir())}
-    for operation in kept:
+    for operation in operations:
         if operation.kind == "create" and str(Path(operation.path).parent) in folders:
             names[operation.path] = operation.file
         elif operation.kind == "link" and str(Path(operation.other).parent) in folders:
@@ -215,12 +217,12 @@ def laid_out(kept: Sequence[Operation], before: Path, root: Path, target: Path) 
         elif operation.kind == "rename":
             _renamed(operation, names, folders)
         elif operation.kind in ("write", "size"):
-            held = contents.setdefault(operation.file, bytearray())
+            content = contents.setdefault(operation.file, bytearray())
             if operation.kind == "size":
-                held[:] = held[: operation.offset].ljust(operation.offset, b"\0")
+                content[:] = content[: operation.offset].ljust(operation.offset, b"\0")
             else:
-                held.extend(bytes(max(0, operation.offset + len(operation.data) - len(held))))
-                held[operation.offset : operation.offset + len(operation.data)] = operation.data
+                content.extend(bytes(max(0, operation.offset + len(operation.data) - len(content))))
+                content[operation.offset : operation.offset + len(operation.data)] = operation.data
     for folder in sorted(folders):
         (target / Path(folder).relative_to(root)).mkdir(parents=True, exist_ok=True)
     for path, file in names.items():

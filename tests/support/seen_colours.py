@@ -21,7 +21,7 @@ SHARMA: list[tuple[Lab, Lab, float]] = [
 ]
 _XYZ: Rows = ((0.4124564, 0.3575761, 0.1804375), (0.2126729, 0.7151522, 0.072175), (0.0193339, 0.119192, 0.9503041))
 _WHITE = (0.95047, 1.0, 1.08883)
-_EYES: dict[str, Rows] = {
+_VISION_MATRICES: dict[str, Rows] = {
     "normal": ((1.0, 0.0, 0.0), (0.0, 1.0, 0.0), (0.0, 0.0, 1.0)),
     "without red": ((0.152286, 1.052583, -0.204868), (0.114503, 0.786281, 0.099216), (-0.003882, -0.048116, 1.051998)),
     "without green": ((0.367322, 0.860646, -0.227968), (0.280085, 0.672501, 0.047413), (-0.01182, 0.04294, 0.968881)),
@@ -29,7 +29,7 @@ _EYES: dict[str, Rows] = {
 }
 
 
-def _times(rows: Rows, values: Lab) -> Lab:
+def _product(rows: Rows, values: Lab) -> Lab:
     first, second, third = (sum(a * b for a, b in zip(row, values, strict=True)) for row in rows)
     return first, second, third
 
@@ -39,12 +39,15 @@ def _linear(channel: int) -> float:
     return share / 12.92 if share <= 0.04045 else float(((share + 0.055) / 1.055) ** 2.4)
 
 
-def lab(colour: str, eyes: str = "normal") -> Lab:
-    """Return a colour of sRGB in CIELAB (D65), as ``eyes`` see it."""
+def lab(colour: str, vision: str = "normal") -> Lab:
+    """Return a colour of sRGB in CIELAB (D65), as seen with this ``vision``."""
     red, green, blue = (_linear(int(colour[start : start + 2], 16)) for start in (1, 3, 5))
-    seen = _times(_EYES[eyes], (red, green, blue))
-    first, second, third = (min(max(value, 0.0), 1.0) for value in seen)
-    shares = (value / white for value, white in zip(_times(_XYZ, (first, second, third)), _WHITE, strict=True))
+    seen = _product(_VISION_MATRICES[vision], (red, green, blue))
+    linear_red, linear_green, linear_blue = (min(max(value, 0.0), 1.0) for value in seen)
+    shares = (
+        value / white
+        for value, white in zip(_product(_XYZ, (linear_red, linear_green, linear_blue)), _WHITE, strict=True)
+    )
     x, y, z = (math.cbrt(v) if v > 216 / 24389 else (24389 / 27 * v + 16) / 116 for v in shares)
     return 116 * y - 16, 500 * (x - y), 200 * (y - z)
 
@@ -54,21 +57,26 @@ def _hue(a: float, b: float) -> float:
 
 
 def ciede2000(first: Lab, other: Lab) -> float:
-    """Return how different two colours look; about 2 is the least that is seen."""
-    seventh = ((math.hypot(*first[1:]) + math.hypot(*other[1:])) / 2) ** 7
-    wider = 1.5 - 0.5 * math.sqrt(seventh / (seventh + 25.0**7))
-    chroma_1, chroma_2 = math.hypot(first[1] * wider, first[2]), math.hypot(other[1] * wider, other[2])
-    hue_1, hue_2 = _hue(first[1] * wider, first[2]), _hue(other[1] * wider, other[2])
-    turn = (hue_2 - hue_1 + 180) % 360 - 180 if chroma_1 * chroma_2 else 0.0
-    light, chroma = (first[0] + other[0]) / 2, (chroma_1 + chroma_2) / 2
-    hue = (hue_1 + turn / 2) % 360 if chroma_1 * chroma_2 else hue_1 + hue_2
-    t = 1.0
-    for weight, times, shift in ((-0.17, 1, -30), (0.24, 2, 0), (0.32, 3, 6), (-0.2, 4, -63)):
-        t += weight * math.cos(math.radians(times * hue + shift))
-    off = (light - 50) ** 2
-    in_light = (other[0] - first[0]) / (1 + 0.015 * off / math.sqrt(20 + off))
-    in_chroma = (chroma_2 - chroma_1) / (1 + 0.045 * chroma)
-    in_hue = 2 * math.sqrt(chroma_1 * chroma_2) * math.sin(math.radians(turn / 2)) / (1 + 0.015 * chroma * t)
-    rotation = 2 * math.sqrt(chroma**7 / (chroma**7 + 25.0**7))
-    rotation *= -math.sin(math.radians(60 * math.exp(-(((hue - 275) / 25) ** 2))))
-    return math.sqrt(in_light**2 + in_chroma**2 + in_hue**2 + rotation * in_chroma * in_hue)
+    """Return how different two colours look. A difference of about 2 is just visible."""
+    chroma_7 = ((math.hypot(*first[1:]) + math.hypot(*other[1:])) / 2) ** 7
+    a_scale = 1.5 - 0.5 * math.sqrt(chroma_7 / (chroma_7 + 25.0**7))
+    chroma_1, chroma_2 = math.hypot(first[1] * a_scale, first[2]), math.hypot(other[1] * a_scale, other[2])
+    hue_1, hue_2 = _hue(first[1] * a_scale, first[2]), _hue(other[1] * a_scale, other[2])
+    hue_turn = (hue_2 - hue_1 + 180) % 360 - 180 if chroma_1 * chroma_2 else 0.0
+    mean_lightness, mean_chroma = (first[0] + other[0]) / 2, (chroma_1 + chroma_2) / 2
+    mean_hue = (hue_1 + hue_turn / 2) % 360 if chroma_1 * chroma_2 else hue_1 + hue_2
+    hue_weight = 1.0
+    for weight, harmonic, shift in ((-0.17, 1, -30), (0.24, 2, 0), (0.32, 3, 6), (-0.2, 4, -63)):
+        hue_weight += weight * math.cos(math.radians(harmonic * mean_hue + shift))
+    lightness_offset_2 = (mean_lightness - 50) ** 2
+    lightness_term = (other[0] - first[0]) / (1 + 0.015 * lightness_offset_2 / math.sqrt(20 + lightness_offset_2))
+    chroma_term = (chroma_2 - chroma_1) / (1 + 0.045 * mean_chroma)
+    hue_term = (
+        2
+        * math.sqrt(chroma_1 * chroma_2)
+        * math.sin(math.radians(hue_turn / 2))
+        / (1 + 0.015 * mean_chroma * hue_weight)
+    )
+    rotation = 2 * math.sqrt(mean_chroma**7 / (mean_chroma**7 + 25.0**7))
+    rotation *= -math.sin(math.radians(60 * math.exp(-(((mean_hue - 275) / 25) ** 2))))
+    return math.sqrt(lightness_term**2 + chroma_term**2 + hue_term**2 + rotation * chroma_term * hue_term)

@@ -12,7 +12,7 @@ from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import get_type_hints
 
-from assay.foundation.errors import SpecificationError
+from assay.foundation.errors import SpecificationError, did_you_mean
 from assay.foundation.installation import installation
 from assay.foundation.units import format_bytes, parse_bytes, scaled
 from assay.model import DeviceKind
@@ -99,10 +99,13 @@ def named_instances(instances: Sequence[InstanceType], names: Sequence[str]) -> 
     for name in names:
         if name not in by_name:
             family = [other for other in by_name if other.split(".")[0] == name.split(".")[0]]
+            suggestion = did_you_mean(name, by_name, matches_max=1).strip()
             raise SpecificationError(
-                unknown("instance type", name, family or sorted({other.split(".")[0] + ".*" for other in by_name})),
+                unknown("instance type", name, family)
+                if family
+                else "; ".join(filter(None, (f"unknown instance type {name[:60]!r}", suggestion))),
                 where="instance type",
-                hint="assay instances list 'i4i.*' lists types",
+                hint="`assay instances list` lists all types, `assay instances list 'i4i.*'` those of a family",
             )
     return [by_name[name] for name in dict.fromkeys(names)]
 

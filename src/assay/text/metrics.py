@@ -43,8 +43,9 @@ _RECORDED_UNITS = {
 }
 """Unit of the recorded values, for metrics whose text has a unit that depends on the size."""
 _ABBREVIATIONS = ("cpu", "gc", "hdfs", "io", "jvm", "nic")
-_TITLES = {STARTED: "Start time (UTC)", "assay_own_s": "Time assay needed around the run (s)"}
+_TITLES = {STARTED: "Start time (UTC)"}
 _NAMES = {
+    "assay_own_s": "time assay needed around the run",
     "duration_s": "run time",
     "disk_moved_bytes": "disk traffic",
     "disk_busy_max_share": "busiest disk, busy share",

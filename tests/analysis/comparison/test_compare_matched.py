@@ -53,12 +53,12 @@ def test_matched_groups_are_not_misled_by_a_mixture_of_configurations() -> None:
     times = {("HDD", "64"): [100.0] * 5, ("HDD", "128"): [1000.0], ("SSD", "64"): [50.0], ("SSD", "128"): [500.0] * 5}
     runs = [run_of(0, layout, block, s) for (layout, block), seconds in times.items() for s in seconds]
     table = table_of(runs)
-    seconds = result_of(matched_speedups(table, "layout", "HDD"), "SSD")
-    assert seconds.ratio == pytest.approx(2.0)
-    assert (seconds.groups, seconds.runs_baseline, seconds.runs_candidate) == (2, 6, 6)
-    averaged = next(figure for figure in aloja(table, "layout", "HDD") if figure.level == "SSD")
-    assert averaged.value == pytest.approx(250 / 425)
-    assert averaged.configurations == 2
+    speedup = result_of(matched_speedups(table, "layout", "HDD"), "SSD")
+    assert speedup.ratio == pytest.approx(2.0)
+    assert (speedup.groups, speedup.runs_baseline, speedup.runs_candidate) == (2, 6, 6)
+    average = next(figure for figure in aloja(table, "layout", "HDD") if figure.level == "SSD")
+    assert average.value == pytest.approx(250 / 425)
+    assert average.configurations == 2
 
 
 @settings(max_examples=examples(60), deadline=None)
@@ -279,7 +279,7 @@ def test_lisa14_normalises_durations_and_averages_gains() -> None:
     assert figures["terasort", "SSD"].value == pytest.approx(0.7)
     assert figures["terasort", "SSD"].spread == pytest.approx(math.sqrt(24.5) / 105)
     assert mean_improvement(list(figures.values()))["SSD"] == pytest.approx((1 / 0.7 + 1) / 2)
-    by_average = {f.level: f.value for f in aloja(table_of(runs), "layout") if f.workload == "terasort"}
-    assert by_average["SSD"] == pytest.approx(89.25 / 73.5)
+    average_by_level = {f.level: f.value for f in aloja(table_of(runs), "layout") if f.workload == "terasort"}
+    assert average_by_level["SSD"] == pytest.approx(89.25 / 73.5)
     with pytest.raises(SpecificationError, match="normalise"):
         lisa14(table_of(runs), "layout", "NVE")

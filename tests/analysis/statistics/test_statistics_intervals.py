@@ -84,9 +84,14 @@ def test_an_interval_is_never_narrower_than_what_rounding_allows() -> None:
     assert (interval.low, interval.high) == pytest.approx(
         (1.1111 * np.exp(-0.01056), 1.1111 * np.exp(0.01056)), abs=1e-4
     )
-    tenths, exact = welch_ratio([10.1] * 3, [5.05] * 3), welch_ratio([10.1234567] * 3, [10.1234567 / 2] * 3)
-    assert (tenths.low, tenths.high) == pytest.approx((2 * np.exp(-0.00594), 2 * np.exp(0.00594)), abs=1e-4)
-    assert (exact.low, exact.high) == pytest.approx((2.0, 2.0))
+    interval_of_tenths, interval_of_exact_times = (
+        welch_ratio([10.1] * 3, [5.05] * 3),
+        welch_ratio([10.1234567] * 3, [10.1234567 / 2] * 3),
+    )
+    assert (interval_of_tenths.low, interval_of_tenths.high) == pytest.approx(
+        (2 * np.exp(-0.00594), 2 * np.exp(0.00594)), abs=1e-4
+    )
+    assert (interval_of_exact_times.low, interval_of_exact_times.high) == pytest.approx((2.0, 2.0))
     rounded_times = welch_ratio([100.0, 120.0], [90.0, 70.0])
     exact_times = welch_ratio([100.0000001, 120.0000001], [90.0000001, 70.0000001])
     assert (rounded_times.low, rounded_times.high) == pytest.approx((exact_times.low, exact_times.high))
@@ -111,10 +116,10 @@ def test_no_p_value_is_below_the_smallest_reachable_one(a: list[int], b: list[in
     assert test.p >= test.smallest_reachable_p - 1e-12
 
 
-@pytest.mark.parametrize("bad", [[0.0], [-1.0], [math.nan], [math.inf], []])
-def test_impossible_times_are_refused(bad: list[float]) -> None:
+@pytest.mark.parametrize("times", [[0.0], [-1.0], [math.nan], [math.inf], []])
+def test_impossible_times_are_refused(times: list[float]) -> None:
     with pytest.raises(ValueError, match="positive"):
-        geometric_mean(bad)
+        geometric_mean(times)
 
 
 def test_three_runs_per_side_cannot_reach_five_percent() -> None:

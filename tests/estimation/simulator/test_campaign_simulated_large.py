@@ -39,21 +39,21 @@ seed: 1
 """
 
 
-def written(folder: Path, nodes: int = NODES, more: str = "") -> Path:
+def write_plan(folder: Path, nodes: int = NODES, more: str = "") -> Path:
     cluster = cluster_text(DEVICES, header=SIMULATED, cores=8, memory="32GB", workers=nodes)
     (folder / "cluster.yaml").write_text(cluster + more)
     (folder / "plan.yaml").write_text(PLAN)
     return folder / "plan.yaml"
 
 
-def asked_of(folder: Path, nodes: int = NODES, size: Size | None = None, more: str = "") -> SimulationRequest:
-    plan = load_plan(written(folder, nodes, more))
+def request_of(folder: Path, nodes: int = NODES, size: Size | None = None, more: str = "") -> SimulationRequest:
+    plan = load_plan(write_plan(folder, nodes, more))
     configuration = Configuration({}, plan.layouts["HD2"], {}, engine="hadoop")
     size = size or Size(60 * GB, 1, maps=480, reduces=120)
     return SimulationRequest(plan.cluster, configuration, "terasort", size, shipped_profile())
 
 
-def carried_out(plan: Path, *options: str) -> Repository:
+def run_plan(plan: Path, *options: str) -> Repository:
     root = plan.parent / f"r{len(options)}"
     done = CliRunner().invoke(assay, ["run", str(plan), "--repository", str(root), *options])
     assert done.exit_code == 0, (done.output, done.exception)
@@ -62,61 +62,61 @@ def carried_out(plan: Path, *options: str) -> Repository:
 
 @needs_simulator
 def test_nodes_of_a_large_cluster_are_observed_together_and_all_figures_are_those_of_each_alone(tmp_path: Path) -> None:
-    plan = written(tmp_path)
-    together, alone = carried_out(plan), carried_out(plan, "--trace-by", "node")
-    [run], [other] = together.runs(), alone.runs()
-    assert run.duration_s == other.duration_s
-    few, many = together.trace(run.run_id), alone.trace(other.run_id)
-    assert {name for name in few.node if name != "cluster"} == {"worker"}
-    assert len({name for name in many.node if name.startswith("worker")}) == NODES
+    plan = write_plan(tmp_path)
+    grouped, ungrouped = run_plan(plan), run_plan(plan, "--trace-by", "node")
+    [run], [ungrouped_run] = grouped.runs(), ungrouped.runs()
+    assert run.duration_s == ungrouped_run.duration_s
+    grouped_trace, node_trace = grouped.trace(run.run_id), ungrouped.trace(ungrouped_run.run_id)
+    assert {name for name in grouped_trace.node if name != "cluster"} == {"worker"}
+    assert len({name for name in node_trace.node if name.startswith("worker")}) == NODES
     assert run.recorded.node_groups is not None
     assert run.recorded.node_groups.sizes == {"worker": NODES}
-    assert other.recorded.node_groups is None
+    assert ungrouped_run.recorded.node_groups is None
     for name in ("disk_read_bytes", "disk_write_bytes", "nic_receive_bytes", "cpu_busy_share", "disk_busy_max_share"):
-        assert run.metrics[name] == pytest.approx(other.metrics[name], rel=1e-6), name
-    tasks = together.tasks(run.run_id)
+        assert run.metrics[name] == pytest.approx(ungrouped_run.metrics[name], rel=1e-6), name
+    tasks = grouped.tasks(run.run_id)
     assert len(tasks) == 600
-    assert tasks == alone.tasks(other.run_id)
-    detail, apart = run_detail(run, tasks, few), run_detail(other, tasks, many)
-    [node] = [use for use in detail.nodes if use.worker]
-    assert (node.nodes, node.attempts) == (NODES, 600)
-    assert [use.nodes for use in detail.devices] == [use.nodes for use in apart.devices]
-    limits, whole_limits = limits_of(run, tasks, few), limits_of(other, tasks, many)
+    assert tasks == ungrouped.tasks(ungrouped_run.run_id)
+    detail, node_detail = run_detail(run, tasks, grouped_trace), run_detail(ungrouped_run, tasks, node_trace)
+    [group] = [use for use in detail.nodes if use.worker]
+    assert (group.nodes, group.attempts) == (NODES, 600)
+    assert [use.nodes for use in detail.devices] == [use.nodes for use in node_detail.devices]
+    limits, node_limits = limits_of(run, tasks, grouped_trace), limits_of(ungrouped_run, tasks, node_trace)
     assert limits is not None
-    assert whole_limits is not None
+    assert node_limits is not None
     assert limits.workers == ("worker",)
-    assert limits.rests_on[0].startswith("Traces of 240 workers in groups (worker")
+    assert limits.rests_on[0].startswith("Computed from traces of 240 workers in groups (worker")
     assert sum(limit.time_s for limit in limits.times) == pytest.approx(run.duration_s)
 
 
 @needs_simulator
 def test_racks_are_observed_where_there_are_some_and_not_too_many(tmp_path: Path) -> None:
-    asked = asked_of(tmp_path, more="racks: {nodes: 40, uplink: 40Gbit/s}\n")
-    [result] = simulate([scenario_of(asked).with_seed(1, "x", "traces")])
+    request = request_of(tmp_path, more="racks: {nodes: 40, uplink: 40Gbit/s}\n")
+    [result] = simulate([scenario_of(request).with_seed(1, "x", "traces")])
     assert result.tree["node_groups"]["names"] == [f"rack{number}" for number in range(1, 7)]
     assert result.tree["node_groups"]["nodes"] == [40] * 6
-    [small] = simulate([scenario_of(asked_of(tmp_path, 100)).with_seed(1, "x", "traces")])
+    [small] = simulate([scenario_of(request_of(tmp_path, 100)).with_seed(1, "x", "traces")])
     assert "node_groups" not in small.tree
     assert len({series["node"] for series in small.tree["traces"]}) == 100
 
 
 @needs_simulator
 def test_a_trace_has_a_maximum_size_for_runs_of_any_length(tmp_path: Path) -> None:
-    asked = asked_of(tmp_path, 2, Size(900 * GB, 1, maps=900, reduces=8))
-    [result] = simulate([scenario_of(asked).with_seed(1, "x", "traces")])
+    request = request_of(tmp_path, 2, Size(900 * GB, 1, maps=900, reduces=8))
+    [result] = simulate([scenario_of(request).with_seed(1, "x", "traces")])
     assert result.duration_s > 7200
     assert len(result.tree["trace_t_s"]) <= 7201
     assert result.tree["trace_t_s"][-1] == pytest.approx(result.duration_s)
-    read = sum(series["values"][-1] for series in result.tree["traces"] if series["metric"] == "read_bytes")
-    assert read == pytest.approx(result.tree["counters"]["disk_read_bytes"], rel=1e-6)
+    read_bytes = sum(series["values"][-1] for series in result.tree["traces"] if series["metric"] == "read_bytes")
+    assert read_bytes == pytest.approx(result.tree["counters"]["disk_read_bytes"], rel=1e-6)
 
 
 def test_a_small_scenario_is_drawn_whole(tmp_path: Path) -> None:
-    scenario = scenario_of(asked_of(tmp_path, 100))
+    scenario = scenario_of(request_of(tmp_path, 100))
     assert reduced_scenario(scenario) is scenario
 
 
-def _times(scenario: Scenario) -> float:
+def _mean_duration_s(scenario: Scenario) -> float:
     seeds = [scenario.with_seed(seed, "x") for seed in (1, 2, 3)]
     return math.exp(sum(math.log(run.duration_s) for run in simulate(seeds)) / len(seeds))
 
@@ -124,9 +124,9 @@ def _times(scenario: Scenario) -> float:
 @needs_simulator
 @pytest.mark.parametrize("more", ["", "racks: {nodes: 40, uplink: 40Gbit/s}\n"], ids=["one rack", "racks"])
 def test_a_smaller_cluster_with_the_same_work_for_each_node_takes_nearly_as_long(tmp_path: Path, more: str) -> None:
-    asked = asked_of(tmp_path, 800, Size(400 * GB, 1, maps=3200, reduces=800), more)
-    for changed in (asked, replace(asked, disks=0.9), replace(asked, cpu=1.2)):
-        whole = scenario_of(changed)
-        part = reduced_scenario(whole)
-        assert part.document.cluster.size == 200
-        assert _times(part) == pytest.approx(_times(whole), rel=0.1)
+    request = request_of(tmp_path, 800, Size(400 * GB, 1, maps=3200, reduces=800), more)
+    for changed_request in (request, replace(request, disks=0.9), replace(request, cpu=1.2)):
+        scenario = scenario_of(changed_request)
+        reduced = reduced_scenario(scenario)
+        assert reduced.document.cluster.size == 200
+        assert _mean_duration_s(reduced) == pytest.approx(_mean_duration_s(scenario), rel=0.1)

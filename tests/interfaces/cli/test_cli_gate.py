@@ -48,7 +48,9 @@ def test_a_slowdown_fails_the_gate_and_names_the_configuration(slower: Path) -> 
     assert 1.05 < first["low"] < 1.2 < first["high"]
     assert second["verdict"] == "not distinguishable"
     text = gate(slower, *SINCE).stdout
-    assert text.startswith("Failed: 1 of 2 configurations more than 5 % slower since 2026-03-11T12:00:00+00:00.\nSS2: ")
+    sentence, configuration = text.splitlines()[:2]
+    assert sentence == "Failed: 1 of 2 configurations more than 5 % slower since 2026-03-11T12:00:00+00:00."
+    assert configuration.startswith("2 SSDs (SS2): ")
 
 
 def test_no_slowdown_and_a_permitted_one_pass(steady: Path, slower: Path) -> None:
@@ -85,7 +87,7 @@ def test_a_campaign_is_a_baseline(slower: Path) -> None:
         (("--baseline", "yesterday"), "not a time, condition, campaign or run"),
         (("--baseline", "build=b99"), "b99"),
         (("--baseline", "2026-03-11", "--ignore", "biuld"), "did you mean 'build'"),
-        (("--baseline", "2026-03-11"), "the factors that differ from night to night with `ignore`"),
+        (("--baseline", "2026-03-11"), "ignore the factors that differ from run to run"),
         (("--baseline", "2026-03-11", "--max-slowdown", "much"), "such as 5% or 0.05"),
         (("--baseline", "2026-03-11", "--junit", "/nowhere/gate.xml"), "can't be written"),
     ],
@@ -102,14 +104,14 @@ def test_junit_and_markdown_have_every_configuration(slower: Path, tmp_path: Pat
     root = ET.fromstring(junit.read_bytes())
     cases = {case.attrib["name"]: case for case in root.iter("testcase")}
     assert (root.attrib["tests"], root.attrib["failures"]) == ("2", "1")
-    assert list(cases) == ["SS2", "HD2"]
-    failure = cases["SS2"].find("failure")
+    assert list(cases) == ["2 SSDs (SS2)", "2 hard disks (HD2)"]
+    failure = cases["2 SSDs (SS2)"].find("failure")
     assert failure is not None
     assert failure.attrib["message"].startswith("slower than permitted, 1.")
-    assert cases["HD2"].find("failure") is None
+    assert cases["2 hard disks (HD2)"].find("failure") is None
     text = markdown.read_text(encoding="utf-8")
     assert text.startswith("**Failed: 1 of 2 configurations more than 5 % slower")
-    assert "| SS2 | slower than permitted | 1." in text
+    assert "| 2 SSDs (SS2) | slower than permitted | 1." in text
 
 
 def test_control_characters_leave_the_junit_file_readable(tmp_path: Path) -> None:

@@ -360,8 +360,8 @@ def test_profile_compares_with_terasort(hybrid: Path) -> None:
         repository.publish(make_run(number, workload=workload, metrics=levels, layout="SS2", levels={"layout": "SS2"}))
     shown = assay("profile", "--layout", "SS2", "--repository", hybrid).stdout
     lines = [" ".join(line.split()) for line in shown.splitlines()]
-    assert "wordcount SS2 1 0.50 0.50 0.50 0.50" in lines
-    assert "terasort SS2 2 GB 1 GB 1 GB – 50 %" in lines
+    assert "WordCount 2 SSDs (SS2) 1 0.50 0.50 0.50 0.50" in lines
+    assert "TeraSort 2 SSDs (SS2) 2 GB 1 GB 1 GB – 50 %" in lines
     rows = json.loads(assay("profile", "--json", "--repository", hybrid).stdout)["rows"]
     assert {row["layout"] for row in rows} == {"HD2", "SS2"}
     nowhere = assay("profile", "--layout", "HS9", "--repository", hybrid)

@@ -33,15 +33,18 @@ from report_support import document_of, groups_of
 if TYPE_CHECKING:
     from playwright.sync_api import Browser
 
-SETS = 6
+GROUPS = 6
 
 
-def many_runs(script: str = "SS2") -> list[Run]:
-    """Return runs of two workloads in sets that differ in block size: sort gains 3, count nothing; and one alone."""
+def many_runs(layout_name: str = "SS2") -> list[Run]:
+    """Return runs of two workloads in groups that differ in block size. Sort is 3 times as fast on SSDs, count is not.
+
+    One more run has a layout that no other run of its group has.
+    """
     runs: list[Run] = []
-    for number in range(SETS):
+    for number in range(GROUPS):
         for workload, gain in (("sort", 3.0), ("count", 1.0)):
-            for layout, speed in (("HD2", 1.0), (script, gain)):
+            for layout, speed in (("HD2", 1.0), (layout_name, gain)):
                 duration_s = (100 + 7 * number) / speed * (1 + 0.01 * (len(runs) % 3))
                 levels = {"layout": layout, "dfs.blocksize": str(number)}
                 run = make_run(len(runs), workload=workload, layout=layout, duration_s=duration_s, levels=levels)
@@ -58,8 +61,8 @@ def test_the_decision_gives_each_workload_and_all_of_them() -> None:
     report = groups_of(table(many_runs()))
     (decision,) = report.decisions
     assert [(r.workload, r.option, r.time.groups if r.time else 0) for r in decision.results] == [
-        ("sort", "SS2", SETS),
-        ("count", "SS2", SETS),
+        ("sort", "SS2", GROUPS),
+        ("count", "SS2", GROUPS),
     ]
     assert report.not_compared == (("layout", "LONE"),)
     (option,) = decision.options
@@ -71,7 +74,7 @@ def test_the_decision_gives_each_workload_and_all_of_them() -> None:
         f"2 SSDs per worker (SS2) are {ratio}× as fast as 2 hard disks per worker (HD2) over 2 workloads: "
         "1.00× on count (no difference shown) to 3.00× on Sort."
     )
-    assert document.kicker == f"{4 * SETS + 1} runs"
+    assert document.kicker == f"{4 * GROUPS + 1} runs"
 
 
 def test_the_chart_lists_the_options_of_a_device_class_together() -> None:
@@ -84,7 +87,7 @@ def test_the_chart_lists_the_options_of_a_device_class_together() -> None:
             levels={"layout": layout, "dfs.blocksize": str(number)},
             parameters={"dfs.blocksize": str(number)},
         )
-        for number in range(SETS)
+        for number in range(GROUPS)
         for index, (layout, speed) in enumerate(speeds.items())
     ]
     (decision,) = groups_of(table(runs)).decisions
@@ -127,35 +130,35 @@ def test_equal_values_are_stated_and_not_drawn() -> None:
 
 def test_the_chart_has_a_row_for_each_level_with_its_sets_and_a_ring_without_an_interval() -> None:
     speedups = [s for s in matched_speedups(table(many_runs()), "layout", "HD2") if s.ratio is not None]
-    few = matched_speedups(
+    single_group = matched_speedups(
         table([make_run(1, layout="HD2", duration_s=90), make_run(2, layout="SS2", duration_s=1)]), "layout"
     )
-    domain = speedup_domain([*speedups, *few])
+    domain = speedup_domain([*speedups, *single_group])
     assert domain[0] <= 0.9
     assert domain[1] == pytest.approx(99)
     spec = speedup_forest(
-        [(s.candidate, s) for s in [*speedups, *few]], colours_of(["HD2", "SS2"]), domain=domain, counted=True
+        [(s.candidate, s) for s in [*speedups, *single_group]], colours_of(["HD2", "SS2"]), domain=domain, counted=True
     )
     texts = [row["label"] for row in spec["data"]["values"]]
-    assert [text.partition("× ")[2] for text in texts] == [f"({SETS} groups)", f"({SETS} groups)", "(1 group)"]
+    assert [text.partition("× ")[2] for text in texts] == [f"({GROUPS} groups)", f"({GROUPS} groups)", "(1 group)"]
     assert [row["low"] is None for row in spec["data"]["values"]] == [False, False, True]
 
 
 def test_one_wide_interval_ends_at_the_axis_with_an_arrow() -> None:
     rows = [s for s in matched_speedups(table(many_runs()), "layout", "HD2") if s.ratio is not None]
-    long = replace(rows[0], low=0.02, high=90.0)
-    assert speedup_domain([*rows, long]) == speedup_domain(rows), "the other rows have the whole width"
-    low, high = speedup_domain([long, replace(long, low=0.03)])
+    wide_row = replace(rows[0], low=0.02, high=90.0)
+    assert speedup_domain([*rows, wide_row]) == speedup_domain(rows), "the other rows have the whole width"
+    low, high = speedup_domain([wide_row, replace(wide_row, low=0.03)])
     assert high == pytest.approx(4 * (rows[0].ratio or 0.0)), "where all are wide, the axis has some of them"
     assert low == pytest.approx(0.25)
-    spec = speedup_forest([("a", rows[1]), ("b", long)], colours_of(["HD2", "SS2"]))
-    [_, cut] = spec["data"]["values"]
-    assert (cut["low"], cut["high"]) == (0.02, 90.0), "the tooltip has the true ends"
+    spec = speedup_forest([("a", rows[1]), ("b", wide_row)], colours_of(["HD2", "SS2"]))
+    [_, cut_row] = spec["data"]["values"]
+    assert (cut_row["low"], cut_row["high"]) == (0.02, 90.0), "the tooltip has the true ends"
     shapes = [layer["mark"].get("shape") for layer in spec["layer"] if layer["mark"].get("shape")]
     assert shapes == ["triangle-left", "triangle-right"]
     assert "arrow" in str(spec["layer"][0]["encoding"]["x"]["title"])
-    plain = speedup_forest([("a", rows[0])], colours_of(["HD2", "SS2"]))
-    assert not [layer for layer in plain["layer"] if layer["mark"].get("shape")]
+    spec_without_arrows = speedup_forest([("a", rows[0])], colours_of(["HD2", "SS2"]))
+    assert not [layer for layer in spec_without_arrows["layer"] if layer["mark"].get("shape")]
 
 
 def test_a_configuration_has_the_colour_of_the_web_pages() -> None:
@@ -176,31 +179,31 @@ def test_the_page_is_escaped_and_makes_no_requests() -> None:
 
 
 @pytest.fixture(scope="module")
-def stored(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def repository_root(tmp_path_factory: pytest.TempPathFactory) -> Path:
     repository = Repository.create(tmp_path_factory.mktemp("r"))
     for run in many_runs():
         repository.publish(run)
     return repository.root
 
 
-def report(stored: Path, *words: str) -> Result:
-    return CliRunner().invoke(assay, ["report", "--repository", str(stored), "--json", *words])
+def report(repository_root: Path, *words: str) -> Result:
+    return CliRunner().invoke(assay, ["report", "--repository", str(repository_root), "--json", *words])
 
 
-def test_single_configurations_are_shown_where_they_fit(stored: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    both = json.loads(report(stored, "--baseline", "HD2").stdout)
-    assert len(both["configurations"]["comparisons"]) == 2 * SETS
-    assert both["groups"]["decisions"][0]["tables"]
-    single = json.loads(report(stored, "--single", "--baseline", "HD2").stdout)
-    assert (single["configurations"] is None, single["groups"]) == (False, None)
+def test_single_configurations_are_shown_where_they_fit(repository_root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    full_report = json.loads(report(repository_root, "--baseline", "HD2").stdout)
+    assert len(full_report["configurations"]["comparisons"]) == 2 * GROUPS
+    assert full_report["groups"]["decisions"][0]["tables"]
+    single_report = json.loads(report(repository_root, "--single", "--baseline", "HD2").stdout)
+    assert (single_report["configurations"] is None, single_report["groups"]) == (False, None)
     monkeypatch.setattr("assay.questions.report.build.COMPARISONS_MAX", 5)
-    many = json.loads(report(stored, "--baseline", "HD2").stdout)
-    assert many["configurations"] is None
-    assert many["groups"]["decisions"][0]["tables"]
-    assert many["decisions"] == both["decisions"] == single["decisions"]
+    report_without_configurations = json.loads(report(repository_root, "--baseline", "HD2").stdout)
+    assert report_without_configurations["configurations"] is None
+    assert report_without_configurations["groups"]["decisions"][0]["tables"]
+    assert report_without_configurations["decisions"] == full_report["decisions"] == single_report["decisions"]
 
 
-def test_several_factors_and_prices_make_a_matched_page(stored: Path, tmp_path: Path) -> None:
+def test_several_factors_and_prices_make_a_matched_page(repository_root: Path, tmp_path: Path) -> None:
     book = tmp_path / "prices.yaml"
     book.write_text(
         "prices: p\ncurrency: USD\ndate: 2026-01-01\nsource: s\nitems:\n"
@@ -208,7 +211,7 @@ def test_several_factors_and_prices_make_a_matched_page(stored: Path, tmp_path: 
         "  - {name: cluster, price: $3, per: cluster-hour, layouts: [SS2]}\n"
     )
     page = tmp_path / "r.html"
-    result = report(stored, "--by", "layout,dfs.blocksize", "--prices", str(book), "-o", str(page))
+    result = report(repository_root, "--by", "layout,dfs.blocksize", "--prices", str(book), "-o", str(page))
     assert result.exit_code == 0, result.exception
     answer = json.loads(result.stdout)
     assert answer["decisions"][0]["decision"]["factor"] == "layout + dfs.blocksize"
@@ -226,13 +229,13 @@ def test_a_browser_shows_the_report_without_console_messages_or_horizontal_scrol
     page.write_text(html(document_of(groups_of(runs))))
     messages: list[str] = []
     for width in (1200, 360):
-        shown = browser.new_page(viewport={"width": width, "height": 800})
-        shown.on("console", lambda message: messages.append(message.text))
-        shown.goto(page.as_uri())
-        assert shown.evaluate("document.documentElement.scrollWidth") <= width
+        tab = browser.new_page(viewport={"width": width, "height": 800})
+        tab.on("console", lambda message: messages.append(message.text))
+        tab.goto(page.as_uri())
+        assert tab.evaluate("document.documentElement.scrollWidth") <= width
         assert messages == []
-        assert shown.locator("svg:visible").count() == 1, "the decision"
-        shown.close()
+        assert tab.locator("svg:visible").count() == 1, "the decision"
+        tab.close()
 
 
 def test_caveats_and_threats_of_a_table_have_a_chapter() -> None:
@@ -253,22 +256,22 @@ def test_caveats_and_threats_of_a_table_have_a_chapter() -> None:
 
 
 @pytest.mark.slow
-def test_storage_network_and_containers_have_a_chapter_of_what_was_measured_together(tmp_path: Path) -> None:
+def test_a_chapter_shows_times_of_storage_network_and_containers_together(tmp_path: Path) -> None:
     """One combination was never run: it is counted, and no guess is drawn for it."""
     root = tmp_path / "repository"
     store = Repository.create(root)
     runs = [run for run in learning_runs(clusters=(8,), slots=(2, 4, 8)) if run.workload == "sort"]
     slots = "mapreduce.tasktracker.map.tasks.maximum"
-    first = (runs[0].layout, runs[0].levels["network"], runs[0].parameters[slots])
-    kept = [run for run in runs if (run.layout, run.levels["network"], run.parameters[slots]) != first]
-    for run in kept:
+    missing_levels = (runs[0].layout, runs[0].levels["network"], runs[0].parameters[slots])
+    stored_runs = [run for run in runs if (run.layout, run.levels["network"], run.parameters[slots]) != missing_levels]
+    for run in stored_runs:
         store.publish(run)
     assert combined_times(store, store.table().subset(np.arange(1))) == ()
     (times,) = combined_times(store, store.table())
     assert (times.workload, times.not_measured) == ("sort", 1)
     assert times.factors == ("layout", "network", slots)
     assert all(cell.configurations for cell in times.cells)
-    assert first not in {cell.levels for cell in times.cells}
+    assert missing_levels not in {cell.levels for cell in times.cells}
     path = tmp_path / "report.html"
     CliRunner().invoke(assay, ["report", "-o", str(path), "--matched", "--repository", str(root)])
     page = path.read_text()

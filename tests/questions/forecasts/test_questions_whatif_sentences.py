@@ -79,9 +79,9 @@ def test_the_sentence_names_each_difference_and_counts_the_rest(answers: list[Wh
 
 
 def test_an_extrapolation_is_the_first_sentence() -> None:
-    far = replace(FASTER, extrapolation=4.0, extrapolated="workers")
-    first = "Extrapolated: 4 times as many workers as in the learned runs. With 12 workers, "
-    assert sentence_of([SAME, far]).startswith(first)
+    extrapolated_row = replace(FASTER, extrapolation=4.0, extrapolated="workers")
+    sentence_start = "Extrapolated: 4 times as many workers as in the learned runs. With 12 workers, "
+    assert sentence_of([SAME, extrapolated_row]).startswith(sentence_start)
     assert sentence_of([SAME, FASTER]).startswith("With 12 workers, ")
 
 
@@ -123,33 +123,33 @@ def test_the_money_begins_with_the_verdict_on_the_cost_of_a_run(
     assert "$52,560 over 3 years instead of $26,280, used or idle." in money
     assert LAB_NOTE not in money
     assert money_sentence([replace(priced, lab_scale=0.05)], prices).endswith(LAB_NOTE)
-    mean = money_sentence([priced, replace(priced, cost=None)], prices)
-    assert "The measured cluster has no price" in mean
+    text_without_a_cost = money_sentence([priced, replace(priced, cost=None)], prices)
+    assert "The measured cluster has no price" in text_without_a_cost
 
 
 def test_a_lab_predicts_speedups_and_the_answer_says_how_to_get_times_of_hosts() -> None:
-    hosts = "For times on hosts, measure there."
-    lab = (
+    hosts_sentence = "For times on hosts, measure there."
+    lab_sentence = (
         "The runs are of a lab at 1/20: the speedups are those of the described cluster, the seconds are those of the "
         "lab."
     )
     assert caveat_of([row("A", 1.5, 1.1, 2.1)]) == ""
-    in_lab = replace(row("A", 1.5, 1.1, 2.1), lab_scale=0.05)
-    assert caveat_of([in_lab]) == f"{lab} {hosts}"
-    more = replace(in_lab, lab_cores=LabCores(2.0, 8.0, 18, 72))
-    cores = (
+    lab_row = replace(row("A", 1.5, 1.1, 2.1), lab_scale=0.05)
+    assert caveat_of([lab_row]) == f"{lab_sentence} {hosts_sentence}"
+    row_with_cores = replace(lab_row, lab_cores=LabCores(2.0, 8.0, 18, 72))
+    cores_sentence = (
         "The prediction assumes that each core of a worker has as much CPU as in the measured runs: 8 cores in the lab "
         "machine instead of 2, for the 72 cores of all workers instead of 18."
     )
-    assert caveat_of([more]) == f"{lab} {cores} {hosts}"
-    assert caveat_of([replace(in_lab, origin="measured")]) == ""
+    assert caveat_of([row_with_cores]) == f"{lab_sentence} {cores_sentence} {hosts_sentence}"
+    assert caveat_of([replace(lab_row, origin="measured")]) == ""
 
 
 def test_the_configuration_with_the_largest_shown_difference_is_first_on_the_page() -> None:
-    unsure = row("D", 3.0, 0.9, 9.0)
-    assert WhatIfAnswer("", "", "", "", (), (SAME, unsure, FASTER), (), 0).most_changed is FASTER
+    wide_row = row("D", 3.0, 0.9, 9.0)
+    assert WhatIfAnswer("", "", "", "", (), (SAME, wide_row, FASTER), (), 0).most_changed is FASTER
     assert WhatIfAnswer("", "", "", "", (), (SAME, FASTER, SLOWER), (), 0).most_changed is SLOWER
-    assert WhatIfAnswer("", "", "", "", (), (SAME, unsure), (), 0).most_changed is unsure
+    assert WhatIfAnswer("", "", "", "", (), (SAME, wide_row), (), 0).most_changed is wide_row
 
 
 def effect(changes: dict[str, str], ratio: float, shown: int) -> ChangeEffect:
@@ -165,49 +165,59 @@ def effect(changes: dict[str, str], ratio: float, shown: int) -> ChangeEffect:
     ],
 )
 def test_the_sentence_says_which_change_has_the_effect(workers: float, both: float, text: str) -> None:
-    count, link = {"workers.count": "12"}, {"nic": "25GbE"}
-    effects = (effect(count, workers, 2), effect(link, 1.01, 0), effect(count | link, both, 2))
+    more_workers, faster_nic = {"workers.count": "12"}, {"nic": "25GbE"}
+    effects = (
+        effect(more_workers, workers, 2),
+        effect(faster_nic, 1.01, 0),
+        effect(more_workers | faster_nic, both, 2),
+    )
     assert sentence_of([FASTER, FASTER], effects).endswith(text)
-    several = (effects[0], replace(effects[1], shown=1), effects[2])
-    assert "comes from" not in sentence_of([FASTER, FASTER], several)
-    impossible = (effects[0], replace(effects[1], ratio=None), effects[2])
-    assert "comes from" not in sentence_of([FASTER, FASTER], impossible)
+    two_shown_effects = (effects[0], replace(effects[1], shown=1), effects[2])
+    assert "comes from" not in sentence_of([FASTER, FASTER], two_shown_effects)
+    effects_with_a_refusal = (effects[0], replace(effects[1], ratio=None), effects[2])
+    assert "comes from" not in sentence_of([FASTER, FASTER], effects_with_a_refusal)
     assert "comes from" not in sentence_of([SAME, SAME], (*effects[:2], replace(effects[2], shown=0)))
 
 
 def test_the_sentence_states_the_cost_ratio_of_all_changes_or_of_the_changes_that_have_one() -> None:
-    cost, unclear = CostChange.of(2.21, 1.62, 3.02), CostChange.of(1.1, 0.9, 1.3)
+    cost, cost_around_1 = CostChange.of(2.21, 1.62, 3.02), CostChange.of(1.1, 0.9, 1.3)
     priced = replace(FASTER, cost=cost)
     assert sentence_of([priced]).endswith("A run costs 2.21× as much (90 % interval 1.62 to 3.02).")
-    unshown = sentence_of([replace(FASTER, cost=unclear)])
-    assert unshown.endswith("A run costs 1.10× as much (90 % interval 0.90 to 1.30, no difference shown).")
-    count, link = {"workers.count": "12"}, {"nic": "25GbE"}
-    effects = (replace(effect(count, 1.51, 2), cost=cost), effect(link, 1.01, 0), effect(count | link, 1.52, 2))
-    alone = "A run costs 2.21× as much (90 % interval 1.62 to 3.02) with 12 workers as the only change."
-    assert sentence_of([FASTER, FASTER], effects).endswith(alone)
+    sentence = sentence_of([replace(FASTER, cost=cost_around_1)])
+    assert sentence.endswith("A run costs 1.10× as much (90 % interval 0.90 to 1.30, no difference shown).")
+    more_workers, faster_nic = {"workers.count": "12"}, {"nic": "25GbE"}
+    effects = (
+        replace(effect(more_workers, 1.51, 2), cost=cost),
+        effect(faster_nic, 1.01, 0),
+        effect(more_workers | faster_nic, 1.52, 2),
+    )
+    cost_sentence = "A run costs 2.21× as much (90 % interval 1.62 to 3.02) with 12 workers as the only change."
+    assert sentence_of([FASTER, FASTER], effects).endswith(cost_sentence)
     assert "costs" not in sentence_of([FASTER])
 
 
 def test_the_answer_states_that_a_stage_has_fewer_tasks_than_workers() -> None:
-    few = TaskSlots(workers=12, tasks=6, parallel=47, containers=4, more_tasks={"maps": "12", "reduces": "12"})
-    idle = replace(FASTER, slots=few)
+    slots = TaskSlots(workers=12, tasks=6, parallel=47, containers=4, more_tasks={"maps": "12", "reduces": "12"})
+    row_with_idle_workers = replace(FASTER, slots=slots)
     sentence = (
         "has at most 6 tasks: at most 6 of 12 workers run one at the same time, and the others add only their disks "
         "and network. Try next for TeraSort: 12 map tasks and 12 reduce tasks."
     )
-    assert tasks_sentence([idle]) == f"A stage {sentence}"
-    assert tasks_sentence([idle, SAME]) == f"A stage of TeraSort {sentence}"
-    assert next_changes([SAME, idle]) == (idle, few.more_tasks)
-    fixed = replace(idle, slots=replace(few, more_tasks={}))
-    assert tasks_sentence([fixed]).endswith("the others add only their disks and network.")
+    assert tasks_sentence([row_with_idle_workers]) == f"A stage {sentence}"
+    assert tasks_sentence([row_with_idle_workers, SAME]) == f"A stage of TeraSort {sentence}"
+    assert next_changes([SAME, row_with_idle_workers]) == (row_with_idle_workers, slots.more_tasks)
+    row_with_a_fixed_number = replace(row_with_idle_workers, slots=replace(slots, more_tasks={}))
+    assert tasks_sentence([row_with_a_fixed_number]).endswith("the others add only their disks and network.")
 
 
 def test_the_answer_proposes_more_containers_if_tasks_wait() -> None:
     slots = TaskSlots(workers=12, tasks=90, parallel=23, containers=2, more_tasks={})
-    waiting = replace(FASTER, slots=slots)
+    row_with_waiting_tasks = replace(FASTER, slots=slots)
     sentence = "A stage has up to 90 tasks, and 12 workers run 23 of them at once."
-    assert tasks_sentence([waiting]) == f"{sentence} Try next for TeraSort: 4 containers per worker."
-    assert next_changes([waiting]) == (waiting, {"containers": "4"})
-    assert tasks_sentence([replace(waiting, changes={"containers": "2"})]) == sentence
-    assert tasks_sentence([replace(waiting, changes={"nic": "25GbE"})]) == "", "the question is not about tasks"
+    assert tasks_sentence([row_with_waiting_tasks]) == f"{sentence} Try next for TeraSort: 4 containers per worker."
+    assert next_changes([row_with_waiting_tasks]) == (row_with_waiting_tasks, {"containers": "4"})
+    assert tasks_sentence([replace(row_with_waiting_tasks, changes={"containers": "2"})]) == sentence
+    assert tasks_sentence([replace(row_with_waiting_tasks, changes={"nic": "25GbE"})]) == "", (
+        "the question is not about tasks"
+    )
     assert tasks_sentence([SAME]) == ""

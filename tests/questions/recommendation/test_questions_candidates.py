@@ -38,8 +38,8 @@ def test_prices_that_count_as_equal_are_ordered_by_time() -> None:
 
 
 def test_a_label_has_words_for_storage_network_and_compression() -> None:
-    every = candidates(load_catalogue(EXAMPLES / "hardware" / "catalogue.yaml"))
-    labels = [every.label(row) for row in range(len(every))]
+    options = candidates(load_catalogue(EXAMPLES / "hardware" / "catalogue.yaml"))
+    labels = [options.label(row) for row in range(len(options))]
     assert len(set(labels)) == len(labels)
     assert "4 × small-server (16 cores, 64 GB), 1 NVMe drive of 3.84 TB, 10 Gbit/s, Snappy compression" in labels
     assert any(
@@ -49,26 +49,26 @@ def test_a_label_has_words_for_storage_network_and_compression() -> None:
 
 
 def test_candidates_that_differ_in_one_choice_have_distinct_levels() -> None:
-    every = candidates(load_catalogue(EXAMPLES / "hardware" / "catalogue.yaml"))
-    levels = [every.levels(row) for row in range(len(every))]
+    options = candidates(load_catalogue(EXAMPLES / "hardware" / "catalogue.yaml"))
+    levels = [options.levels(row) for row in range(len(options))]
     assert {(level["worker"], level["cores"]) for level in levels} == {("small-server", "16"), ("large-server", "32")}
     row = next(
         row
-        for row in range(len(every))
-        if every.label(row)
+        for row in range(len(options))
+        if options.label(row)
         == "12 × small-server (16 cores, 64 GB), 1 NVMe drive of 3.84 TB, 25 Gbit/s, Snappy compression"
     )
-    near = [levels[other] for other in np.flatnonzero(every.differ_in_one_choice(row))]
-    assert row not in np.flatnonzero(every.differ_in_one_choice(row))
-    assert {other["workers"] for other in near} == {"11", "12", "13"}
-    assert all(len(set(other.items()) - set(levels[row].items())) <= 3 for other in near)
-    assert any(other["network"] == "10G" and other["memory"] == "64 GB" for other in near)
-    assert not any(other["network"] == "10G" and other["memory"] == "128 GB" for other in near)
+    neighbours = [levels[other] for other in np.flatnonzero(options.differ_in_one_choice(row))]
+    assert row not in np.flatnonzero(options.differ_in_one_choice(row))
+    assert {other["workers"] for other in neighbours} == {"11", "12", "13"}
+    assert all(len(set(other.items()) - set(levels[row].items())) <= 3 for other in neighbours)
+    assert any(other["network"] == "10G" and other["memory"] == "64 GB" for other in neighbours)
+    assert not any(other["network"] == "10G" and other["memory"] == "128 GB" for other in neighbours)
 
 
 def test_a_layout_that_the_catalogue_names_is_described_by_its_disks() -> None:
-    every = candidates(load_catalogue(EXAMPLES / "sandisk-2014" / "catalogue.yaml"))
-    assert {every.label(row) for row in range(len(every))} == {
+    options = candidates(load_catalogue(EXAMPLES / "sandisk-2014" / "catalogue.yaml"))
+    assert {options.label(row) for row in range(len(options))} == {
         "6 × datanode (6 cores, 16 GB), 2 hard disks of 500 GB (All-HDD), 10 Gbit/s",
         "6 × datanode (6 cores, 16 GB), 2 SSDs of 480 GB (All-SSD), 10 Gbit/s",
     }

@@ -84,13 +84,13 @@ def test_a_run_has_the_same_flag_and_reason_in_every_view(repository: Repository
     known = flags_in(repository)
     run = repository.run(make_run(ODD).run_id)
     (flag,) = flags_of_run(repository, known, run)
-    assert flag.reason.startswith("20 s: 5.00 times as fast as the median of 13 repetitions says")
+    assert flag.reason.startswith("20 s: 5.00 times as fast as the median of 13 repetitions (100 s)")
     assert flags_of_run(repository, known, repository.run(make_run(0).run_id)) == ()
     alone = selected(known.table, [f"anomaly={flag.kind}"])
     outliers = anomalous_runs(repository, known, alone)
     assert [odd.run_id for odd in outliers.anomalies] == [run.run_id]
     assert flag_count(known.table) == FlagCount(26, 1, (("too fast", 1),))
-    assert flag_count(known.table).sentence == "1 of 26 runs is an outlier (1 too fast)"
+    assert flag_count(known.table).sentence == "1 of 26 valid runs is an outlier (1 too fast)"
 
 
 def test_runs_can_be_filtered_by_kind_of_outlier(repository: Repository) -> None:

@@ -152,27 +152,29 @@ def test_a_bundle_has_the_documented_files_and_passes_sha256sum(repository: Repo
         "trace/w2.parquet",
     ]
     assert list(repository.files(run.run_id)) == names
-    checked = subprocess.run(["sha256sum", "-c", "--strict", "SHA256SUMS"], cwd=bundle, capture_output=True, text=True)
-    assert checked.returncode == 0
-    assert checked.stdout.splitlines() == [f"{name}: OK" for name in names]
+    sha256sum = subprocess.run(
+        ["sha256sum", "-c", "--strict", "SHA256SUMS"], cwd=bundle, capture_output=True, text=True
+    )
+    assert sha256sum.returncode == 0
+    assert sha256sum.stdout.splitlines() == [f"{name}: OK" for name in names]
     assert gzip.decompress((bundle / "logs/w1/daemon.gz").read_bytes()) == b"line\n" * 1000
     assert json.loads((bundle / "run.json").read_text())["workload"] == "terasort"
     assert list((repository.root / "partial").iterdir()) == []
 
 
-def test_tasks_trace_and_logs_come_back(repository: Repository) -> None:
+def test_tasks_trace_and_logs_are_read_back_unchanged(repository: Repository) -> None:
     run, trace = make_run(1), small_trace()
     repository.publish(run, tasks=[TASK, TASK], trace=trace, logs={"client": b"\x00\xff"})
     assert repository.tasks(run.run_id) == [TASK, TASK]
     assert repository.log(run.run_id, "client") == b"\x00\xff"
     assert repository.logs(run.run_id) == ["client"]
-    back = repository.trace(run.run_id)
-    assert len(back) == len(trace) == 12
-    assert back.node == ["w1"] * 6 + ["w2"] * 6
+    stored_trace = repository.trace(run.run_id)
+    assert len(stored_trace) == len(trace) == 12
+    assert stored_trace.node == ["w1"] * 6 + ["w2"] * 6
     for node in ("w1", "w2"):
         for subject, metric in (("disk:sda", "read_bytes"), ("memory", "free_bytes")):
-            assert back.series(node, subject, metric) == trace.series(node, subject, metric)
-    assert back.counter[:2] == [True, False]
+            assert stored_trace.series(node, subject, metric) == trace.series(node, subject, metric)
+    assert stored_trace.counter[:2] == [True, False]
 
 
 def test_a_run_without_tasks_trace_and_logs_has_none(repository: Repository) -> None:
@@ -227,7 +229,7 @@ def test_a_run_id_that_is_no_folder_name_is_refused(repository: Repository, run_
         repository.bundle_path(run_id)
 
 
-def test_a_log_that_is_gone_is_an_error_that_names_it(repository: Repository, tmp_path: Path) -> None:
+def test_a_missing_log_is_an_error_that_names_it(repository: Repository, tmp_path: Path) -> None:
     with pytest.raises(RepositoryError, match="No such file") as caught:
         repository.publish(make_run(1), logs={"x": tmp_path / "gone.log"})
     assert caught.value.where == str(tmp_path / "gone.log")
@@ -268,7 +270,7 @@ def test_a_run_is_selected_by_a_unique_prefix_of_its_id(repository: Repository) 
             repository.run(prefix)
 
 
-def test_unknown_keys_of_a_later_version_are_passed_over(repository: Repository) -> None:
+def test_unknown_keys_of_a_later_version_are_ignored(repository: Repository) -> None:
     bundle = repository.publish(make_run(1))
     value = json.loads((bundle / "run.json").read_text())
     (bundle / "run.json").write_text(json.dumps(value | {"novelty": {"a": 1}}))
@@ -299,7 +301,7 @@ def test_a_folder_that_holds_something_else_is_not_taken_over(tmp_path: Path) ->
     assert [path.name for path in tmp_path.iterdir()] == ["thesis.tex"]
 
 
-def test_creating_twice_opens_what_is_there(tmp_path: Path) -> None:
+def test_creating_a_repository_again_opens_it(tmp_path: Path) -> None:
     Repository.create(tmp_path / "r").publish(make_run(1))
     assert Repository.create(tmp_path / "r").runs() == [make_run(1)]
 
@@ -329,7 +331,7 @@ def test_run_ids_differ() -> None:
 
 
 @given(st.sets(st.text("ab", min_size=12, max_size=12), min_size=1, max_size=20))
-def test_short_ids_tell_runs_apart_and_are_no_longer_than_needed(run_ids: set[str]) -> None:
+def test_short_ids_distinguish_runs_and_are_no_longer_than_needed(run_ids: set[str]) -> None:
     length = short_length(run_ids)
     assert len({run_id[:length] for run_id in run_ids}) == len(run_ids)
     assert length == 8 or len({run_id[: length - 1] for run_id in run_ids}) < len(run_ids)

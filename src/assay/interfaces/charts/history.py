@@ -9,7 +9,7 @@ from typing import Protocol
 from assay.interfaces.charts.drawing.style import FULL_PX, INK, PALETTE, TIME_FORMATS, Spec, chart, log_axis
 
 HEIGHT_PX = 240
-PLAIN, ODD = "as expected", "odd"
+PLAIN, OUTLIER = "as expected", "outlier"
 
 
 class DatedValue(Protocol):
@@ -37,14 +37,20 @@ def run_history(
 ) -> Spec:
     """Return the chart. ``title``: name of the values. ``logarithmic``: whether their axis is logarithmic."""
     rows = [
-        {"at": p.started_at, "value": p.value, "kind": ODD if p.anomaly else PLAIN, "what": p.anomaly, "run": p.run_id}
+        {
+            "at": p.started_at,
+            "value": p.value,
+            "kind": OUTLIER if p.anomaly else PLAIN,
+            "what": p.anomaly,
+            "run": p.run_id,
+        }
         for p in points
     ]
     scale: Spec = {"type": "log", "nice": True} if logarithmic else {"zero": True, "nice": True}
     value_axis = log_axis([p.value for p in points]) if logarithmic and points else {}
     days = {p.started_at[:10] for p in points}
-    colour_range = {"domain": [PLAIN, ODD], "range": [PALETTE[0], PALETTE[1]]}
-    shape_range = {"domain": [PLAIN, ODD], "range": ["circle", "diamond"]}
+    colour_range = {"domain": [PLAIN, OUTLIER], "range": [PALETTE[0], PALETTE[1]]}
+    shape_range = {"domain": [PLAIN, OUTLIER], "range": ["circle", "diamond"]}
     return chart(
         f"{title} of each run over when it started; flagged runs apart",
         {
@@ -66,7 +72,7 @@ def run_history(
                 "tooltip": [
                     {"field": "run", "title": "Run"},
                     {"field": "value", "title": title, "format": ",.3~g"},
-                    {"field": "what", "title": "Odd"},
+                    {"field": "what", "title": "Outlier"},
                 ],
             },
         },

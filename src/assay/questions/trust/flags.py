@@ -86,7 +86,7 @@ class FlagCount:
             return ""
         kinds = ", ".join(f"{number} {kind}" for kind, number in self.kinds)
         outliers = "is an outlier" if self.flagged == 1 else "are outliers"
-        return f"{self.flagged:,} of {plural(self.examined, 'run')} {outliers} ({kinds})"
+        return f"{self.flagged:,} of {plural(self.examined, 'valid run')} {outliers} ({kinds})"
 
 
 def flag_count(table: RunTable, positions: Sequence[int] | None = None) -> FlagCount:

@@ -14,7 +14,7 @@ from assay.analysis.statistics import Floats, RunTable, has_level, require_facto
 from assay.foundation.errors import RepositoryError, SpecificationError
 from assay.questions.runs.runs import selected
 from assay.store import Repository
-from assay.text import TextTable, interval, plural, ratio
+from assay.text import TextTable, interval, levels_text, plural, ratio
 
 SLOWDOWN_MAX = 0.05
 """Default of the permitted slowdown."""
@@ -106,7 +106,7 @@ def gate(repository: Repository, request: GateRequest) -> GateView:
         raise SpecificationError(
             f"no configuration has 3 valid runs with a start time on each side of the baseline {at}",
             where="baseline",
-            hint="name an earlier baseline, or the factors that differ from night to night with `ignore`",
+            hint="choose another baseline, or ignore the factors that differ from run to run (`ignore`)",
         )
     return view
 
@@ -146,7 +146,7 @@ def _baseline(repository: Repository, table: RunTable, reference: str) -> float:
         raise SpecificationError(
             f"{reference!r} is not a time, condition, campaign or run",
             where="baseline",
-            hint="a time (2026-11-01), a condition (COLUMN=LEVEL), or the beginning of a run's or campaign's id",
+            hint="write a time (2026-11-01), a condition (COLUMN=LEVEL), or the beginning of a run's or campaign's id",
         ) from error
     return _newest(np.array([started_unix_s(run)]), reference)
 
@@ -178,8 +178,8 @@ def gate_notes(view: GateView) -> tuple[str, ...]:
 
 
 def row_name(row: GateRow) -> str:
-    """Return the name of a configuration."""
-    return ", ".join(row.configuration.values())
+    """Return the name of a configuration in words: ``TestDFSIO write, 182 MB``."""
+    return levels_text(row.configuration)
 
 
 def row_text(row: GateRow) -> str:

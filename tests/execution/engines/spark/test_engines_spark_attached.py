@@ -63,7 +63,7 @@ def nothing_is_built(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setattr("assay.execution.engines.spark.programs.ship", ship_programs)
 
 
-def attached(
+def attached_provider(
     folder: Path, port: int, *, version: str = "4.3.0", master: str = "yarn", output: str = "", sleep_s: float = 0.0
 ) -> Provider:
     site_xml(folder, port)
@@ -100,7 +100,7 @@ def configuration(engine: str = "spark") -> Configuration:
     return Configuration({}, Layout("SSD", parts, parts), {"dfs.replication": "1"}, engine=engine)
 
 
-async def opened(provider: Provider) -> Engine:
+async def open_engine(provider: Provider) -> Engine:
     await provider.open(lambda _: None)
     return (await provider.provide(configuration(), lambda _: None)).engine
 
@@ -108,20 +108,20 @@ async def opened(provider: Provider) -> Engine:
 async def test_a_program_is_submitted_by_the_client_and_its_log_identified_among_others(
     theirs: tuple[Theirs, int], tmp_path: Path
 ) -> None:
-    state, port = theirs
-    provider = attached(tmp_path, port)
+    server, port = theirs
+    provider = attached_provider(tmp_path, port)
     assert isinstance(provider, AttachedSpark)
-    engine = await opened(provider)
+    engine = await open_engine(provider)
     try:
-        done = await engine.run(ROWS, {"spark.executor.cores": "3"}, timeout_s=30, label="job", show=print)
+        result = await engine.run(ROWS, {"spark.executor.cores": "3"}, timeout_s=30, label="job", show=print)
         hadoop = (await provider.provide(configuration("hadoop"), lambda _: None)).engine
         assert hadoop.facts.name == "hadoop"
     finally:
         await provider.close()
     assert provider.engine is None
-    assert done.outcome.exit_status == 0
-    assert list(done.logs) == ["job.log", "application_1_0009"]
-    assert done.tasks
+    assert result.outcome.exit_status == 0
+    assert list(result.logs) == ["job.log", "application_1_0009"]
+    assert result.tasks
     [line] = (tmp_path / "asked-spark").read_text().splitlines()
     assert line.startswith(f"{tmp_path} {tmp_path} --conf ")
     lines = [
@@ -138,8 +138,8 @@ async def test_a_program_is_submitted_by_the_client_and_its_log_identified_among
     assert line.endswith(
         "--jars /ours/jobs.jar --class io.github.assay.spark.Rows /ours/programs.jar 100 2 /user/me/assay/SSD/output/x"
     )
-    changing = [asked for asked in state.asked if not asked.startswith("GET")]
-    assert all("/webhdfs/v1/user/me/assay" in asked for asked in changing)
+    changing_requests = [request for request in server.asked if not request.startswith("GET")]
+    assert all("/webhdfs/v1/user/me/assay" in request for request in changing_requests)
     effective = engine.effective_parameters({})
     assert effective["spark.executor.memory"] == "3g"
     assert effective["spark.memory.fraction"] == "0.6"
@@ -148,53 +148,53 @@ async def test_a_program_is_submitted_by_the_client_and_its_log_identified_among
 async def test_obstacles_are_reported_before_the_attachment(theirs: tuple[Theirs, int], tmp_path: Path) -> None:
     _, port = theirs
     with pytest.raises(EngineError, match=r"runs Spark 3\.5\.1, but assay's own .* for Spark 4\.3\.0"):
-        await attached(tmp_path, port, version="3.5.1").open(lambda _: None)
+        await attached_provider(tmp_path, port, version="3.5.1").open(lambda _: None)
     with pytest.raises(EngineError, match="it prints no version"):
-        await attached(tmp_path, port, version="of nothing").open(lambda _: None)
+        await attached_provider(tmp_path, port, version="of nothing").open(lambda _: None)
     with pytest.raises(EngineError, match="Spark's master is None, not ALIVE"):
-        await attached(tmp_path, port, master="spark://127.0.0.1:7077").open(lambda _: None)
-    provider = attached(tmp_path, port)
+        await attached_provider(tmp_path, port, master="spark://127.0.0.1:7077").open(lambda _: None)
+    provider = attached_provider(tmp_path, port)
     (tmp_path / "spark-submit").unlink()
     with pytest.raises(EngineError, match="Spark's client does not run"):
         await provider.open(lambda _: None)
-    await attached(tmp_path, port).open(lambda _: None)
+    await attached_provider(tmp_path, port).open(lambda _: None)
 
 
 @pytest.mark.parametrize("output", ["# nothing", "spark.eventLog.enabled true\nspark.eventLog.dir s3a://logs/spark"])
 async def test_logs_go_into_the_campaigns_folder_where_those_of_the_cluster_are_unreadable(
     theirs: tuple[Theirs, int], tmp_path: Path, output: str
 ) -> None:
-    state, port = theirs
-    shown: list[str] = []
-    provider = attached(tmp_path, port, output=output)
-    await provider.open(shown.append)
+    server, port = theirs
+    messages: list[str] = []
+    provider = attached_provider(tmp_path, port, output=output)
+    await provider.open(messages.append)
     await provider.close()
-    [words] = [words for words in shown if "event logs" in words]
-    assert words.startswith("event logs go to /user/me/assay/spark-events: ")
-    assert any(asked.startswith("PUT /webhdfs/v1/user/me/assay/spark-events") for asked in state.asked)
+    [message] = [message for message in messages if "event logs" in message]
+    assert message.startswith("event logs go to /user/me/assay/spark-events: ")
+    assert any(request.startswith("PUT /webhdfs/v1/user/me/assay/spark-events") for request in server.asked)
 
 
 @pytest.mark.slow
 async def test_other_applications_on_the_standalone_master_disturb_a_run(
     theirs: tuple[Theirs, int], tmp_path: Path
 ) -> None:
-    state, port = theirs
-    state.spark = {
+    server, port = theirs
+    server.spark = {
         "status": "ALIVE",
         "workers": [{"state": "ALIVE"}],
         "activeapps": [{"id": "app-1", "cores": 6}, {"id": "app-2", "cores": 2}],
     }
-    provider = attached(tmp_path, port, master="spark://127.0.0.1:7077", sleep_s=2.5)
-    engine = await opened(provider)
+    provider = attached_provider(tmp_path, port, master="spark://127.0.0.1:7077", sleep_s=2.5)
+    engine = await open_engine(provider)
     try:
-        done = await engine.run(ROWS, {"spark.executor.cores": "3"}, timeout_s=30, label="job", show=print)
+        result = await engine.run(ROWS, {"spark.executor.cores": "3"}, timeout_s=30, label="job", show=print)
         assert await engine.health_check() is None
-        state.spark = {"status": "ALIVE", "workers": []}
+        server.spark = {"status": "ALIVE", "workers": []}
         assert await engine.health_check() == "Spark's master has no live worker"
     finally:
         await provider.close()
-    disturbed = [str(warning) for warning in done.warnings if warning.code is WarningCode.DISTURBED]
-    assert disturbed == ["disturbed by others: 2 other applications used 8 cores of Spark's cluster"]
+    warnings = [str(warning) for warning in result.warnings if warning.code is WarningCode.DISTURBED]
+    assert warnings == ["disturbed by others: 2 other applications used 8 cores of Spark's cluster"]
     assert "spark.cores.max=3" in (tmp_path / "asked-spark").read_text()
 
 

@@ -68,8 +68,8 @@ def test_the_page_has_the_verdicts_of_the_command(client: TestClient, root: Path
     ("asked", "words"),
     [
         ("baseline=yesterday", "not a time, condition, campaign or run"),
-        ("baseline=2026-03-15&ignore=biuld", "did you mean 'build'"),
-        ("baseline=2026-03-15", "the factors that differ from night to night"),
+        ("baseline=2026-03-15&ignore=biuld", "Did you mean 'build'"),
+        ("baseline=2026-03-15", "ignore the factors that differ from run to run"),
     ],
 )
 def test_a_mistake_is_explained_above_the_form_that_keeps_it(client: TestClient, asked: str, words: str) -> None:

@@ -62,7 +62,7 @@ def client(tmp_path_factory: pytest.TempPathFactory) -> TestClient:
 def test_the_page_of_a_cluster_has_layouts_prices_and_outliers(client: TestClient) -> None:
     page = client.get("/clusters/rack")
     assert page.status_code == 200
-    assert "1 of 9 runs is an outlier (1 too slow)" in page.text
+    assert "1 of 9 valid runs is an outlier (1 too slow)" in page.text
     assert "$37,561" in page.text
     assert "The source of the runs states:" in page.text
     assert "workers" in page.text
@@ -76,7 +76,7 @@ def test_the_page_of_a_cluster_has_layouts_prices_and_outliers(client: TestClien
     assert [(point["anomaly"], round(point["value"])) for point in odd] == [("too slow", 4)]
     nowhere = client.get("/clusters/nowhere")
     assert nowhere.status_code >= 400
-    assert "clusters with runs: rack" in nowhere.text
+    assert "Clusters with runs: rack" in nowhere.text
 
 
 def test_a_configuration_has_its_mean_without_the_outlier_and_its_history_with_it(client: TestClient) -> None:
@@ -109,7 +109,7 @@ def test_names_lead_to_these_pages_and_a_ranking_row_to_its_runs(client: TestCli
 def test_a_comparison_names_flagged_runs_and_the_observed_side(client: TestClient) -> None:
     runs = [("run", make_run(6).run_id), ("run", make_run(OTHER).run_id)]
     page = client.get("/compare", params=[*runs, ("of", "configurations")])
-    assert "1 of 7 runs is an outlier (1 too slow)" in page.text
+    assert "1 of 7 valid runs is an outlier (1 too slow)" in page.text
     apart = client.get("/compare", params=[("run", make_run(OTHER).run_id), ("run", make_run(OTHER + 1).run_id)])
     assert re.search(
         r"Phases or devices of A: 2 hard disks \(HD2\)[^.]* were observed, but only times of B: 2 SSDs \(SS2\)[^.]*\.",

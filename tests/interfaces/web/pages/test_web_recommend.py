@@ -162,7 +162,7 @@ def test_the_fields_of_a_workload_become_its_text_in_the_address(client: TestCli
         "catalogue": "nothing",
     }
     page = client.post("/recommend", data=fields, headers=SAME).text
-    assert "unknown catalogue" in page
+    assert "Unknown catalogue" in page
     fields["catalogue"] = "bsc-2015"
     sent = client.post("/recommend", data=fields, headers=SAME, follow_redirects=False)
     address = "/recommend?w=terasort%3A2GB%3Adaily&w=dfsio-read%3A1TB%3Aweekly%3Afiles%3D512&catalogue=bsc-2015"
@@ -172,16 +172,16 @@ def test_the_fields_of_a_workload_become_its_text_in_the_address(client: TestCli
 @pytest.mark.parametrize(
     ("wrong", "words"),
     [
-        ({"w": ""}, "no workload is chosen"),
+        ({"w": ""}, "No workload is chosen"),
         ({"w": "terasrot:1TB"}, "did you mean &#39;terasort&#39;"),
         ({"deadline": "soon"}, "not a duration"),
         ({"capacity": f"{'9' * 400}TB"}, "too long"),
         ({"w": f"terasort:{'9' * 400}TB"}, "too long"),
         ({"years": "many"}, "is no number"),
-        ({"catalogue": "nothing"}, "unknown catalogue"),
+        ({"catalogue": "nothing"}, "Unknown catalogue"),
         ({"catalogue_text": "catalogue: x"}, "is missing"),
-        ({"minimize": "effort"}, "unknown objective"),
-        ({"least": "effort"}, "unknown objective"),
+        ({"minimize": "effort"}, "Unknown objective"),
+        ({"least": "effort"}, "Unknown objective"),
     ],
 )
 def test_an_impossible_question_is_explained_on_the_page(client: TestClient, wrong: dict[str, str], words: str) -> None:

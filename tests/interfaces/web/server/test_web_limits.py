@@ -306,7 +306,7 @@ def test_wrong_tokens_are_refused_after_a_few(tmp_path: Path) -> None:
     assert statuses == [401] * ATTEMPTS_MAX + [429]
     assert time.monotonic() - began_s >= ATTEMPTS_MAX * 0.1
     page = client.post("/login", data={"token": READ}, headers={"Origin": "http://assay.example"})
-    assert (page.status_code, "try again" in page.text) == (429, True)
+    assert (page.status_code, "Try again" in page.text) == (429, True)
     assert client.get("/api/v1/runs", headers={"Authorization": f"Bearer {READ}"}).status_code == 429
 
 

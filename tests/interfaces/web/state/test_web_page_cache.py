@@ -30,14 +30,14 @@ def root(tmp_path: Path) -> Path:
 
 
 @pytest.fixture
-def made(monkeypatch: pytest.MonkeyPatch) -> list[str]:
+def rendered(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     """Record every rendered template."""
     names: list[str] = []
-    real = Rendering.html
+    original_html = Rendering.html
 
     def html(self: Rendering, name: str, **values: Any) -> str:
         names.append(name)
-        return real(self, name, **values)
+        return original_html(self, name, **values)
 
     monkeypatch.setattr(Rendering, "html", html)
     return names
@@ -45,30 +45,30 @@ def made(monkeypatch: pytest.MonkeyPatch) -> list[str]:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("page", PAGES)
-def test_a_page_is_rendered_once_and_stays_the_same(root: Path, made: list[str], page: str) -> None:
+def test_a_page_is_rendered_once_and_stays_the_same(root: Path, rendered: list[str], page: str) -> None:
     client = client_of(root)
     first = client.get(page)
-    once = len(made)
-    again = client.get(page)
-    assert (first.status_code, again.status_code) == (200, 200)
-    assert again.text == first.text
-    assert again.headers == first.headers
-    assert len(made) == once > 0
+    templates_of_first = len(rendered)
+    second = client.get(page)
+    assert (first.status_code, second.status_code) == (200, 200)
+    assert second.text == first.text
+    assert second.headers == first.headers
+    assert len(rendered) == templates_of_first > 0
     client.get(page + "?where=workload%3Dterasort")
-    assert len(made) > once, "a different address is a different page"
+    assert len(rendered) > templates_of_first, "a different address is a different page"
 
 
 @pytest.mark.slow
 def test_a_cached_page_is_compressed_for_clients_that_accept_it(root: Path) -> None:
     client = client_of(root)
-    plain = client.get("/runs", headers={"Accept-Encoding": "identity"})
+    uncompressed = client.get("/runs", headers={"Accept-Encoding": "identity"})
     with client.stream("GET", "/runs", headers={"Accept-Encoding": "gzip"}) as answer:
-        raw = b"".join(answer.iter_raw())
+        body = b"".join(answer.iter_raw())
         assert answer.headers["content-encoding"] == "gzip"
         assert "accept-encoding" in answer.headers["vary"].lower()
-        assert int(answer.headers["content-length"]) == len(raw)
-    assert "content-encoding" not in plain.headers
-    assert gzip.decompress(raw) == plain.content
+        assert int(answer.headers["content-length"]) == len(body)
+    assert "content-encoding" not in uncompressed.headers
+    assert gzip.decompress(body) == uncompressed.content
     assert client.head("/runs").status_code == 200
 
 
@@ -91,8 +91,8 @@ def test_a_page_that_is_rendered_again_keeps_its_roles(root: Path, tmp_path: Pat
     assert "Sign out" in first
     [page] = [answer for key, answer in store.snapshot().answers.items() if isinstance(key, tuple) and key[0] == "page"]
     client.app.state.context.guard.close_session(client.cookies[COOKIE])  # type: ignore[attr-defined]
-    again = page.make(store.table())
-    assert again.response(client.app.state.context, None, compressed=False).body.decode() == first  # type: ignore[attr-defined]
+    rendered_again = page.make(store.table())
+    assert rendered_again.response(client.app.state.context, None, compressed=False).body.decode() == first  # type: ignore[attr-defined]
 
 
 def test_a_page_is_rendered_again_after_a_run_was_added(root: Path) -> None:
@@ -103,10 +103,10 @@ def test_a_page_is_rendered_again_after_a_run_was_added(root: Path) -> None:
 
 
 def test_prepared_answers_come_from_the_snapshot_that_they_were_prepared_from(root: Path) -> None:
-    store, made = Store(root, small_repository_runs_max=0), []
+    store, table_lengths = Store(root, small_repository_runs_max=0), []
 
     def make(table: RunTable) -> int:
-        made.append(len(table))
+        table_lengths.append(len(table))
         return len(table)
 
     def slow() -> int:
@@ -124,32 +124,32 @@ def test_prepared_answers_come_from_the_snapshot_that_they_were_prepared_from(ro
     assert _prepared(store, ask) == (runs, runs, True), (
         "all answers come from the prepared snapshot, which is reported as outdated"
     )
-    assert made == [runs], "slow answers are not made before a new snapshot is shown"
+    assert table_lengths == [runs], "slow answers are not made before a new snapshot is shown"
     assert store.answer("quick", len) == runs + 1
     store.prepare_for(store.snapshot())
     assert _prepared(store, ask) == (runs + 1, runs + 1, False)
-    assert made == [runs, runs + 1]
+    assert table_lengths == [runs, runs + 1]
 
 
 def test_prepared_answers_stay_cached_when_the_cache_is_full(root: Path) -> None:
-    store, made = Store(root, small_repository_runs_max=0, answers_max=5), []
-    store.prepare = lambda: store.answer("slow", lambda _: made.append("slow"))
+    store, slow_answers = Store(root, small_repository_runs_max=0, answers_max=5), []
+    store.prepare = lambda: store.answer("slow", lambda _: slow_answers.append("slow"))
     store.table()
     store.prepare_for(store.snapshot())
     for number in range(20):
         store.answer(number, lambda _: None)
     assert len(store.snapshot().answers) == 5
     _prepared(store, store.prepare)
-    assert made == ["slow"]
+    assert slow_answers == ["slow"]
 
 
 def test_after_a_failed_preparation_the_newest_snapshot_answers(root: Path) -> None:
     store = Store(root, small_repository_runs_max=0)
 
-    def fails() -> None:
+    def raise_error() -> None:
         raise RepositoryError("too few")
 
-    store.prepare = fails
+    store.prepare = raise_error
     runs = len(store.table())
     with pytest.raises(RepositoryError, match="too few"):
         store.prepare_for(store.snapshot())

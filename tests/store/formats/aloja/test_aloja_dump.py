@@ -27,19 +27,19 @@ def read(tmp_path: Path, text: str | bytes) -> list[ImportedRun | SkippedItem]:
     return list(FORMAT.read([Source(path, path.name)]))
 
 
-def parted(entries: list[ImportedRun | SkippedItem]) -> tuple[dict[str, ImportedRun], list[SkippedItem]]:
+def runs_and_skipped(entries: list[ImportedRun | SkippedItem]) -> tuple[dict[str, ImportedRun], list[SkippedItem]]:
     runs = {entry.key: entry for entry in entries if isinstance(entry, ImportedRun)}
     return runs, [entry for entry in entries if isinstance(entry, SkippedItem)]
 
 
 def first(tmp_path: Path, text: str) -> ImportedRun:
-    return parted(read(tmp_path, text))[0][FIRST]
+    return runs_and_skipped(read(tmp_path, text))[0][FIRST]
 
 
 def test_a_row_of_execs_is_a_run_with_its_configuration(tmp_path: Path) -> None:
-    runs, left = parted(read(tmp_path, dump()))
+    runs, skipped = runs_and_skipped(read(tmp_path, dump()))
     assert list(runs) == [FIRST, SECOND]
-    assert left == []
+    assert skipped == []
     run = runs[FIRST].run
     assert (run.workload, run.duration_s, run.cluster, run.layout) == ("terasort", 100, "ours", "SSD")
     assert run.started_at == "2014-05-13T16:53:20.000+00:00"
@@ -51,12 +51,12 @@ def test_a_row_of_execs_is_a_run_with_its_configuration(tmp_path: Path) -> None:
 
 
 def test_the_label_of_a_run_is_its_status(tmp_path: Path) -> None:
-    runs, _ = parted(read(tmp_path, dump()))
+    runs, _ = runs_and_skipped(read(tmp_path, dump()))
     assert (runs[FIRST].run.status, runs[FIRST].run.cause) == (RunStatus.VALID, None)
     assert (runs[SECOND].run.status, runs[SECOND].run.cause) == (RunStatus.INVALID, "ALOJA's table marks it invalid")
 
 
-def test_maps_and_reduces_are_tasks_and_setup_is_none(tmp_path: Path) -> None:
+def test_maps_and_reduces_are_tasks_and_setup_is_not(tmp_path: Path) -> None:
     tasks = first(tmp_path, dump()).tasks
     assert [task.kind for task in tasks] == ["map", "map", "reduce"]
     assert tasks[2] == TaskAttempt(
@@ -84,10 +84,10 @@ PHASES = (Phase("map", 2, 42), Phase("shuffle", 30, 50), Phase("merge", 50, 52),
 
 
 def test_phases_are_those_of_each_second_or_else_of_the_tasks(tmp_path: Path) -> None:
-    whole = first(tmp_path, dump()).run
-    assert (whole.phases, whole.sources["phases"]) == (PHASES, "JOB_status")
-    without = first(tmp_path, dump().replace("INSERT INTO `JOB_status`", "-- ")).run
-    assert (without.phases, without.sources["phases"]) == (PHASES, "JOB_tasks")
+    run_of_status = first(tmp_path, dump()).run
+    assert (run_of_status.phases, run_of_status.sources["phases"]) == (PHASES, "JOB_status")
+    run_of_tasks = first(tmp_path, dump().replace("INSERT INTO `JOB_status`", "-- ")).run
+    assert (run_of_tasks.phases, run_of_tasks.sources["phases"]) == (PHASES, "JOB_tasks")
 
 
 def test_tables_that_were_cut_give_no_phases(tmp_path: Path) -> None:
@@ -119,10 +119,10 @@ def test_cpu_times_are_of_all_cores_where_they_are_known_and_shares_where_not(tm
     assert trace.series("w1", "cpu", "user_s")[-1] == (5, 3 * 0.25 * 4)
     assert trace.series("w1", "cpu", "cores")[0] == (1, 4)
     assert cpu_busy_shares(trace, ["w1"], 0, 100).get("w1") == pytest.approx(0.3)
-    unknown = first(tmp_path, dump().replace("'ours',4", "'ours',NULL")).trace
-    assert unknown is not None
-    assert unknown.series("w1", "cpu", "user_share")[0] == (1, 0.25)
-    assert unknown.series("w1", "cpu", "user_s") == []
+    trace_without_cores = first(tmp_path, dump().replace("'ours',4", "'ours',NULL")).trace
+    assert trace_without_cores is not None
+    assert trace_without_cores.series("w1", "cpu", "user_share")[0] == (1, 0.25)
+    assert trace_without_cores.series("w1", "cpu", "user_s") == []
 
 
 def test_memory_is_in_bytes(tmp_path: Path) -> None:
@@ -132,13 +132,13 @@ def test_memory_is_in_bytes(tmp_path: Path) -> None:
     assert trace.series("w2", "memory", "cached_bytes") == [(0, 200 * 1024), (1, 300 * 1024)]
 
 
-def test_devices_that_stand_on_others_are_counted_once(tmp_path: Path) -> None:
+def test_stacked_devices_are_counted_once(tmp_path: Path) -> None:
     trace = first(tmp_path, dump()).trace
     assert trace is not None
     assert set(trace.subject) == {"cpu", "memory", "disk:dev8-0", "disk:all", "nic:eth0", "nic:ib0"}
-    alone = first(tmp_path, dump().replace("'dev8-0'", "'dev254-0'")).trace
-    assert alone is not None
-    assert "disk:dev253-0" in alone.subject
+    trace_of_stacked_devices = first(tmp_path, dump().replace("'dev8-0'", "'dev254-0'")).trace
+    assert trace_of_stacked_devices is not None
+    assert "disk:dev253-0" in trace_of_stacked_devices.subject
 
 
 def test_the_source_that_covers_more_is_used(tmp_path: Path) -> None:
@@ -174,27 +174,33 @@ def test_a_trace_of_part_of_the_run_is_a_warning(tmp_path: Path) -> None:
 )
 def test_an_invalid_row_is_skipped_with_its_dependent_rows(tmp_path: Path, old: str, new: str, why: str) -> None:
     rows = (aloja_mini.EXEC_ROWS[0].replace(old, new), aloja_mini.EXEC_ROWS[1])
-    runs, left = parted(read(tmp_path, dump(execs=rows)))
+    runs, skipped = runs_and_skipped(read(tmp_path, dump(execs=rows)))
     assert list(runs) == [SECOND]
-    assert len(left) == 1
-    assert why in left[0].why
-    assert left[0].why.endswith("its rows of other tables are skipped too: 121")
+    assert len(skipped) == 1
+    assert why in skipped[0].why
+    assert skipped[0].why.endswith("its rows of other tables are skipped too: 121")
 
 
-def test_a_zero_start_is_not_known_and_then_nothing_can_be_placed(tmp_path: Path) -> None:
+def test_a_zero_start_is_unknown_and_the_run_gets_no_tasks(tmp_path: Path) -> None:
     dates = "'2014-05-13 16:53:20','2014-05-13 16:55:00'"
     row = aloja_mini.EXEC_ROWS[0].replace(dates, "'0000-00-00 00:00:00',NULL")
-    runs, left = parted(read(tmp_path, dump(execs=(row,))))
+    runs, skipped = runs_and_skipped(read(tmp_path, dump(execs=(row,))))
     assert runs[FIRST].run.started_at == ""
     assert runs[FIRST].tasks == ()
-    assert any("START_TIME" in item.why for item in left)
+    assert any("START_TIME" in item.why for item in skipped)
 
 
-def test_tasks_of_the_preparation_and_of_other_times_are_left_and_counted(tmp_path: Path) -> None:
-    more = [task(20, "MAP", "50:00", "50:30"), task(21, "MAP", "50:00", "50:40"), task(22, "MAP", "59:00", "59:30")]
-    runs, left = parted(read(tmp_path, dump(f"INSERT INTO `JOB_tasks` VALUES {','.join(more)};\n")))
+def test_tasks_of_the_preparation_and_of_other_times_are_skipped_and_counted(tmp_path: Path) -> None:
+    further_rows = [
+        task(20, "MAP", "50:00", "50:30"),
+        task(21, "MAP", "50:00", "50:40"),
+        task(22, "MAP", "59:00", "59:30"),
+    ]
+    runs, skipped = runs_and_skipped(
+        read(tmp_path, dump(f"INSERT INTO `JOB_tasks` VALUES {','.join(further_rows)};\n"))
+    )
     assert len(runs[FIRST].tasks) == 3
-    assert sorted(item.why for item in left) == [
+    assert sorted(item.why for item in skipped) == [
         "JOB_tasks: rows that are outside their run: 1",
         "JOB_tasks: rows that ended before their run began (in preparation or another run): 2",
     ]
@@ -215,10 +221,10 @@ def test_tasks_of_the_preparation_and_of_other_times_are_left_and_counted(tmp_pa
     ],
 )
 def test_an_invalid_task_is_skipped(tmp_path: Path, row: str, why: str) -> None:
-    runs, left = parted(read(tmp_path, dump(f"INSERT INTO `JOB_tasks` VALUES {row};\n")))
+    runs, skipped = runs_and_skipped(read(tmp_path, dump(f"INSERT INTO `JOB_tasks` VALUES {row};\n")))
     assert len(runs[FIRST].tasks) == 3
-    assert len(left) == 1
-    assert why in left[0].why
+    assert len(skipped) == 1
+    assert why in skipped[0].why
 
 
 @pytest.mark.parametrize(
@@ -232,24 +238,26 @@ def test_an_invalid_task_is_skipped(tmp_path: Path, row: str, why: str) -> None:
     ],
 )
 def test_an_invalid_sample_is_skipped(tmp_path: Path, figures: str, why: str) -> None:
-    _, left = parted(read(tmp_path, dump(f"INSERT INTO `SAR_cpu` VALUES (9,1,'w1',1.000,{figures});\n")))
-    assert len(left) == 1
-    assert why in left[0].why
+    _, skipped = runs_and_skipped(read(tmp_path, dump(f"INSERT INTO `SAR_cpu` VALUES (9,1,'w1',1.000,{figures});\n")))
+    assert len(skipped) == 1
+    assert why in skipped[0].why
 
 
 def test_rows_of_runs_that_are_not_there_are_counted_by_table(tmp_path: Path) -> None:
-    more = f"INSERT INTO `JOB_tasks` VALUES {task(20, 'MAP', '53:30', '54:00', execution=7)},(1,8{',NULL' * 14});\n"
-    _, left = parted(read(tmp_path, dump(more)))
-    assert [item.why for item in left] == ["JOB_tasks: rows of 2 executions that are not in execs: 2"]
+    further_rows = (
+        f"INSERT INTO `JOB_tasks` VALUES {task(20, 'MAP', '53:30', '54:00', execution=7)},(1,8{',NULL' * 14});\n"
+    )
+    _, skipped = runs_and_skipped(read(tmp_path, dump(further_rows)))
+    assert [item.why for item in skipped] == ["JOB_tasks: rows of 2 executions that are not in execs: 2"]
 
 
-def test_repeated_numbers_and_damaged_rows_are_left_by_their_line(tmp_path: Path) -> None:
+def test_repeated_numbers_and_damaged_rows_are_skipped_with_their_line(tmp_path: Path) -> None:
     rows = (*aloja_mini.EXEC_ROWS, aloja_mini.EXEC_ROWS[0], "(3,1,'x")
-    runs, left = parted(read(tmp_path, dump(execs=rows)))
+    runs, skipped = runs_and_skipped(read(tmp_path, dump(execs=rows)))
     assert list(runs) == [FIRST, SECOND]
-    assert [item.where for item in left] == ["d.sql:26", "d.sql:26"]
-    assert "repeats id_exec 1" in left[0].why
-    assert "row 4 can't be read" in left[1].why
+    assert [item.where for item in skipped] == ["d.sql:26", "d.sql:26"]
+    assert "repeats id_exec 1" in skipped[0].why
+    assert "row 4 can't be read" in skipped[1].why
 
 
 def test_a_dump_of_another_database_is_rejected(tmp_path: Path) -> None:
@@ -273,7 +281,7 @@ def test_damaged_dumps_give_runs_or_reasons_and_no_other_error(tmp_path: Path) -
 def test_the_published_aloja_dump_gives_its_valid_runs() -> None:
     source = Source(REAL, REAL.name)
     assert FORMAT.recognises(source.name, source.head())
-    runs, left = parted(list(FORMAT.read([source])))
+    runs, skipped = runs_and_skipped(list(FORMAT.read([source])))
     assert len(runs) == 9
     durations = {key.rpartition("/")[2]: item.run.duration_s for key, item in runs.items()}
     assert durations["dfsioe_read"] == 3294
@@ -281,7 +289,7 @@ def test_the_published_aloja_dump_gives_its_valid_runs() -> None:
     assert len(bayes.tasks) == 97
     assert bayes.trace is not None
     assert {"cpu", "memory", "nic:ib0", "disk:all"} <= set(bayes.trace.subject)
-    edited = [item.why for item in left if "contradicts itself" in item.why]
-    assert len(edited) == 1
-    assert "bench is wordcount" in edited[0]
-    assert any("9 executions that are not in execs: 2790" in item.why for item in left)
+    contradictions = [item.why for item in skipped if "contradicts itself" in item.why]
+    assert len(contradictions) == 1
+    assert "bench is wordcount" in contradictions[0]
+    assert any("9 executions that are not in execs: 2790" in item.why for item in skipped)

@@ -142,6 +142,14 @@ def _ms(seconds: float | None) -> str:
     return NO_VALUE if seconds is None else f"{1000 * seconds:.3g} ms"
 
 
+_PHASE_COLUMNS = (
+    "active: time with at least one attempt in the phase",
+    "alone: time in which no other phase is active",
+    "attributed: the time alone, and a share of the time with other phases",
+)
+"""What the columns of :func:`phase_table` mean."""
+
+
 def phase_table(breakdown: Breakdown, title: str, *, overlaps: bool = False) -> TextTable:
     """Return how the time is divided; the last column adds up to the whole."""
     total_s = breakdown.duration_s
@@ -157,10 +165,12 @@ def phase_table(breakdown: Breakdown, title: str, *, overlaps: bool = False) -> 
         )
         for p in breakdown.phases
     ]
+    notes: list[str] = []
     if rows:
+        notes += _PHASE_COLUMNS
         rows.append(("all", tenths(breakdown.start_s), tenths(breakdown.end_s), "", "", tenths(total_s), "100 %"))
     listed_overlaps = breakdown.overlaps[:_OVERLAPS_MAX] if overlaps else ()
-    notes = [
+    notes += [
         f"{' and '.join(overlap.names)} at once: {format_duration(overlap.duration_s)}" for overlap in listed_overlaps
     ]
     hidden_count = len(breakdown.overlaps) - len(listed_overlaps)

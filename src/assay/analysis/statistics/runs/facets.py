@@ -61,7 +61,9 @@ def conditions_of(where: Sequence[str], option: str = "--where") -> dict[str, li
     for condition in filter(None, where):  # a form sends an empty text if nothing is chosen
         name, equals, level = condition.partition("=")
         if not equals or not name:
-            raise SpecificationError(f"{condition!r} is not COLUMN=LEVEL", where=option)
+            raise SpecificationError(
+                f"{condition!r} is not COLUMN=LEVEL", where=option, hint="write for example layout=SSD"
+            )
         conditions.setdefault(name, []).append(level)
     return conditions
 

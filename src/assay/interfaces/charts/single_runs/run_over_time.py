@@ -64,7 +64,7 @@ def run_over_time(
         if drawn_tasks.nodes_shown < drawn_tasks.nodes
         else ""
     )
-    title = f"Tasks, a lane for each container, coloured as phases are{left_out}"
+    title = f"Tasks, a lane for each container, coloured by phase{left_out}"
     spans = limit_spans(limits) if limits is not None and span.node is None else ()
     return over_time(
         OverTime(

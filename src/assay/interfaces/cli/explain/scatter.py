@@ -16,7 +16,7 @@ from assay.interfaces.cli.common import (
     where_option,
 )
 from assay.store import Repository
-from assay.text import metric_text, run_id_text
+from assay.text import capitalised, column_title, level_text, metric_text, run_id_text
 
 
 @click.command("scatter", cls=AssayCommand)
@@ -39,13 +39,22 @@ def scatter(all_rows: bool, repository: Path, as_json: bool, **fields: Any) -> N
         print_json(json_value(view))
         return
     click.echo(counts_text(view))
-    headers = ("Run", view.x, view.y, *filter(None, (view.by, view.shape)))
+    factors = [name for name in (view.by, view.shape) if name]
+    headers = (
+        "Run",
+        *(capitalised(metric_text(name, 0.0)[0]) for name in (view.x, view.y)),
+        *map(column_title, factors),
+    )
     rows = [
         (
             run_id_text(point.run_id),
             metric_text(view.x, point.x)[1],
             metric_text(view.y, point.y)[1],
-            *(level for level in (point.colour, point.shape) if level is not None),
+            *(
+                level_text(name, level)
+                for name, level in ((view.by, point.colour), (view.shape, point.shape))
+                if level is not None
+            ),
         )
         for point in view.points
     ]

@@ -18,7 +18,7 @@ from assay.interfaces.cli.common import (
 from assay.interfaces.cli.repository_runs import read_table
 from assay.questions.json_values import json_value
 from assay.questions.runs.complete_run import workload_table
-from assay.text import NO_VALUE, share, size
+from assay.text import NO_VALUE, layout_text, share, size, workload_title
 
 
 @click.command("data-flow", cls=AssayCommand)
@@ -43,23 +43,24 @@ def data_flow_command(
         return
     if answer.has_ratios:
         headers = ("workload", "configuration", "runs", "input", "shuffle", "output", "CPU")
-        title = f"ratio to {reference}"
+        title = f"ratio to {workload_title(reference)}"
         print_rows(headers, [_ratios(row) for row in answer.rows], limit=limit, title=title)
         click.echo()
-    headers = ("workload", "configuration", "input", "shuffle", "output", "copies incl.", "CPU busy")
+    headers = ("workload", "configuration", "input", "shuffle", "output", "output in all copies", "CPU busy")
     print_rows(headers, [_amounts(row) for row in answer.rows], limit=limit, title="medians")
     for line in _notes(answer):
         click.echo(line)
 
 
 def _configuration(row: WorkloadRatioRow) -> str:
-    return " ".join(part for part in (row.layout, row.context) if part) or NO_VALUE
+    layout = layout_text(row.layout) if row.layout else ""
+    return " ".join(part for part in (layout, row.context) if part) or NO_VALUE
 
 
 def _ratios(row: WorkloadRatioRow) -> tuple[str, ...]:
     ratios = (row.input_ratio, row.shuffle_ratio, row.output_ratio, row.cpu_ratio)
     return (
-        row.workload,
+        workload_title(row.workload),
         _configuration(row),
         str(row.n),
         *(NO_VALUE if ratio is None else f"{ratio:.2f}" for ratio in ratios),
@@ -68,7 +69,7 @@ def _ratios(row: WorkloadRatioRow) -> tuple[str, ...]:
 
 def _amounts(row: WorkloadRatioRow) -> tuple[str, ...]:
     amounts = (row.input_bytes, row.shuffle_bytes, row.output_bytes, row.stored_bytes)
-    return (row.workload, _configuration(row), *map(size, amounts), share(row.cpu_busy_share))
+    return (workload_title(row.workload), _configuration(row), *map(size, amounts), share(row.cpu_busy_share))
 
 
 def _notes(answer: WorkloadRatios) -> list[str]:

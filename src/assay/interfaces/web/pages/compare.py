@@ -59,16 +59,7 @@ def compare(
     """
     ids = [*dict.fromkeys(filter(None, run))]
     if not SIDES_MIN <= len(ids) <= SIDES_MAX:
-        return page_of(
-            request,
-            "compare",
-            sides=None,
-            chosen=len(ids),
-            least=SIDES_MIN,
-            most=SIDES_MAX,
-            suggested=suggested_pairs(context),
-            elsewhere=observed_pairs(context),
-        )
+        return _page_without_sides(request, context, len(ids))
     sides = api_compare.sides(context, ids, of)
     colours = _colours(sides.sides, palette(context.store.table(), "layout"))
     run_by_label = {side.label: api_runs.complete_run_of(context, side.typical_run_id) for side in sides.sides}
@@ -87,6 +78,7 @@ def compare(
     return page_of(
         request,
         "compare",
+        empty=False,
         sides=sides,
         decisions=_decisions(context, sides, by, baseline, where),
         decided=decision_pairs,
@@ -110,6 +102,23 @@ def compare(
         first={run_id: address([run_id, *(other_id for other_id in ids if other_id != run_id)], of) for run_id in ids},
         without={run_id: address([other_id for other_id in ids if other_id != run_id], of) for run_id in ids},
         other=address(ids, "runs" if of == "configurations" else "configurations"),
+    )
+
+
+def _page_without_sides(request: Request, context: Context, chosen: int) -> Response:
+    """Return the page for too few or too many runs: which runs to compare, or how to get runs."""
+    if len(context.store.table()) == 0:
+        return page_of(request, "compare", empty=True, sides=None)
+    return page_of(
+        request,
+        "compare",
+        empty=False,
+        sides=None,
+        chosen=chosen,
+        least=SIDES_MIN,
+        most=SIDES_MAX,
+        suggested=suggested_pairs(context),
+        elsewhere=observed_pairs(context),
     )
 
 

@@ -10,7 +10,7 @@ from assay.interfaces.web.api import views as api_views
 from assay.interfaces.web.state.answering import Text, Texts, page_of, palette
 from assay.interfaces.web.state.context import READERS, ContextOf
 from assay.interfaces.web.state.page_cache import cached_page
-from assay.questions.runs.runs import levels_by_number
+from assay.questions.runs.runs import level_at, levels_by_number
 from assay.questions.runs.scatter import counts_text
 
 router = APIRouter(include_in_schema=False, default_response_class=HTMLResponse, dependencies=READERS)
@@ -51,5 +51,9 @@ def scatter(
         drawn=scatter_points(view, colours) if view.points else None,
         counts=counts_text(view),
         where=[condition for condition in where if condition],
-        listed=sorted(view.points, key=lambda point: -point.y)[:ROWS_LISTED],
+        listed=[
+            (point, *(level_at(table, name, position) for name in (view.by, view.shape)))
+            for point in sorted(view.points, key=lambda point: -point.y)[:ROWS_LISTED]
+            for position in context.store.repository.positions_of(table, [point.run_id])
+        ],
     )

@@ -8,6 +8,7 @@ from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from functools import partial
+from http import HTTPStatus
 from pathlib import Path
 from typing import Any
 
@@ -340,12 +341,16 @@ def _validation_message(problem: Mapping[str, Any]) -> str:
             return "unknown field"
         case "json_invalid" | "model_attributes_type":
             return "the request's body is not a valid JSON object"
-    return str(problem["msg"])
+        case "float_parsing" | "int_parsing":
+            return f"{problem['input']!r} is not a number"
+    return str(problem["msg"]).replace("Input should be", "the value must be")
 
 
 async def _http_error(request: Request, error: Exception) -> Response:
     assert isinstance(error, HTTPException)
-    answer = _error_response(request, error.status_code, str(error.detail), None, None)
+    is_unknown_address = error.status_code == HTTPStatus.NOT_FOUND and error.detail == HTTPStatus.NOT_FOUND.phrase
+    message = f"there is no page {request.url.path}" if is_unknown_address else str(error.detail)
+    answer = _error_response(request, error.status_code, message, None, None)
     answer.headers.update(error.headers or {})
     return answer
 

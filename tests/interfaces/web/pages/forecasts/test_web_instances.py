@@ -80,10 +80,10 @@ def test_filters_select_by_hardware_and_are_in_the_form(client: TestClient) -> N
         ({"max_price": "-1"}, "price"),
         ({"type": "i4i.2xlrge"}, "did you mean"),
         ({"type": "m7g.2xlarge"}, "speed of a core of arm64 relative to the profile's machine is not known"),
-        ({**CHOSEN, "rates-hdd": "1MB/s:1MB/s", "rates-nvme": ""}, "no source states the rate of the local disks"),
+        ({**CHOSEN, "rates-hdd": "1MB/s:1MB/s", "rates-nvme": ""}, "No source states the rate of the local disks"),
         ({**CHOSEN, "price-i4i.2xlarge": ""}, "has the price of i4i.2xlarge"),
         ({**CHOSEN, "date": "yesterday"}, "yesterday"),
-        ({**CHOSEN, "volumes": "gp9:1TB:1"}, "unknown volume type"),
+        ({**CHOSEN, "volumes": "gp9:1TB:1"}, "Unknown volume type"),
         ({**CHOSEN, "volumes": "gp3:1TB:1", "volume_price": "cheap"}, "cheap"),
     ],
 )

@@ -76,7 +76,7 @@ def test_runs_without_a_cluster_file_are_simulated_on_the_chosen_one(tmp_path: P
         links = re.findall(r'href="/whatif\?([^"]*)"', chosen)
         assert all("cluster=bsc-2015%2Flab-cluster.yaml" in link for link in links)
         unknown = client.get("/whatif?cluster=none.yaml").text
-        assert "there is no cluster file &#39;none.yaml&#39; on this server" in unknown
+        assert "There is no cluster file &#39;none.yaml&#39; on this server" in unknown
 
 
 @needs_simulator
