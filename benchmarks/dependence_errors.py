@@ -14,6 +14,7 @@ from __future__ import annotations
 import argparse
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import processes
@@ -25,7 +26,7 @@ from assay.analysis.comparison.matched import match
 from assay.analysis.comparison.significance import fastest_levels
 from assay.analysis.comparison.speedups import speedups_of
 from assay.analysis.outliers.anomalies import find_anomalies
-from assay.analysis.statistics import InferenceScope, Verdict
+from assay.analysis.statistics import ALPHA, InferenceScope, Verdict
 from assay.questions.claims.claims import ClaimAnswer
 from assay.questions.claims.findings import findings
 from assay.questions.decisions.costs.run_costs import RunCosts
@@ -65,6 +66,13 @@ def decided(drawn: Drawn, gain: float, *, ignore: tuple[str, ...] = (), baseline
     stated_verdicts = (Verdict.FASTER, Verdict.SLOWER, Verdict.EQUIVALENT)
     withheld = float(np.mean([result.verdict not in stated_verdicts for result in decision.results]))
     return Outcome(wrong, float(np.mean(in_interval)) if in_interval else NO_VALUE, stated, withheld)
+
+
+def outside_one(drawn: Drawn) -> Outcome:
+    """Read each 95 % interval alone, without the correction for several comparisons. Wrong: one excludes 1."""
+    (decision,) = decide(drawn.table, DecisionRequest("layout", "L0"))
+    times = [result.time for result in decision.results if result.time]
+    return Outcome(any(time.p is not None and time.p < ALPHA for time in times))
 
 
 def leading(drawn: Drawn, gain: float) -> Outcome:
@@ -183,7 +191,15 @@ def _walks(configurations: int) -> Ask:
 
 Question = tuple[Ask, tuple[float, ...]]
 BOTH, EQUAL = (1.0, 1.1, 1.3, 2.0), (1.0,)
+
+
+def _many(**more: Any) -> Ask:
+    return lambda rng, gain: decided(processes.depends_on_factor(rng, gain, **MANY, **more), gain)
+
+
 CLAIMED = (1.0, 1.3)
+MANY: dict[str, Any] = {"options": 6, "workloads": 8}
+"""Options and workloads of an answer with 48 comparisons, and six means over the workloads."""
 QUESTIONS: dict[str, Question] = {
     "decide: one session a side, 5 runs each": (_decided(processes.one_after_the_other), BOTH),
     "decide: one session a side, 20 runs each": (_decided(processes.one_after_the_other, runs=20), BOTH),
@@ -205,6 +221,17 @@ QUESTIONS: dict[str, Question] = {
     "decide: 3 runs that scatter by 10 % against 20": (_decided(processes.unequal, bimodal=False), BOTH),
     "decide: the gain depends on a factor of 3 levels": (_decided(processes.depends_on_factor), BOTH),
     "decide: the gain depends on a factor of 6 levels": (_decided(processes.depends_on_factor, levels=6), BOTH),
+    "many: 48 gains that depend on no factor": (_many(apart=0.0), BOTH),
+    "many: 48 gains that depend on a factor of 3 levels": (_many(), BOTH),
+    "many: 48 gains that depend on a factor of 6 levels": (_many(levels=6), BOTH),
+    "many: 48 gains that depend on no factor, intervals alone": (
+        lambda rng, _: outside_one(processes.depends_on_factor(rng, **MANY, apart=0.0)),
+        EQUAL,
+    ),
+    "many: 48 gains that depend on a factor of 3 levels, intervals alone": (
+        lambda rng, _: outside_one(processes.depends_on_factor(rng, **MANY)),
+        EQUAL,
+    ),
     "decide: 2 clusters 10 % apart, on these clusters": (_on_clusters(2), BOTH),
     "decide: 3 clusters 10 % apart, on these clusters": (_on_clusters(3), BOTH),
     "decide: clusters confound layouts, --ignore cluster": (_decided(processes.confounded, ("cluster",)), BOTH),

@@ -149,23 +149,36 @@ def claims_in_sessions(rng: Rng, gain: float = 1.0, *, apart: bool, groups: int 
     return Drawn(table_of(rows, logs, starts(session)), float(np.log(gain)))
 
 
-def depends_on_factor(rng: Rng, gain: float = 1.0, *, levels: int = 3, groups: int = 4) -> Drawn:
-    """Draw gains of B that differ by 10 % between the levels of another factor, each with ``groups`` matched groups."""
-    effects = rng.normal(0, APART, levels)
+def depends_on_factor(
+    rng: Rng,
+    gain: float = 1.0,
+    *,
+    levels: int = 3,
+    groups: int = 4,
+    options: int = 1,
+    workloads: int = 1,
+    apart: float = APART,
+) -> Drawn:
+    """Draw gains that differ by ``apart`` between the levels of another factor, each with ``groups`` matched groups.
+
+    The gains are independent between ``options`` and ``workloads``.
+    """
     rows, logs = [], []
-    for level in range(levels):
-        for number in range(groups):
-            group_effect = rng.normal(0, 0.02)
-            for layout in range(2):
-                rows.append(
-                    {
-                        "workload": "terasort",
-                        "layout": f"L{layout}",
-                        "dfs.blocksize": str(64 * (1 + level)),
-                        "io.sort.factor": str(number),
-                    }
-                )
-                logs.append(-(np.log(gain) + effects[level] + group_effect) * layout + rng.normal(0, 0.03))
+    for workload in range(workloads):
+        effects = np.vstack([np.zeros(levels), np.log(gain) + rng.normal(0, apart, (options, levels))])
+        for level in range(levels):
+            for number in range(groups):
+                for layout in range(options + 1):
+                    rows.append(
+                        {
+                            "workload": f"w{workload}" if workload else "terasort",
+                            "layout": f"L{layout}",
+                            "dfs.blocksize": str(64 * (1 + level)),
+                            "io.sort.factor": str(number),
+                        }
+                    )
+                    group_effect = rng.normal(0, 0.02) if layout else 0.0
+                    logs.append(-effects[layout, level] - group_effect + rng.normal(0, 0.03))
     started_unix_s = starts(np.zeros(len(rows), dtype=np.int64))
     return Drawn(table_of(rows, np.array(logs), started_unix_s), float(np.log(gain)))
 

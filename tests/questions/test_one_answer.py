@@ -111,7 +111,7 @@ def figures(decision: Decision) -> list[list[str]]:
     """Return what every interface prints of each result: workload, option, verdict, ratio, interval, runs, cost."""
     rows = []
     for result in decision.results:
-        row = [workload_title(result.workload), compared_option(decision, result.option), row_verdict(decision, result)]
+        row = [workload_title(result.workload), compared_option(decision, result.option), row_verdict(result)]
         if result.time:
             row += [ratio(result.time.ratio), basis_text(result.time)]
             row += [interval_text(result.time)] if result.time.low is not None else []

@@ -4,7 +4,7 @@ from decimal import Decimal
 
 import pytest
 
-from assay.text import price_text
+from assay.text import money_interval, price_text
 
 
 @pytest.mark.parametrize(
@@ -24,3 +24,16 @@ from assay.text import price_text
 )
 def test_a_price_has_the_decimals_of_its_products(amount: float | Decimal, text: str) -> None:
     assert price_text(amount, "USD") == text
+
+
+@pytest.mark.parametrize(
+    ("low", "high", "text"),
+    [
+        (0.0443, 0.12, "$0.0443 to $0.1200"),
+        (0.44, 1.2, "$0.44 to $1.20"),
+        (0.05, 20.0, "$0.0500 to $20.00"),
+        (None, 1.0, "–"),
+    ],
+)
+def test_both_ends_of_an_interval_of_cents_have_the_same_decimals(low: float | None, high: float, text: str) -> None:
+    assert money_interval(low, high, "USD") == text

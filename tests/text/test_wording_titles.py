@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from assay.text import layout_text, meanings
 from assay.text.ratios import format_interval
 from assay.text.titles import level_text, setting_text, settings_text
 
@@ -38,3 +39,8 @@ def test_the_ends_of_an_uninformative_interval_are_bounds() -> None:
     assert format_interval(0.002, 40.0) == "under 0.01 to 40"
     assert format_interval(80.0, 160.0) == "80 to 160"
     assert format_interval(1.57, 1.79) == "1.57 to 1.79"
+
+
+def test_two_codes_of_one_layout_have_different_words() -> None:
+    assert [layout_text(name) for name in ("R3", "RR3")] == ["3 remote volumes (R3)", "3 remote volumes, as R3 (RR3)"]
+    assert meanings(["RR3"])["RR3"] == "3 remote volumes per worker, for everything, as R3"

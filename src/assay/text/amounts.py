@@ -13,6 +13,11 @@ _UNITS = {
 }
 """Text of the units of a price book whose name alone is not clear."""
 
+_TEN_CENTS = 0.1
+"""Minimum amount with two decimals."""
+_CENTS_MIN = 0.001
+"""Minimum amount whose decimals also apply to the other end of an interval."""
+
 
 def price_basis(per: str) -> str:
     """Return the unit of a price in words: ``one disk in every worker, per hour``, ``cluster, per hour``."""
@@ -52,5 +57,10 @@ def price_text(value: float | Decimal, currency: str) -> str:
 
 
 def money_interval(low: float | None, high: float | None, currency: str) -> str:
-    """Return an interval of money, or a dash."""
-    return NO_VALUE if low is None or high is None else f"{money(low, currency)} to {money(high, currency)}"
+    """Return an interval of money, or a dash. Both ends have the decimals of a lower end below ten cents."""
+    if low is None or high is None:
+        return NO_VALUE
+    lower, upper = money(low, currency), money(high, currency)
+    if _CENTS_MIN <= low < _TEN_CENTS <= high < 1:
+        upper = with_currency(f"{high:.{len(lower.partition('.')[2])}f}", currency)
+    return f"{lower} to {upper}"

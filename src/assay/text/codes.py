@@ -34,7 +34,12 @@ def layout_text(name: str) -> str:
     if code is None or code.disks is None:
         return name
     extra = "" if code.extra_kind is None else f" + 1 {_DEVICES[code.extra_kind]}"
-    return f"{code.disks} {_DEVICES[code.kind]}{'s' if code.disks != 1 else ''}{extra} ({name})"
+    return f"{code.disks} {_DEVICES[code.kind]}{'s' if code.disks != 1 else ''}{extra}{_synonym_text(code)} ({name})"
+
+
+def _synonym_text(code: LayoutCode) -> str:
+    """Return the code with the same meaning: ``, as R3`` for ALOJA's RR3, so that no two codes have the same words."""
+    return f", as R{code.disks}" if code.family == "RR" and not code.single else ""
 
 
 def disk_noun(kind: str) -> str:
@@ -52,7 +57,7 @@ def disk_kind_text(kind: str) -> str:
 def _meaning(code: LayoutCode) -> str:
     devices = f"{code.disks} {_DEVICES[code.kind]}{'s' if code.disks != 1 else ''} per worker"
     if code.extra_kind is None:
-        return f"{devices}, for everything" if code.kind == REMOTE else devices
+        return f"{devices}, for everything{_synonym_text(code)}" if code.kind == REMOTE else devices
     device = f"one {'local ' if code.kind == REMOTE else ''}{_DEVICES[code.extra_kind]}"
     return {
         ExtraDeviceUse.INTERMEDIATE: f"{devices}, intermediate data on {device}",

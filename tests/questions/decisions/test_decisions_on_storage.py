@@ -238,7 +238,7 @@ def test_a_filter_that_changes_a_verdict_through_the_number_of_comparisons_says_
     assert [row.verdict for row in of_terasort] == [Verdict.NOT_DISTINGUISHABLE, Verdict.FASTER]
     assert notes == [
         f"1 comparison with this filter, {every.family} without it: the verdict on 2 SSDs per worker (SS2) on TeraSort "
-        f'is "faster" instead of "faster, not confirmed among {every.family} comparisons".'
+        f'is "faster" instead of "faster, not confirmed".'
     ]
     assert not any(caveat.kind is CaveatKind.COMPARISONS for caveat in every.caveats)
     [other] = decisions_of(repository, table, DecisionRequest("layout", where=("workload=sort",)))

@@ -18,6 +18,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from assay.analysis.comparison.matched import GroupRatios, LogMean, MatchedGroups
+from assay.analysis.comparison.sampled_levels import SampledLevels
 from assay.analysis.statistics import Floats, InferenceScope, Ints, RunTable
 from assay.analysis.statistics.cluster_strata import within_strata
 
@@ -113,7 +114,11 @@ def over_levels(mean: LogMean, ratios: GroupRatios, dependence: Dependence, leve
     deviations = n / group_count * (means - values.mean())
     error = float(np.sqrt((deviations**2).sum() * level_count / (level_count - 1)))
     mean_over_levels = replace(
-        mean, error=error, degrees=level_count - 1.0, method=OVER_LEVELS.format(dependence.factor)
+        mean,
+        error=error,
+        degrees=level_count - 1.0,
+        method=OVER_LEVELS.format(dependence.factor),
+        levels=SampledLevels(dependence.factor, level_count),
     )
     return mean_over_levels if mean_over_levels.ratio.width > mean.ratio.width else mean
 

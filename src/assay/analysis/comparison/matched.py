@@ -1,7 +1,6 @@
 """Match runs that are equal in everything but one factor, and compare them: the core of every comparison.
 
-In: runs as a table (durations in seconds). Out: matched groups, and means of log ratios over one or more groups, with
-their errors.
+In: runs as a table (durations in seconds). Out: matched groups, and means of log ratios over groups, with their errors.
 
 Runs are in one **matched group** when every factor but the compared factor is equal. Within a group, the ratio is the
 geometric mean time of the baseline / that of the candidate: above 1, the candidate is faster. Over groups it is the
@@ -26,6 +25,7 @@ from statistics import fmean
 import numpy as np
 from numpy.typing import NDArray
 
+from assay.analysis.comparison.sampled_levels import SampledLevels
 from assay.analysis.statistics import (
     ABSENT,
     DEPENDENT_PROPERTIES,
@@ -292,7 +292,7 @@ class SessionPart:
 
 @dataclass(frozen=True, slots=True)
 class LogMean:
-    """A log speedup with its standard error (NaN if unknown), degrees of freedom, method and scope."""
+    """A log speedup with its error (NaN if unknown), degrees of freedom, method, scope, and levels if they count."""
 
     mean: float
     error: float
@@ -303,6 +303,7 @@ class LogMean:
     """Maximum error of the mean because times are rounded: its interval is never narrower."""
     sessions: SessionPart | None = None
     """The part of the error that comes from sessions; None without one."""
+    levels: SampledLevels | None = None
 
     @property
     def ratio(self) -> Estimate:

@@ -32,7 +32,14 @@ from assay.questions.decisions.decision import CostRatio, Decision, TimeRatio
 from assay.questions.decisions.sentences.amount_sentences import amount_sentences, missing_amounts
 from assay.questions.decisions.sentences.cost_sentences import cost_headline, costs_by_storage
 from assay.questions.decisions.sentences.curve_text import curve_table
-from assay.questions.decisions.sentences.decision_sentences import evidence, headline, question, remarks, row_verdict
+from assay.questions.decisions.sentences.decision_sentences import (
+    evidence,
+    headline,
+    question,
+    remarks,
+    row_verdict,
+    verdict_note,
+)
 from assay.questions.decisions.sentences.estimate_text import basis_text
 from assay.questions.decisions.sentences.next_sentences import next_sentences
 from assay.questions.decisions.sentences.option_words import compared_option, option_text
@@ -213,7 +220,7 @@ def _decision_blocks(report: Report, decision: Decision, number: int, palette: M
         blocks += _chart(decision, name, report, palette) if number < DECISIONS_MAX else []
     curve = curve_of(decision)
     blocks += _curve(decision, curve) if curve else []
-    blocks += _results(decision, name, rows_max=ROWS_MAX)
+    blocks += [*_results(decision, name, rows_max=ROWS_MAX), Paragraph((verdict_note(decision),))]
     # The chapter on the six questions has the next step of a further decision.
     proposals = [] if is_further else [Fact("Next", sentence) for sentence in next_sentences(decision)]
     blocks += [Facts(tuple(proposals))] if proposals else []
@@ -289,7 +296,7 @@ def _results(decision: Decision, name: str, rows_max: int) -> tuple[Block, ...]:
         (
             workload_title(result.workload),
             compared_option(decision, result.option),
-            row_verdict(decision, result),
+            row_verdict(result),
             _ratio(result.time),
             basis_text(result.time) if result.time else NO_VALUE,
             scope_text(result.time.scope) if result.time and result.time.low is not None else NO_VALUE,

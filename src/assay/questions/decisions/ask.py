@@ -178,7 +178,7 @@ def _with_outliers(decision: Decision, without: Sequence[Decision], outliers: in
         return decision
     else:
         changed = [
-            _changed_verdict(decision, option, other, same)
+            _changed_verdict(decision, option, same)
             for option in decision.options
             for same in other.options
             if option.option == same.option and option.option in named and option.verdict != same.verdict
@@ -192,12 +192,12 @@ def _with_outliers(decision: Decision, without: Sequence[Decision], outliers: in
     return replace(decision, caveats=in_order([*decision.caveats, Caveat(CaveatKind.OUTLIERS, text)]))
 
 
-def _changed_verdict(decision: Decision, option: OptionResult, other: Decision, same: OptionResult) -> str:
-    """Return how the verdict on an option differs in ``other``: ``InfiniBand is confirmed to be faster``."""
+def _changed_verdict(decision: Decision, option: OptionResult, same: OptionResult) -> str:
+    """Return how the verdict on an option differs in ``same``: ``InfiniBand is confirmed to be faster``."""
     name, before, after = (
         compared_option(decision, option.option),
-        row_verdict(decision, option, count=False),
-        row_verdict(other, same, count=False),
+        row_verdict(option, reason=False),
+        row_verdict(same, reason=False),
     )
     verb = option_verb(decision.factor, option.option)
     if before == f"{after}, not confirmed":

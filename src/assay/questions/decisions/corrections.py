@@ -43,10 +43,10 @@ def with_corrections(decision: Decision, others: Sequence[Decision], numbers: Co
             result, same = changed[0]
             name = compared_option(decision, result.option)
             more = len(changed) - 1
+            verdict, other_verdict = (row_verdict(row, reason=False) for row in (result, same))
             text = (
                 f"{plural(decision.family, 'comparison')} {numbers.here}, {other.family} {numbers.elsewhere}: the "
-                f'verdict on {name} on {workload_title(result.workload)} is "{row_verdict(decision, result)}" instead '
-                f'of "{row_verdict(other, same)}"'
+                f'verdict on {name} on {workload_title(result.workload)} is "{verdict}" instead of "{other_verdict}"'
             )
             text += f"; {plural(more, 'more verdict differs', 'more verdicts differ')}." if more else "."
             caveat = Caveat(CaveatKind.COMPARISONS, text)

@@ -9,6 +9,7 @@ cheaper.
 from dataclasses import dataclass
 from enum import StrEnum
 
+from assay.analysis.comparison.sampled_levels import SampledLevels
 from assay.analysis.statistics import MARGIN, InferenceScope, Verdict
 from assay.model import PriceBook
 
@@ -75,6 +76,8 @@ class TimeRatio:
     """The same after Holm's correction over all estimates of the decision."""
     confounded: tuple[str, ...] = ()
     """Ignored factors that differ between the two options; the ratio then has no interval."""
+    levels: SampledLevels | None = None
+    """The levels that count as the values, where the speedup depends on them; None: the matched groups count."""
 
 
 class CostVerdict(StrEnum):

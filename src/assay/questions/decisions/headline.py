@@ -199,6 +199,7 @@ def time_ratio(estimate: PairEstimate, holm_p: float | None) -> TimeRatio:
         confounded=estimate.confounded,
         p=estimate.mean.p,
         holm_p=holm_p,
+        levels=estimate.mean.levels,
     )
 
 

@@ -50,6 +50,8 @@ FULL_PX = 980
 HALF_PX = 470
 NARROW_PX = 340
 """Chart widths in pixels, including labels: the text width of a page, half of it, and the width of a phone."""
+PAPER_PX = 640
+"""Width of a full-width chart on paper: its text is then about 9 points high, like the document's text."""
 TIME_FORMATS = {
     "year": "%Y",
     "month": "%b %Y",

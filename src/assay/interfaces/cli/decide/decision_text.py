@@ -14,13 +14,20 @@ from assay.questions.decisions.decision import Decision, WorkloadResult
 from assay.questions.decisions.sentences.amount_sentences import amount_sentences, missing_amounts
 from assay.questions.decisions.sentences.cost_sentences import cost_headline
 from assay.questions.decisions.sentences.curve_text import curve_table
-from assay.questions.decisions.sentences.decision_sentences import evidence, headline, question, remarks, row_verdict
+from assay.questions.decisions.sentences.decision_sentences import (
+    evidence,
+    headline,
+    question,
+    remarks,
+    row_verdict,
+    verdict_note,
+)
 from assay.questions.decisions.sentences.estimate_text import basis_text, interval_text
 from assay.questions.decisions.sentences.next_sentences import next_sentences
 from assay.questions.decisions.sentences.option_words import baseline_text, compared_option
 from assay.questions.decisions.sentences.question_sentences import QuestionView, next_run
 from assay.questions.decisions.sentences.years_sentences import CostsOverYears
-from assay.text import NO_VALUE, level_text, origin_badge, plural, ratio, workload_title
+from assay.text import NO_VALUE, level_text, origin_badge, ratio, workload_title
 
 CAVEATS_BRIEF = 3
 """Maximum number of caveats below an answer in brief."""
@@ -106,10 +113,7 @@ def print_decision(
     for sentence in next_sentences(decision):
         click.echo(f"next: {sentence}")
     scale = origin_badge(decision.origin, decision.lab_scale)
-    click.echo(
-        f"{decision.runs:,} runs, {scale}. Verdicts are corrected for {plural(decision.family, 'comparison')} (Holm); "
-        f"equivalent means within {100 * decision.margin:g} %."
-    )
+    click.echo(f"{decision.runs:,} runs, {scale}. {verdict_note(decision)}")
 
 
 def _print_curve(decision: Decision, curve: Curve) -> None:
@@ -121,7 +125,7 @@ def _print_curve(decision: Decision, curve: Curve) -> None:
 def _cells(decision: Decision, result: WorkloadResult, *, has_costs: bool) -> list[str]:
     time, cost = result.time, result.cost
     option = compared_option(decision, result.option)
-    cells = [workload_title(result.workload), option, row_verdict(decision, result)]
+    cells = [workload_title(result.workload), option, row_verdict(result)]
     if time is None:
         cells += [NO_VALUE] * 4
     else:

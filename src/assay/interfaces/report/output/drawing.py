@@ -1,7 +1,8 @@
 """Render charts as SVG inside a page, in the page's colours, without a browser or network requests.
 
 In: Vega-Lite specifications. Out: HTML with SVG. Every chart is drawn in two widths, because a wide chart scaled down
-is illegible on a phone. The page's style sheet shows one of them.
+is illegible on a phone, and a chart as wide as the page in a third one for paper. The page's style sheet shows one of
+them.
 """
 
 import re
@@ -11,7 +12,7 @@ from itertools import count
 
 from markupsafe import Markup, escape
 
-from assay.interfaces.charts.drawing.style import HALF_PX, NARROW_PX, VEGA_LITE_VERSION, Spec
+from assay.interfaces.charts.drawing.style import FULL_PX, HALF_PX, NARROW_PX, PAPER_PX, VEGA_LITE_VERSION, Spec
 
 _IDENTIFIER = re.compile(r'\bid="([\w-]+)"')
 
@@ -23,14 +24,17 @@ class ChartRenderer:
     numbers: Iterator[int] = field(default_factory=lambda: count(1))
 
     def draw(self, make: Callable[[int], Spec], caption: str, *, wide_px: int = HALF_PX) -> Markup:
-        """Return an HTML figure with a caption and the chart in both widths.
+        """Return an HTML figure with a caption and the chart in all its widths.
 
         ``make``: returns the specification for a width in pixels. ``wide_px``: the larger width.
         """
+        widths_px = {"wide": wide_px, "narrow": NARROW_PX}
+        if wide_px == FULL_PX:
+            widths_px = {"wide screen": wide_px, "narrow": NARROW_PX, "paper": PAPER_PX}
         drawings = Markup("").join(
             Markup('<div class="chart {}" role="img" aria-label="{}">{}</div>').format(name, spec["description"], svg)
             for name, spec, svg in (
-                (name, spec, self.svg(spec)) for name, spec in (("wide", make(wide_px)), ("narrow", make(NARROW_PX)))
+                (name, spec, self.svg(spec)) for name, spec in ((name, make(px)) for name, px in widths_px.items())
             )
         )
         return Markup("<figure>{}<figcaption>{}</figcaption></figure>").format(drawings, escape(caption))

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from assay.foundation.errors import AssayError
-from assay.interfaces.charts.drawing.style import FULL_PX, NARROW_PX
+from assay.interfaces.charts.drawing.style import FULL_PX, NARROW_PX, PAPER_PX
 from assay.interfaces.report.output import pictures
 from assay.interfaces.report.output.document import (
     Answers,
@@ -34,8 +34,6 @@ from assay.interfaces.report.output.document import (
     charts_of,
 )
 
-MEASURE_PX = 640
-"""Width of a full-width chart, in pixels: its text is then about 9 points high, like the document's text."""
 MANY_COLUMNS = 6
 """Maximum number of columns in a table without wrapped headers."""
 HEADER_LETTERS = 16
@@ -50,7 +48,7 @@ PAIR_COLUMNS_MAX = 4
 
 def _width_px(figure: ReportFigure) -> int:
     """Return the chart's width in pixels: full, or narrow for a chart next to another."""
-    return MEASURE_PX if _is_wide(figure) else NARROW_PX
+    return PAPER_PX if _is_wide(figure) else NARROW_PX
 
 
 def _is_wide(figure: ReportFigure) -> bool:

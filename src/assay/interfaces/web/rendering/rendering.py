@@ -25,7 +25,7 @@ from assay.questions.comparisons.code_difference import difference_notes, differ
 from assay.questions.comparisons.flame_graphs import DIFFERENCE_TEXT, WIDTH_TEXT
 from assay.questions.comparisons.result_sentences import counters_text, different_jobs_text, name_of, side_sentence
 from assay.questions.decisions.sentences.curve_text import curve_table
-from assay.questions.decisions.sentences.decision_sentences import row_verdict
+from assay.questions.decisions.sentences.decision_sentences import row_verdict, verdict_note
 from assay.questions.decisions.sentences.estimate_text import basis_text
 from assay.questions.decisions.sentences.option_words import compared_option, option_text
 from assay.questions.runs import task_durations
@@ -105,12 +105,9 @@ def _shape_path(level: str, colours: Mapping[str, str] | None = None) -> str:
 
 
 def _environment() -> Environment:
+    loader = PackageLoader("assay.interfaces.web")
     environment = Environment(
-        loader=PackageLoader("assay.interfaces.web"),
-        autoescape=True,
-        undefined=StrictUndefined,
-        trim_blocks=True,
-        lstrip_blocks=True,
+        loader=loader, autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True
     )
     environment.filters.update(
         seconds=numbers.seconds,
@@ -151,6 +148,7 @@ def _environment() -> Environment:
         curve_table=curve_table,
         basis_text=basis_text,
         row_verdict=row_verdict,
+        verdict_note=verdict_note,
         scope_text=scope_text,
         name_of=name_of,
         limit_title=limit_title,

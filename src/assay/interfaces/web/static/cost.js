@@ -58,6 +58,10 @@ function showEdits() {
 function putIn(html) {
   const sent = document.createElement("template");
   sent.innerHTML = html; // the server's own page, escaped there; scripts in it would not run
+  for (const { id } of priced.querySelectorAll("details[id][open]")) {
+    const fold = sent.content.getElementById(id);
+    if (fold) fold.open = true;
+  }
   const names = (root) => [...root.querySelectorAll("tr[data-price]")].map((row) => row.dataset.price);
   const [there, now] = [names(priced), names(sent.content)];
   const others = [...there].sort().join("\n") !== [...now].sort().join("\n");

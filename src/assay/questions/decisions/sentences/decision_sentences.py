@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 from assay.analysis.comparison.factors.device_classes import DEVICE_CLASS
 from assay.analysis.comparison.verdict_text import ComparedNames, verdict_text
-from assay.analysis.statistics import InferenceScope, Verdict
+from assay.analysis.statistics import ALPHA, InferenceScope, Verdict
 from assay.model import LAYOUT_FACTOR, WORKERS_FACTOR, DeviceKind, Origin, counted_resources
 from assay.model.clusters import layout_code
 from assay.questions.decisions.curve import Curve, curve_of
@@ -33,6 +33,7 @@ from assay.questions.decisions.sentences.estimate_text import (
     interval_text,
     open_text,
     time_text,
+    unconfirmed_reason,
     where_text,
 )
 from assay.questions.decisions.sentences.next_sentences import next_sentences
@@ -72,16 +73,34 @@ def question(decision: Decision) -> str:
     return _QUESTIONS.get(decision.factor, f"Which {joined(titles)}?")
 
 
-def row_verdict(decision: Decision, result: WorkloadResult | OptionResult, *, count: bool = True) -> str:
-    """Return the verdict of a row: ``faster``, or ``slower, not confirmed among 38 comparisons``.
+def row_verdict(result: WorkloadResult | OptionResult, *, reason: bool = True) -> str:
+    """Return the verdict of a row: ``faster``, or ``slower, not confirmed (p = 0.0064, corrected 0.28)``.
 
-    Without ``count``, the number of comparisons is left out: ``slower, not confirmed``.
+    Without ``reason``, the p values are left out: ``slower, not confirmed``. :func:`verdict_note` defines them.
     """
     if result.time is None or not _only_alone(result.verdict, result.time):
         return result.verdict
     alone = Verdict.FASTER if result.time.ratio > 1 else Verdict.SLOWER
     text = f"{alone}, not confirmed"
-    return f"{text} among {plural(decision.family, 'comparison')}" if count else text
+    return f"{text} ({unconfirmed_reason(result.time)})" if reason else text
+
+
+def verdict_note(decision: Decision) -> str:
+    """Return the correction behind the verdicts, what *equivalent* means, and why rows are not confirmed."""
+    text = (
+        f"Verdicts are corrected for {plural(decision.family, 'comparison')} (Holm); equivalent means within "
+        f"{100 * decision.margin:g} %."
+    )
+    times = [result.time for result in decision.results if result.time and _only_alone(result.verdict, result.time)]
+    if not times:
+        return text
+    text += (
+        f" Not confirmed: the p value is {ALPHA:g} or more after this correction. More values, or fewer comparisons by "
+        "a filter, can confirm the difference."
+    )
+    if any(time.levels for time in times):
+        text += " Where the speedup depends on a setting, the levels of that setting are the values (n), not the runs."
+    return text
 
 
 def _only_alone(verdict: Verdict, time: TimeRatio | None) -> bool:
@@ -357,7 +376,7 @@ def _short_result(decision: Decision, option: OptionResult) -> str:
     assert option.time is not None
     name = compared_option(decision, option.option)
     sure = f", {interval_text(option.time)}" if option.time.low is not None else ""
-    return f"{name}: {row_verdict(decision, option)} ({format_ratio(option.time.ratio)}×{sure})"
+    return f"{name}: {row_verdict(option)} ({format_ratio(option.time.ratio)}×{sure})"
 
 
 def _spread(decision: Decision, option: str) -> str:

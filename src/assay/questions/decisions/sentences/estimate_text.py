@@ -2,7 +2,7 @@
 
 from assay.analysis.comparison.verdict_text import evidence_text, groups_and_runs
 from assay.questions.decisions.decision import ComparedCost, CostRatio, Decision, TimeRatio
-from assay.text import format_interval, plural, workload_title
+from assay.text import column_title, format_interval, plural, workload_title
 
 
 def basis_text(time: TimeRatio) -> str:
@@ -46,3 +46,14 @@ def excludes_one(ratio: TimeRatio | CostRatio | ComparedCost) -> bool:
 def open_text(ratio: TimeRatio | CostRatio | ComparedCost) -> str:
     """Return why a ratio has no verdict: its interval includes 1, or the correction for several comparisons."""
     return "not confirmed" if excludes_one(ratio) else "no difference shown"
+
+
+def unconfirmed_reason(time: TimeRatio) -> str:
+    """Return the p values of a difference that is not confirmed: ``p = 0.0024, corrected 0.12``.
+
+    Where the levels of a factor count as the values, their number follows: ``n = 3 levels of HDFS copies``.
+    """
+    if time.p is None or time.holm_p is None:
+        return "no p value"
+    text = f"p = {time.p:.2g}, corrected {time.holm_p:.2g}"
+    return f"{text}, n = {time.levels.count} levels of {column_title(time.levels.factor)}" if time.levels else text

@@ -2,7 +2,7 @@
 
 In: ALOJA's clusters with their prices in US dollars per cluster-hour. Out: the YAML text of a price book in which
 
-    cost = seconds / 3600 × (cluster + remote or SATA disks × price of a disk + SSDs × price of an SSD + InfiniBand)
+    cost = seconds / 3600 × (cluster + remote or hard disks × price of a disk + SSDs × price of an SSD + InfiniBand)
 
 as in ALOJA's ``getExecutionCost`` (github Aloja/aloja, ``aloja-web/inc/Utils.php``). The price of a disk or SSD is the
 sum for one device in every worker. Clusters of equal price share an item. A price is omitted if the
@@ -109,7 +109,7 @@ def price_book_text(clusters: Sequence[AlojaCluster], *, source: str, date: str)
             "device: remote",
         ),
         *_items(
-            "SATA disk",
+            "hard disk",
             "device-set-hour",
             priced_clusters,
             lambda c: c.cost_remote_disk_usd_per_h,
