@@ -32,27 +32,27 @@ attached: {queue: tests, directory: /user/alice, edge: edge, kerberos: {principa
 """
 
 
-def test_no_address_login_or_path_is_left_and_the_hardware_is() -> None:
+def test_a_redacted_cluster_has_its_hardware_and_no_address_login_or_path() -> None:
     text = redacted_cluster(REAL)
     for word in ("example", "alice", "bob", "10.1.0", "/data", "/srv", "/home", "edge", "tests", "keytab"):
         assert word not in text.lower(), word
-    known = cluster_of(document_of(REAL.encode(), "cluster.yaml"), Path())
-    shared = cluster_of(document_of(text.encode(), "cluster.yaml"), Path())
-    assert [node.name for node in shared.nodes] == [node.name for node in known.nodes if node.roles]
-    assert shared.simulated
-    assert all(node.address is None for node in shared.nodes)
-    assert shared.networks["IB"].rate_bits_per_s == 56e9
-    [device, _] = shared.workers[0].type.devices
+    original = cluster_of(document_of(REAL.encode(), "cluster.yaml"), Path())
+    redacted = cluster_of(document_of(text.encode(), "cluster.yaml"), Path())
+    assert [node.name for node in redacted.nodes] == [node.name for node in original.nodes if node.roles]
+    assert redacted.simulated
+    assert all(node.address is None for node in redacted.nodes)
+    assert redacted.networks["IB"].rate_bits_per_s == 56e9
+    [device, _] = redacted.workers[0].type.devices
     assert (device.read_bytes_per_s, device.capacity_bytes, device.directory) == (1.2e8, 2 * 10**12, None)
 
 
 @pytest.mark.parametrize("path", sorted(EXAMPLES.glob("*/*cluster*.yaml")), ids=str)
-def test_every_example_stays_the_cluster_that_it_is(path: Path) -> None:
-    known = cluster_of(document_of(path.read_bytes(), "cluster.yaml"), path.parent)
-    shared = cluster_of(document_of(redacted_cluster(path.read_text()).encode(), "cluster.yaml"), Path())
-    assert [node.name for node in shared.nodes] == [node.name for node in known.nodes]
-    assert shared.lab == known.lab
-    assert [node.type.cores for node in shared.nodes] == [node.type.cores for node in known.nodes]
+def test_a_redacted_example_describes_the_same_cluster(path: Path) -> None:
+    original = cluster_of(document_of(path.read_bytes(), "cluster.yaml"), path.parent)
+    redacted = cluster_of(document_of(redacted_cluster(path.read_text()).encode(), "cluster.yaml"), Path())
+    assert [node.name for node in redacted.nodes] == [node.name for node in original.nodes]
+    assert redacted.lab == original.lab
+    assert [node.type.cores for node in redacted.nodes] == [node.type.cores for node in original.nodes]
 
 
 def test_secret_parameters_and_paths_are_left_out_of_a_plan() -> None:

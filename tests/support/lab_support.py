@@ -30,7 +30,7 @@ from assay.model.clusters.cluster import (
 MEMORY_FLOOR_BYTES = 256 * 2**20
 SCALE = 1 / 10
 EITHER = Disks.MODEL if FUSE.exists() and find_daemon() else Disks.THROTTLE
-"""The emulator for tests that disks have no part in: the one that labs take by themselves here."""
+"""The default emulator of labs on this machine, for tests that do not concern disks."""
 OTHER = pytest.param(Disks.THROTTLE if EITHER is Disks.MODEL else Disks.MODEL, marks=pytest.mark.long)
 
 
@@ -40,7 +40,7 @@ def _missing() -> str:
 
 
 def require_lab() -> None:
-    """Skip the test, in the probe's words, where no lab can be made."""
+    """Skip the test where no lab can be created, with the reason of the probe."""
     if _missing():
         pytest.skip(f"this machine can't emulate a cluster: {_missing()}")
 
@@ -104,35 +104,37 @@ def _processes_about(words: str, folder: str) -> list[str]:
 
 
 def left_of(name: str, state: Path) -> list[str]:
-    """Return everything of the lab ``name`` that this machine still has, in words; empty after a clean removal.
+    """Return descriptions of the remains of the lab ``name`` on this machine; empty after a clean removal.
 
-    Of a state directory that is not this machine's own, whatever is left in it counts.
+    In a state directory that is not the machine's default, the remains of every lab count.
     """
     shared = state == state_root()
     folder = str(state / "labs" / name) if shared else str(state)
-    left = [f"namespace {path.name}" for path in Path("/run/netns").glob(f"assay-{name}[-.]*")]
+    remains = [f"namespace {path.name}" for path in Path("/run/netns").glob(f"assay-{name}[-.]*")]
     backing = list(Path("/sys/block").glob("loop*/loop/backing_file"))
-    left += [f"loop device over {path.read_text().strip()}" for path in backing if folder in path.read_text()]
+    remains += [f"loop device over {path.read_text().strip()}" for path in backing if folder in path.read_text()]
     groups = [*Path("/sys/fs/cgroup").glob(f"assay-{name}"), *Path("/sys/fs/cgroup").glob(f"*/assay-{name}")]
-    left += [f"control group {path}" for path in groups]
+    remains += [f"control group {path}" for path in groups]
     mounts = Path("/proc/self/mountinfo").read_text().splitlines()
-    left += [f"mount {line}" for line in mounts if folder in line or f"assay-{name}" in line]
+    remains += [f"mount {line}" for line in mounts if folder in line or f"assay-{name}" in line]
     interface = LabNetwork(name, None, {}, {}).host_interface  # type: ignore[arg-type]
-    left += [f"interface {interface}"] if Path("/sys/class/net", interface).exists() else []
-    left += [f"folder {path}" for path in (state / "labs").glob(name if shared else "*")]
-    return left + _processes_about(f"assay-{name}", folder if shared else f"{folder}/labs") + _loose_throttles()
+    remains += [f"interface {interface}"] if Path("/sys/class/net", interface).exists() else []
+    remains += [f"folder {path}" for path in (state / "labs").glob(name if shared else "*")]
+    return remains + _processes_about(f"assay-{name}", folder if shared else f"{folder}/labs") + _loose_throttles()
 
 
 def _loose_throttles() -> list[str]:
     """Return the throttle lines and dirty-page limits of loop devices that nothing is attached to."""
-    left = []
+    remains = []
     for device in Path("/sys/block").glob("loop*"):
         if (device / "loop").exists():
             continue  # some lab has it
         number = (device / "dev").read_text().strip()
         for file in Path("/sys/fs/cgroup").glob("blkio/blkio.throttle.*_device"):
-            left += [f"{file.name}: {line}" for line in file.read_text().splitlines() if line.startswith(f"{number} ")]
+            remains += [
+                f"{file.name}: {line}" for line in file.read_text().splitlines() if line.startswith(f"{number} ")
+            ]
         limit = Path("/sys/class/bdi", number, "strict_limit")
         if limit.exists() and limit.read_text().strip() != "0":
-            left.append(f"strict_limit of {device.name}")
-    return left
+            remains.append(f"strict_limit of {device.name}")
+    return remains

@@ -99,7 +99,7 @@ class OneFile:
 
 
 @pytest.fixture(autouse=True)
-def one_more(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+def reverse_workload(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     folder = tmp_path / "more"
     folder.mkdir()
     (folder / "reverse.py").write_text(MODULE)
@@ -111,13 +111,13 @@ def one_more(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     assert "reverse" not in workloads()
 
 
-def planned(folder: Path) -> list[PlannedRun]:
+def planned_runs(folder: Path) -> list[PlannedRun]:
     plan = load_plan(folder / "plan.yaml")
     return schedule(plan, expand(plan))
 
 
 def test_a_plan_names_the_workload_with_its_options_and_is_checked_by_them(tmp_path: Path) -> None:
-    runs = planned(tmp_path)
+    runs = planned_runs(tmp_path)
     assert sorted(run.workload.parameters["turns"] for run in runs) == ["3", "5"]
     assert json_schema("plan")["$defs"]["reverse"]["properties"]["by"]["enum"] == ["word", "line"]
     for old, new, words in (
@@ -128,7 +128,7 @@ def test_a_plan_names_the_workload_with_its_options_and_is_checked_by_them(tmp_p
     ):
         (tmp_path / "plan.yaml").write_text(PLAN.replace(old, new))
         with pytest.raises(SpecificationError) as caught:
-            planned(tmp_path)
+            planned_runs(tmp_path)
         assert words in str(caught.value)
 
 
@@ -137,13 +137,13 @@ def test_time_and_room_follow_from_its_data_flow(tmp_path: Path) -> None:
     at half of 200 MB/s on each of two workers.
     """
     plan = load_plan(tmp_path / "plan.yaml")
-    run = planned(tmp_path)[0]
+    run = planned_runs(tmp_path)[0]
     assert expected(run, plan, []).duration_s == pytest.approx(JOB_START_S + (200e9 + 300e9) / 200e6)
     [claim] = claims_of(plan, [run]).temporary
     assert [part.bytes for part in claim.hdfs] == [200e9]
     assert claim.intermediate is not None
     assert claim.intermediate.bytes == 2 * 100e9
-    assert [(kept.name, kept.data_bytes, kept.copies) for kept in datasets_after(run, plan)] == [
+    assert [(dataset.name, dataset.data_bytes, dataset.copies) for dataset in datasets_after(run, plan)] == [
         ("lines", 100 * 10**9, 2)
     ]
 
@@ -158,14 +158,14 @@ def test_pages_and_comparisons_use_a_new_workload(tmp_path: Path) -> None:
 
 def test_the_checks_of_a_workload_examine_the_output_of_its_program(tmp_path: Path) -> None:
     plan = load_plan(tmp_path / "plan.yaml")
-    run = planned(tmp_path)[0]
+    run = planned_runs(tmp_path)[0]
     workload, size = workloads()["reverse"], size_of(run, plan)
     program = workload.programs(size, "/in")[plan.engine]
     assert program.arguments == ("/in", "/assay/output/reverse", run.workload.parameters["turns"])
-    for length_bytes, broken in ((200 * 10**9, []), (100 * 10**9, ["bytes in HDFS"])):
+    for length_bytes, failed_checks in ((200 * 10**9, []), (100 * 10**9, ["bytes in HDFS"])):
         validation_input = ValidationInput(OneFile(length_bytes), {}, None, "/in")
-        judged = asyncio.run(workload.validate(size, Outcome(0, "", {}, 0, 1.0), validation_input))
-        assert [check.name for check in judged.checks if not check.passed] == broken
+        result = asyncio.run(workload.validate(size, Outcome(0, "", {}, 0, 1.0), validation_input))
+        assert [check.name for check in result.checks if not check.passed] == failed_checks
 
 
 def test_a_workload_without_a_data_flow_is_refused(tmp_path: Path) -> None:

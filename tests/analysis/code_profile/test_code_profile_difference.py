@@ -65,8 +65,10 @@ def test_a_large_increase_is_decided_in_its_phase_and_equal_code_stays_open() ->
     assert row_of(answer, BURN[-1]).verdict is CodeVerdict.MORE
     assert row_of(answer, COPY[-1]).verdict is CodeVerdict.OPEN
     assert answer.frames[0].code.frame == BURN[-1]
-    back = code_difference(side_of([800, 810, 790], [505, 500, 510]), side_of([10, 12, 11], [500, 520, 490]), 0.01)
-    assert row_of(back, BURN[-1]).verdict is CodeVerdict.LESS
+    reversed_answer = code_difference(
+        side_of([800, 810, 790], [505, 500, 510]), side_of([10, 12, 11], [500, 520, 490]), 0.01
+    )
+    assert row_of(reversed_answer, BURN[-1]).verdict is CodeVerdict.LESS
 
 
 def test_equal_counts_without_variation_are_no_proof() -> None:
@@ -87,8 +89,8 @@ def test_single_runs_are_compared_over_recordings_and_one_recording_has_no_inter
     assert row.low_s_per_gb is not None
     assert 0 < row.low_s_per_gb < row.difference_s_per_gb
     assert row.verdict is CodeVerdict.OPEN
-    alone = code_difference([run_of(1, {BURN: 100})], [run_of(2, {BURN: 900})], 0.01)
-    row = row_of(alone, BURN[-1])
+    answer_of_one_recording = code_difference([run_of(1, {BURN: 100})], [run_of(2, {BURN: 900})], 0.01)
+    row = row_of(answer_of_one_recording, BURN[-1])
     assert (row.low_s_per_gb, row.p, row.verdict) == (None, None, CodeVerdict.OPEN)
 
 

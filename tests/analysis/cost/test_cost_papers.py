@@ -56,8 +56,13 @@ def sandisk() -> dict[tuple[str, str], JobCostRow]:
 def test_sandisks_table_5_is_reproduced(sandisk: dict[tuple[str, str], JobCostRow]) -> None:
     jobs = {key: row.jobs for key, row in sandisk.items()}
     assert jobs == {("read", "HD2"): 53876, ("read", "SS2"): 195068, ("write", "HD2"): 18438, ("write", "SS2"): 71727}
-    days = {key: row.jobs_per_day for key, row in sandisk.items()}
-    assert days == {("read", "HD2"): 49.2, ("read", "SS2"): 178.15, ("write", "HD2"): 16.84, ("write", "SS2"): 65.5}
+    daily_jobs = {key: row.jobs_per_day for key, row in sandisk.items()}
+    assert daily_jobs == {
+        ("read", "HD2"): 49.2,
+        ("read", "SS2"): 178.15,
+        ("write", "HD2"): 16.84,
+        ("write", "SS2"): 65.5,
+    }
 
 
 def test_sandisks_178_15_jobs_a_day_are_a_years_whole_jobs_over_its_days() -> None:
@@ -102,7 +107,7 @@ def test_bscs_table_2_is_reproduced(take: str) -> None:
     assert [row.label for row in view.rows if row.on_pareto_front] == ["SS2 IB"]
 
 
-def test_the_break_even_price_of_bscs_infiniband_is_1_21_usd_an_hour() -> None:
+def test_the_switching_price_of_bscs_infiniband_is_1_21_usd_an_hour() -> None:
     table, runs = bsc_table()
     (view,) = cost_effectiveness_of_table(
         table,
@@ -110,9 +115,11 @@ def test_the_break_even_price_of_bscs_infiniband_is_1_21_usd_an_hour() -> None:
         book_of("bsc-2015"),
         CostEffectivenessRequest(("layout", "network")),
     )
-    flip = next(flip for flip in view.switching_prices if flip.price.name == "InfiniBand")
-    assert (flip.above_winner, flip.below) == ("SS2 ETH", None)
-    assert flip.above == pytest.approx(4.90 * 258 / 207 - 4.90)
+    switching_price = next(
+        switching_price for switching_price in view.switching_prices if switching_price.price.name == "InfiniBand"
+    )
+    assert (switching_price.above_winner, switching_price.below) == ("SS2 ETH", None)
+    assert switching_price.above == pytest.approx(4.90 * 258 / 207 - 4.90)
 
 
 def lisa_setup(name: str, hdds: int, ssds: int) -> Setup:
@@ -139,11 +146,11 @@ def test_lisa14s_table_5_is_reproduced() -> None:
     hdd, ssd = lisa_setup("HDD", 1, 0), lisa_setup("SSD", 0, 1)
     assert (round(hdd.per_tb), round(ssd.per_tb)) == (200, 10_769)
     view = storage_view(book_of("lisa14"), gain=1.27)
-    (against,) = view.against
-    assert against.equal_bandwidth.price == 4400
+    (comparison,) = view.against
+    assert comparison.equal_bandwidth.price == 4400
     assert equal_bandwidth_count(hdd, ssd) == 11
-    assert round(against.cost_per_performance or 0, 1) == 2.5
-    assert 50 < against.per_tb_ratio < 55
+    assert round(comparison.cost_per_performance or 0, 1) == 2.5
+    assert 50 < comparison.per_tb_ratio < 55
     assert equal_cost_count(hdd, ssd) == 35
 
 

@@ -101,11 +101,11 @@ def test_samples_of_older_versions_have_no_merges() -> None:
 
 @given(cut=st.integers(min_value=0, max_value=len(raw_of(HEADER, SAMPLE, SAMPLE, END))))
 def test_lines_that_end_anywhere_give_whole_samples_and_a_warning(cut: int) -> None:
-    whole = raw_of(HEADER, SAMPLE, SAMPLE, END)
-    trace, warnings = parsed(whole[:cut])
+    lines = raw_of(HEADER, SAMPLE, SAMPLE, END)
+    trace, warnings = parsed(lines[:cut])
     assert len(trace) % 35 == 0
-    assert len(trace) // 34 == whole[:cut].count(b'"cgroup": [3000000000, 11, 12, 13]}')
-    assert bool(warnings) == (cut < len(whole) - 1)
+    assert len(trace) // 34 == lines[:cut].count(b'"cgroup": [3000000000, 11, 12, 13]}')
+    assert bool(warnings) == (cut < len(lines) - 1)
 
 
 @given(st.binary(max_size=300))
@@ -183,10 +183,10 @@ def test_device_totals_add_nodes_and_devices_and_omit_unobserved_ones() -> None:
 
 def test_the_cpu_is_busy_with_user_system_interrupts_and_stolen_time() -> None:
     trace = Trace()
-    grows = {"user_s": 3.0, "system_s": 1.0, "irq_s": 0.5, "steal_s": 0.5, "idle_s": 3.0, "iowait_s": 2.0}
+    increases_s = {"user_s": 3.0, "system_s": 1.0, "irq_s": 0.5, "steal_s": 0.5, "idle_s": 3.0, "iowait_s": 2.0}
     for t_s in (0.0, 5.0):
-        for metric, per_run in grows.items():
-            trace.append(t_s, "a", "cpu", metric, counter=True, value=1000 + per_run * t_s / 5)
+        for metric, increase_s in increases_s.items():
+            trace.append(t_s, "a", "cpu", metric, counter=True, value=1000 + increase_s * t_s / 5)
     assert cpu_busy_shares(trace, ["a"], 0, 5).get("a") == pytest.approx(0.5)
     assert cpu_busy_shares(trace, ["b"], 0, 5).get("b") is None
 

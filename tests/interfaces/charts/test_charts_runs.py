@@ -33,7 +33,7 @@ def specs(width_px: int) -> dict[str, dict[str, Any]]:
     }
 
 
-def test_the_charts_are_what_they_were() -> None:
+def test_the_specifications_of_the_charts_are_unchanged() -> None:
     charts = json.loads(json.dumps(specs(HALF_PX), allow_nan=False))
     for spec in charts.values():
         del spec["config"]
@@ -50,8 +50,8 @@ def test_every_chart_renders_within_its_width(width_px: int) -> None:
         size = re.search(r'<svg [^>]*width="([\d.]+)"', svg)
         assert size is not None, name
         assert float(size[1]) <= width_px + 40, name
-        wanted = PALETTE[0] if name == "requests" else PHASE_COLOURS["map"]
-        assert wanted in svg, f"{name} draws nothing"
+        colour = PALETTE[0] if name == "requests" else PHASE_COLOURS["map"]
+        assert colour in svg, f"{name} draws nothing"
 
 
 def test_a_timeline_draws_each_attempts_phases_in_its_lane() -> None:

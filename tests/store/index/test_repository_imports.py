@@ -74,12 +74,12 @@ def test_the_table_holds_every_run_and_names_it(repository: Repository, tmp_path
 def test_a_second_import_adds_nothing_and_a_longer_copy_only_new_runs(repository: Repository, tmp_path: Path) -> None:
     path = text_file(tmp_path, "results.txt", "10\n20\n20\n")
     import_lines(repository, path)
-    again = import_lines(repository, path)
-    assert (again.import_id, again.taken, again.already_there) == (None, 0, 3)
-    copy = import_lines(repository, text_file(tmp_path, "copy.txt", "10\n20\n20\n"))
-    assert (copy.taken, copy.already_there) == (0, 3)
-    longer = import_lines(repository, text_file(tmp_path, "longer.txt", "10\n20\n20\n20\n30\n"))
-    assert (longer.taken, longer.already_there) == (2, 3)
+    second_summary = import_lines(repository, path)
+    assert (second_summary.import_id, second_summary.taken, second_summary.already_there) == (None, 0, 3)
+    copy_summary = import_lines(repository, text_file(tmp_path, "copy.txt", "10\n20\n20\n"))
+    assert (copy_summary.taken, copy_summary.already_there) == (0, 3)
+    longer_summary = import_lines(repository, text_file(tmp_path, "longer.txt", "10\n20\n20\n20\n30\n"))
+    assert (longer_summary.taken, longer_summary.already_there) == (2, 3)
     assert sorted(run.duration_s for run in repository.runs()) == [10.0, 20.0, 20.0, 20.0, 30.0]
 
 
@@ -95,8 +95,8 @@ def test_bundles_of_overlapping_imports_that_are_copied_together_count_each_run_
 
 def test_skipped_items_are_listed_and_strict_imports_nothing(repository: Repository, tmp_path: Path) -> None:
     path = text_file(tmp_path, "results.txt", "10\nx\n")
-    strict = import_lines(repository, path, strict=True)
-    assert (strict.taken, strict.left) == (0, (SkippedItem("results.txt:2", "is not a number"),))
+    summary = import_lines(repository, path, strict=True)
+    assert (summary.taken, summary.left) == (0, (SkippedItem("results.txt:2", "is not a number"),))
     assert repository.runs() == []
     assert import_lines(repository, path).taken == 1
 
@@ -163,12 +163,12 @@ def test_a_killed_import_leaves_the_repository_intact(repository: Repository, tm
     process.send_signal(signal.SIGKILL)
     process.wait()
     process.stdout.close()
-    again = Repository.open(repository.root)
-    assert again.verify() == []
-    assert len(again.runs()) in (1, 4000)
-    import_lines(again, path)
-    assert len(again.runs()) == 4000
-    assert list((again.root / "partial").iterdir()) == []
+    reopened = Repository.open(repository.root)
+    assert reopened.verify() == []
+    assert len(reopened.runs()) in (1, 4000)
+    import_lines(reopened, path)
+    assert len(reopened.runs()) == 4000
+    assert list((reopened.root / "partial").iterdir()) == []
 
 
 def test_a_full_disk_stores_nothing(repository: Repository, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

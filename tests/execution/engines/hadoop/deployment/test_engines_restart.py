@@ -55,20 +55,22 @@ def command_of(archive: ClassArchive | None, node: int = 0) -> list[str]:
 
 
 def test_daemons_record_their_classes_once_and_then_use_the_archive(archive: ClassArchive) -> None:
-    plain = command_of(None)
-    recording = command_of(archive)
-    assert f"-XX:DumpLoadedClassList={archive.folder}/NameNode.classes" in recording
-    assert [part for part in recording if not part.startswith(("-Xshare", "-XX:DumpLoaded"))] == plain
-    assert command_of(archive, node=2) == plain  # a second worker loads the same
+    plain_command = command_of(None)
+    recording_command = command_of(archive)
+    assert f"-XX:DumpLoadedClassList={archive.folder}/NameNode.classes" in recording_command
+    assert [part for part in recording_command if not part.startswith(("-Xshare", "-XX:DumpLoaded"))] == plain_command
+    assert command_of(archive, node=2) == plain_command  # a second worker loads the same
     archive.path.write_bytes(b"archive")
-    using = command_of(archive)
-    assert f"-XX:SharedArchiveFile={archive.path}" in using
+    archive_command = command_of(archive)
+    assert f"-XX:SharedArchiveFile={archive.path}" in archive_command
     conf = f"{deployment().directory}/conf"
-    assert using[using.index("-cp") + 1] == f"{JARS}:{OTHERS}:{conf}"  # Java wants what is archived first
-    assert f"-Dlog4j.configuration=file:{conf}/log4j.properties" in using
+    assert (
+        archive_command[archive_command.index("-cp") + 1] == f"{JARS}:{OTHERS}:{conf}"
+    )  # Java wants what is archived first
+    assert f"-Dlog4j.configuration=file:{conf}/log4j.properties" in archive_command
     archive.path.unlink()
     (archive.folder / "failed").write_text("no")
-    assert command_of(archive) == plain
+    assert command_of(archive) == plain_command
 
 
 def test_clients_and_jobs_never_use_the_archive(archive: ClassArchive) -> None:
@@ -85,13 +87,13 @@ def test_every_class_is_listed_once_and_an_incomplete_line_is_omitted(tmp_path: 
 
 
 async def test_a_java_that_cannot_create_the_archive_is_not_tried_again(archive: ClassArchive) -> None:
-    failing = replace(archive, java="false")
-    assert not await failing.make(lambda _: None)  # nothing was recorded: nothing is known
-    assert failing.must_be_made
-    failing.recording("NameNode")
-    (failing.folder / "NameNode.classes").write_text("java/lang/Object\n")
-    assert not await failing.make(lambda _: None)
-    assert not failing.must_be_made
+    failing_archive = replace(archive, java="false")
+    assert not await failing_archive.make(lambda _: None)  # nothing was recorded: nothing is known
+    assert failing_archive.must_be_made
+    failing_archive.recording("NameNode")
+    (failing_archive.folder / "NameNode.classes").write_text("java/lang/Object\n")
+    assert not await failing_archive.make(lambda _: None)
+    assert not failing_archive.must_be_made
 
 
 async def test_a_real_java_makes_the_class_archive_and_starts_with_it(
@@ -113,8 +115,8 @@ async def test_a_real_java_makes_the_class_archive_and_starts_with_it(
     assert (await asyncio.to_thread(subprocess.run, command, capture_output=True, check=False)).returncode == 0
 
 
-def test_a_keeper_may_end_by_itself_and_the_others_are_killed_at_once(tmp_path: Path) -> None:
-    """Each writes a file when it is asked to end: the DataNode can, the NodeManager has no time to."""
+def test_a_datanode_may_end_by_itself_and_other_daemons_are_killed_at_once(tmp_path: Path) -> None:
+    """Each process writes a file after SIGTERM. The DataNode gets the time for it, the NodeManager does not."""
     body = (
         "import signal, sys, time\n"
         "def end(*_):\n open(sys.argv[1], 'w').close(); sys.exit()\n"
@@ -138,18 +140,20 @@ def test_a_keeper_may_end_by_itself_and_the_others_are_killed_at_once(tmp_path: 
 
 def test_a_stopped_run_names_its_time_limit_and_the_source_of_the_limit() -> None:
     outcome = Outcome(124, "took longer than 480 s", {}, 0, 480.0, timed_out=True)
-    seen = AttemptState(program_result=ProgramResult(outcome, 0.0))
+    state = AttemptState(program_result=ProgramResult(outcome, 0.0))
     status, why, failure_class = status_of(
-        seen, None, TimeLimit(480.0, "4 × the longest of 2 comparable runs (2 min 00 s)")
+        state, None, TimeLimit(480.0, "4 × the longest of 2 comparable runs (2 min 00 s)")
     )
     assert (status, failure_class) == (RunStatus.FAILED, FailureClass.WORKLOAD)
     assert (
         why == "it did not end within its time limit of 8 min 00 s: 4 × the longest of 2 comparable runs (2 min 00 s)"
     )
-    lost = AttemptState(program_result=ProgramResult(replace(outcome, timed_out=False, host_lost=True), 0.0))
-    assert status_of(lost, None, TimeLimit(1.0, ""))[2] is FailureClass.INFRASTRUCTURE
-    died = replace(seen, problem="worker1: datanode died")
-    assert status_of(died, None, TimeLimit(1.0, ""))[2] is FailureClass.ENGINE
+    state_of_lost_host = AttemptState(
+        program_result=ProgramResult(replace(outcome, timed_out=False, host_lost=True), 0.0)
+    )
+    assert status_of(state_of_lost_host, None, TimeLimit(1.0, ""))[2] is FailureClass.INFRASTRUCTURE
+    state_of_dead_daemon = replace(state, problem="worker1: datanode died")
+    assert status_of(state_of_dead_daemon, None, TimeLimit(1.0, ""))[2] is FailureClass.ENGINE
 
 
 @pytest.mark.parametrize(
@@ -162,10 +166,12 @@ def test_a_stopped_run_names_its_time_limit_and_the_source_of_the_limit() -> Non
     ],
 )
 def test_unchecked_output_is_not_called_wrong(check: Outcome | None, failure_class: FailureClass) -> None:
-    broken = Check("sorted output", False, "TeraValidate could not run: Permission denied: staging")
-    finished = ProgramResult(Outcome(0, "", {}, 0, 9.0), 0.0)
-    gathered = AttemptState(program_result=finished, validation=ValidationResult((broken,), failed_checker=check))
-    status, why, failure = status_of(gathered, None, TimeLimit(60.0, "a guess"))
+    failed_check = Check("sorted output", False, "TeraValidate could not run: Permission denied: staging")
+    program_result = ProgramResult(Outcome(0, "", {}, 0, 9.0), 0.0)
+    state = AttemptState(
+        program_result=program_result, validation=ValidationResult((failed_check,), failed_checker=check)
+    )
+    status, why, failure = status_of(state, None, TimeLimit(60.0, "a guess"))
     assert (status, failure) == (RunStatus.INVALID, failure_class)
     assert why == "sorted output: TeraValidate could not run: Permission denied: staging"
 
@@ -179,7 +185,7 @@ def test_a_check_reads_over_the_masters_link_only_if_the_link_is_fast() -> None:
     assert not is_faster_in_client(2 << 30, cluster.link_bits_per_s("IB"))
 
 
-async def test_a_history_server_that_was_too_early_is_started_again_and_no_other(
+async def test_only_a_history_server_that_started_too_early_is_started_again(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     daemons = Daemons(deployment(), {node.name: LocalTransport(node.name) for node in CLUSTER.nodes})
