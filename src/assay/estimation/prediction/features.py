@@ -109,8 +109,8 @@ class Encoding:
                 columns += _factor_features(factor, table)
         devices = devices_of(table)
         columns += [np.where(np.isfinite(count), count, -1.0) for count in devices.values()]
-        recorded = {name: _hardware_feature(name, table) for name in self.hardware}
-        values_and_medians = zip(recorded.items(), self.hardware_medians, strict=True)
+        recorded_values = {name: _hardware_feature(name, table) for name in self.hardware}
+        values_and_medians = zip(recorded_values.items(), self.hardware_medians, strict=True)
         hardware = {name: np.where(np.isfinite(value), value, median) for (name, value), median in values_and_medians}
         columns += hardware.values()
         columns += self._sum_features(table, hardware, devices)
@@ -136,7 +136,7 @@ def hardware_values(clusters: Sequence[Hardware], instances: Mapping[str, Instan
     disks is increased by 1, so that its logarithm exists for workers without disks.
     """
     hardware_and_types = [(hardware, instances.get(hardware.instance_type)) for hardware in clusters]
-    recorded: dict[str, Sequence[float | None]] = {
+    recorded_values: dict[str, Sequence[float | None]] = {
         WORKERS: [hardware.workers for hardware in clusters],
         CORES: [hardware.cores or (instance.vcpus if instance else None) for hardware, instance in hardware_and_types],
         MEMORY: [
@@ -153,7 +153,9 @@ def hardware_values(clusters: Sequence[Hardware], instances: Mapping[str, Instan
             for _, instance in hardware_and_types
         ],
     }
-    values = {name: np.array([np.nan if n is None else float(n) for n in facts]) for name, facts in recorded.items()}
+    values = {
+        name: np.array([np.nan if n is None else float(n) for n in facts]) for name, facts in recorded_values.items()
+    }
     for fact in ("instance_type", "provider", "service_type"):
         texts = [getattr(hardware, fact) for hardware in clusters]
         frequent = [text for text, _ in Counter(filter(None, texts)).most_common(TEXT_FACTS_MAX)]
@@ -201,23 +203,25 @@ def numbers(table: RunTable, name: str) -> Floats:
 
 def devices_of(table: RunTable) -> dict[str, Floats]:
     """Return the number of devices of each kind on a worker, by run; NaN if unknown."""
-    layout, recorded = table.columns.get("layout"), table.columns.get(LAYOUT_DEVICES)
+    layout, recorded_devices = table.columns.get("layout"), table.columns.get(LAYOUT_DEVICES)
     counts = {kind: np.full(len(table), np.nan) for kind in DEVICES}
-    if recorded is not None:
-        _fill(counts, recorded.codes, [devices_of_text(level) for level in recorded.levels])
+    if recorded_devices is not None:
+        _fill(counts, recorded_devices.codes, [devices_of_text(level) for level in recorded_devices.levels])
     if layout is not None:
         codes = np.where(np.isnan(counts[DEVICES[0]]), layout.codes, ABSENT)
         _fill(counts, codes, [code.devices if (code := parse_name(level)) else None for level in layout.levels])
     return counts
 
 
-def _fill(filled: Mapping[str, Floats], codes: Codes, devices: Sequence[Mapping[str, int | None] | None]) -> None:
+def _fill(
+    counts_to_fill: Mapping[str, Floats], codes: Codes, devices: Sequence[Mapping[str, int | None] | None]
+) -> None:
     for code, counts in enumerate(devices):
         if counts:
             rows = codes == code
             for kind in DEVICES:
                 count = counts.get(kind, 0)
-                filled[kind][rows] = 1.0 if count is None else count
+                counts_to_fill[kind][rows] = 1.0 if count is None else count
 
 
 def _factor_features(factor: EncodedFactor, table: RunTable) -> list[Floats]:

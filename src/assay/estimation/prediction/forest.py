@@ -65,11 +65,11 @@ class Forest:
         row_start = np.repeat(np.arange(len(features)) * width, self.trees)
         for _ in range(DEPTH_MAX):
             right = self.right.take(nodes)
-            inner = np.flatnonzero(right != nodes)
-            if not len(inner):
+            inner_rows = np.flatnonzero(right != nodes)
+            if not len(inner_rows):
                 break
-            walking, row_start = walking.take(inner), row_start.take(inner)
-            nodes, right = nodes.take(inner), right.take(inner)
+            walking, row_start = walking.take(inner_rows), row_start.take(inner_rows)
+            nodes, right = nodes.take(inner_rows), right.take(inner_rows)
             goes_left = values.take(row_start + self.feature.take(nodes)) <= self.number.take(nodes)
             nodes = np.where(goes_left, nodes + 1, right)
             node[walking] = nodes
@@ -83,8 +83,8 @@ class Forest:
         nodes = np.arange(size)
         if ((self.right < nodes) | (self.right >= size)).any() or ((self.roots < 0) | (self.roots >= size)).any():
             return "a branch leads out of its tree"
-        inner = self.right > nodes
-        if (inner & (nodes == size - 1)).any() or ((self.feature < 0) | (self.feature >= width))[inner].any():
+        is_inner = self.right > nodes
+        if (is_inner & (nodes == size - 1)).any() or ((self.feature < 0) | (self.feature >= width))[is_inner].any():
             return "a split uses a feature that does not exist"
         return None if np.isfinite(self.number).all() else "it contains a number that is not finite"
 
@@ -180,10 +180,10 @@ def _histogram_tree(nodes: NDArray[Any]) -> Forest:
             pending_nodes += [(int(nodes["right"][node]), position), (int(nodes["left"][node]), -1)]
     ordered_nodes = nodes[order]
     leaf = ordered_nodes["is_leaf"].astype(np.bool_)
-    right = np.array([right_of.get(position, position) for position in range(len(order))], dtype=np.int32)
+    right_children = np.array([right_of.get(position, position) for position in range(len(order))], dtype=np.int32)
     number = np.where(leaf, ordered_nodes["value"], _rounded_down(ordered_nodes["num_threshold"])).astype(np.float32)
     feature = np.where(leaf, 0, ordered_nodes["feature_idx"]).astype(np.int16)
-    return Forest(np.zeros(1, dtype=np.int32), right, feature, number)
+    return Forest(np.zeros(1, dtype=np.int32), right_children, feature, number)
 
 
 def _rounded_down(thresholds: Floats) -> Floats:

@@ -215,12 +215,12 @@ def learn(table: RunTable, seed: int = SEED) -> TimeModel:
 def _instance_types(configurations: RunTable, encoding: Encoding, logs: Floats, seed: int) -> InstanceTypeModel | None:
     """Return the model for new instance types; None if types are too few, or each has one cluster."""
     types, codes = instance_types_of(configurations)
-    rented = np.flatnonzero(codes >= 0)
+    rented_rows = np.flatnonzero(codes >= 0)
     if len(types) < INSTANCE_TYPES_MIN or not {"workload", "cluster"} <= set(configurations.columns):
         return None
-    if len(types) >= len(np.unique(configurations.columns["cluster"].codes[rented])):
+    if len(types) >= len(np.unique(configurations.columns["cluster"].codes[rented_rows])):
         return None
-    return learn_instance_types(ProcessInputs.of(encoding, configurations.subset(rented)), logs[rented], seed)
+    return learn_instance_types(ProcessInputs.of(encoding, configurations.subset(rented_rows)), logs[rented_rows], seed)
 
 
 def pair_named(a: str, b: str) -> str:

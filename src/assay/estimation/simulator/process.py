@@ -61,14 +61,14 @@ def simulate(scenarios: Sequence[SimulatorInput], timeout_s: float = TIMEOUT_S) 
     if not scenarios:
         return []
     try:
-        completed = subprocess.run(
+        completed_process = subprocess.run(
             [str(simulator())], input=_lines(scenarios), capture_output=True, timeout=timeout_s, check=False
         )
     except subprocess.TimeoutExpired as error:
         raise HostError(
             f"the simulator did not end within {timeout_s:.0f} s", hint="simulate fewer tasks or a smaller cluster"
         ) from error
-    return _results(scenarios, completed.returncode, completed.stdout, completed.stderr)
+    return _results(scenarios, completed_process.returncode, completed_process.stdout, completed_process.stderr)
 
 
 async def run_simulations(scenarios: Sequence[SimulatorInput]) -> list[SimulationResult]:

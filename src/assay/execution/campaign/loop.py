@@ -146,9 +146,9 @@ class RunSequence:
         finally:
             await finish(self._await_publishing(), "storing the last run", None)
             self._journal.write("stop", why=stopped)
-            unpublished = self._publish_error()
-        if unpublished is not None:
-            raise unpublished
+            publish_error = self._publish_error()
+        if publish_error is not None:
+            raise publish_error
         return self._result
 
     async def _make_all(self) -> None:
@@ -206,8 +206,8 @@ class RunSequence:
         work = self._work
         if work.plan.cluster.simulated:
             return fmean(self._took_s) * len(self._queue) if self._took_s else None
-        queued = [run for run, _ in self._queue]
-        return remaining_s(queued, work.plan, self._history, work.schedule.overheads, self._inputs, self._running)
+        queued_runs = [run for run, _ in self._queue]
+        return remaining_s(queued_runs, work.plan, self._history, work.schedule.overheads, self._inputs, self._running)
 
     async def _attempt(self, planned: PlannedRun, number: int) -> Run:
         work, clock = self._work, time.monotonic()
@@ -245,7 +245,7 @@ class RunSequence:
 
         reservation = await asyncio.to_thread(reserve, work.repository.folders, self._reserved_bytes)
         try:
-            completed = await self._await_or_storage_error(
+            completed_run = await self._await_or_storage_error(
                 self._executor.make(
                     planned, number, AttemptContext(limit, self._await_publishing, report_step, report_problem)
                 )
@@ -253,21 +253,21 @@ class RunSequence:
         except BaseException:
             reservation.close()
             raise
-        work.observer.end(completed.run)
+        work.observer.end(completed_run.run)
         self._took_s.append(time.monotonic() - clock)
-        self._history.append(completed.run)
-        self._result.statuses[str(completed.run.status)] += 1
-        self._running = planned.configuration if completed.run.status is RunStatus.VALID else None
-        if completed.run.status is RunStatus.VALID:
+        self._history.append(completed_run.run)
+        self._result.statuses[str(completed_run.run.status)] += 1
+        self._running = planned.configuration if completed_run.run.status is RunStatus.VALID else None
+        if completed_run.run.status is RunStatus.VALID:
             self._inputs |= {dataset.key for dataset in datasets_after(planned, work.plan)}
-        if planned.at_most_s == limit.seconds and completed.run.duration_s >= limit.seconds:
+        if planned.at_most_s == limit.seconds and completed_run.run.duration_s >= limit.seconds:
             self._result.stopped_early += 1
-        if completed.run.failure_class is not None:
-            self._result.failures[str(completed.run.failure_class)] += 1
-        self._publishing = asyncio.create_task(self._publish(planned, completed, reservation, report_step))
-        if completed.unusable_host:
-            raise completed.unusable_host
-        return completed.run
+        if completed_run.run.failure_class is not None:
+            self._result.failures[str(completed_run.run.failure_class)] += 1
+        self._publishing = asyncio.create_task(self._publish(planned, completed_run, reservation, report_step))
+        if completed_run.unusable_host:
+            raise completed_run.unusable_host
+        return completed_run.run
 
     async def _await_or_storage_error(self, attempt: Coroutine[Any, Any, CompletedRun]) -> CompletedRun:
         """Await an attempt; if the previous run can't be stored, cancel the attempt and raise that error."""
@@ -278,8 +278,8 @@ class RunSequence:
             if self._publish_error() is None:
                 await asyncio.wait({task})
             await self._await_publishing()
-            if (unpublished := self._publish_error()) is not None:
-                raise unpublished
+            if (publish_error := self._publish_error()) is not None:
+                raise publish_error
             return task.result()
         finally:
             await end_tasks(task)
@@ -287,7 +287,7 @@ class RunSequence:
     async def _publish(
         self,
         planned: PlannedRun,
-        completed: CompletedRun,
+        completed_run: CompletedRun,
         reservation: ExitStack,
         report_step: Callable[[str, float, float], None],
     ) -> None:
@@ -305,10 +305,16 @@ class RunSequence:
             reservation.close()
             try:
                 bundle = self._work.repository.publish(
-                    completed.run, tasks=completed.tasks, trace=completed.trace, logs=completed.logs, files=files
+                    completed_run.run,
+                    tasks=completed_run.tasks,
+                    trace=completed_run.trace,
+                    logs=completed_run.logs,
+                    files=files,
                 )
             except RepositoryError as error:
-                contents = Contents(completed.run, completed.tasks, completed.trace, completed.logs, files)
+                contents = Contents(
+                    completed_run.run, completed_run.tasks, completed_run.trace, completed_run.logs, files
+                )
                 copy_path = keep(self._journal.campaign_id, contents)
                 hint = f"the run was saved to {copy_path}; fix this and run the same command, which then stores the run"
                 raise RepositoryError(error.message, where=error.where, hint=hint) from error
@@ -316,7 +322,7 @@ class RunSequence:
 
         self._reserved_bytes = max(self._reserved_bytes, 2 * await asyncio.to_thread(store))
         report_step("publish", began, time.monotonic() - clock)
-        self._journal.record_end(planned.index, completed.run)
+        self._journal.record_end(planned.index, completed_run.run)
 
     async def _await_publishing(self) -> None:
         """Wait until the previous run is stored. Never raise: the waiting attempt has not failed."""

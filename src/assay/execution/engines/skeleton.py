@@ -77,9 +77,9 @@ class DefaultRules:
         """Return ``settings`` unchanged."""
         return dict(settings)
 
-    def settings_of(self, recorded: Mapping[str, str]) -> tuple[dict[str, str], tuple[str, ...]]:
-        """Return ``recorded`` unchanged."""
-        return dict(recorded), ()
+    def settings_of(self, recorded_settings: Mapping[str, str]) -> tuple[dict[str, str], tuple[str, ...]]:
+        """Return ``recorded_settings`` unchanged."""
+        return dict(recorded_settings), ()
 
     def with_required_settings(self, settings: Mapping[str, str], workers: int) -> dict[str, str]:
         """Return ``settings`` unchanged; the engine's defaults apply to the rest."""

@@ -263,8 +263,15 @@ def _job(kind: str, device: Device, cluster: Cluster, *, first: bool = False) ->
 
 
 async def _fio(transport: Transport, jobs: Sequence[Sequence[str]]) -> FioReport:
-    common = ["fio", "--output-format=json", "--thread", "--ioengine=libaio", "--direct=1", "--fallocate=native"]
-    argv = [*common, *(option for job in jobs for option in job)]
+    common_options = [
+        "fio",
+        "--output-format=json",
+        "--thread",
+        "--ioengine=libaio",
+        "--direct=1",
+        "--fallocate=native",
+    ]
+    argv = [*common_options, *(option for job in jobs for option in job)]
     result = await transport.run(argv, timeout_s=DISK_TIMEOUT_S, check=False)
     if result.exit_status == EXIT_NO_COMMAND:
         raise _missing_program("fio", transport)

@@ -52,7 +52,7 @@ def run_history(
     colour_range = {"domain": [PLAIN, OUTLIER], "range": [PALETTE[0], PALETTE[1]]}
     shape_range = {"domain": [PLAIN, OUTLIER], "range": ["circle", "diamond"]}
     return chart(
-        f"{title} of each run over when it started; flagged runs apart",
+        f"{title} of each run over its start; outliers have another colour and shape",
         {
             "width": width_px,
             "height": HEIGHT_PX,

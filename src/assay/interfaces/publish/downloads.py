@@ -39,10 +39,10 @@ def json_bytes(values: Any) -> bytes:
 def package_bytes(runs: Sequence[Run], items: Callable[[], Iterator[ImportedRun]]) -> bytes:
     """Return a package with the runs as one import. ``items``: the same runs with their task attempts and traces."""
     with tempfile.TemporaryDirectory(prefix="assay-publish-") as folder:
-        lines, packed = Path(folder, "runs.jsonl"), Path(folder, "runs.tar.gz")
+        lines, archive = Path(folder, "runs.jsonl"), Path(folder, "runs.tar.gz")
         with lines.open("w", encoding="utf-8") as file:
             write_json_lines(runs, file)
         repository = Repository.create(Path(folder, "repository"))
         summary = repository.import_runs("assay", items, [(lines.name, lines)])
-        write_package(packed, repository, [summary.import_id] if summary.import_id else [], {})
-        return packed.read_bytes()
+        write_package(archive, repository, [summary.import_id] if summary.import_id else [], {})
+        return archive.read_bytes()

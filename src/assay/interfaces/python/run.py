@@ -25,11 +25,11 @@ _log = logging.getLogger("assay.run")
 class CampaignLog:
     """Writes the progress of a campaign to the log ``assay.run``, at the level INFO.
 
-    ``collected``: receives the ids of finished runs.
+    ``finished_run_ids``: receives the ids of finished runs.
     """
 
-    def __init__(self, collected: list[str]) -> None:
-        self._collected = collected
+    def __init__(self, finished_run_ids: list[str]) -> None:
+        self._finished_run_ids = finished_run_ids
 
     def say(self, message: str) -> None:
         """Log a line."""
@@ -46,7 +46,7 @@ class CampaignLog:
 
     def end(self, run: Run) -> None:
         """Log a finished run."""
-        self._collected.append(run.run_id)
+        self._finished_run_ids.append(run.run_id)
         _log.info("%s: %s, %.1f s", run.run_id, run.status, run.duration_s)
 
 
@@ -94,9 +94,13 @@ def run_plan(
     request = replace(
         campaign_request(loaded_plan, costs), again=again, only=texts(only, "only"), stop=stop, baseline=baseline
     )
-    opened = Repository.create(file_path(repository, "repository"))
-    with spans_sent(text(otlp, "otlp") if otlp is not None else None, opened.root, _log.info) as collected:
-        summary = execute_campaign(request, prepare_campaign(request, opened), opened, CampaignLog(collected))
+    opened_repository = Repository.create(file_path(repository, "repository"))
+    with spans_sent(
+        text(otlp, "otlp") if otlp is not None else None, opened_repository.root, _log.info
+    ) as finished_run_ids:
+        summary = execute_campaign(
+            request, prepare_campaign(request, opened_repository), opened_repository, CampaignLog(finished_run_ids)
+        )
     counts = ", ".join(f"{count} {status}" for status, count in summary.statuses.items()) or "none"
     return Answer(
         summary,

@@ -21,9 +21,10 @@ def energy_chapter(report: Report) -> Chapter | None:
     workload = workload_title(energy.workload)
     scale = f", on the lab's scale model ({scale_text(float(decision.lab_scale))})" if decision.lab_scale else ""
     text = (
-        f"Power is what the price book states for the hardware, times the power usage effectiveness (PUE). It is not "
-        f"measured, and it is drawn day and night. Energy of a job is power × run time of {workload}{scale}, with "
-        f"the 95 % interval of the run time on the baseline, and of the speedup on the other options. A kWh costs "
+        f"Power is the price book's power of the hardware, times the power usage effectiveness (PUE). It is not "
+        f"measured, and the hardware is assumed to draw it day and night. Energy of a job is power × run time of "
+        f"{workload}{scale}, with the 95 % interval of the run time on the baseline, and of the speedup on the other "
+        f"options. A kWh costs "
         f"{money(energy.kwh_price, decision.currency)}."
     )
     rows: list[tuple[Line | str, ...]] = []

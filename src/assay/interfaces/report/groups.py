@@ -26,10 +26,10 @@ def groups_chapter(report: Report, palette: Mapping[str, str]) -> Chapter | None
     if report.groups is None or not report.groups.decisions:
         return None
     blocks: list[Block] = []
-    several = len(report.groups.decisions) > 1
+    has_several_decisions = len(report.groups.decisions) > 1
     for index, groups in enumerate(report.groups.decisions):
         decision = report.decisions[groups.decision]
-        if several:
+        if has_several_decisions:
             badge = origin_badge(decision.origin, decision.lab_scale)
             blocks.append(Heading(f"{question(decision)} {badge}, against {decision.baseline}"))
         if groups.network is not None and is_readable(groups.network) and index < DECISIONS_MAX:

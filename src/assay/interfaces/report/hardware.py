@@ -50,10 +50,10 @@ def hardware_chapter(view: HardwareView) -> Chapter | None:
     """Return the chapter; None if no cluster file describes the nodes."""
     if not view.nodes:
         return None
-    several = len({row.cluster for row in view.nodes}) > 1
+    has_several_clusters = len({row.cluster for row in view.nodes}) > 1
     nodes: Rows = [
         (
-            f"{row.cluster}: {row.name}" if several else row.name,
+            f"{row.cluster}: {row.name}" if has_several_clusters else row.name,
             str(row.nodes),
             ", ".join(row.roles),
             str(row.cores),
@@ -68,7 +68,7 @@ def hardware_chapter(view: HardwareView) -> Chapter | None:
     ]
     devices: Rows = [
         (
-            f"{row.cluster}: {row.node}" if several else row.node,
+            f"{row.cluster}: {row.node}" if has_several_clusters else row.node,
             f"{len(row.devices)} × {row.kind.upper()} ({', '.join(row.devices)})"
             + (f", {row.product}" if row.product else ""),
             numbers.size(float(row.capacity_bytes)),

@@ -177,10 +177,10 @@ def _requests(section: ReportSection, figure: ReportFigure) -> tuple[Block, ...]
     ]
     columns = ("Disks of", "Hold", "#Read", "#Per request", "#Written", "#Per request")
     sizes = shortened(table(columns, rows), f"request-sizes-{language.slug(section.title)}", TABLE_ROWS_MAX)
-    shared = any(view.shares_disks for view in section.views)
+    has_shared_disks = any(view.shares_disks for view in section.views)
     note = "The kernel counts requests by device, so a disk with both kinds of data shows only their sum."
     limits = request_limits_note(view.detail for view in section.views)
-    notes = (note if shared else None, limits)
+    notes = (note if has_shared_disks else None, limits)
     texts = tuple(Paragraph((text,), "soft") for text in notes if text)
     return (Heading("Size of disk requests"), *((Pair(((figure,), texts)),) if texts else (figure,)), *sizes)
 

@@ -165,9 +165,9 @@ class _ConnectedCluster:
     async def make(self, planned: PlannedRun, number: int, context: AttemptContext) -> CompletedRun:
         """Make one attempt."""
         assert self._run_context is not None
-        completed = await attempt(planned, number, self._run_context, context)
-        self._device_errors = completed.device_errors
-        return completed
+        completed_run = await attempt(planned, number, self._run_context, context)
+        self._device_errors = completed_run.device_errors
+        return completed_run
 
     async def reconnect(self) -> None:
         """Reconnect unless every host answers.

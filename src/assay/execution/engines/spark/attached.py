@@ -175,20 +175,20 @@ class AttachedSparkEngine(SparkOnHadoop[AttachedEngine]):
             frozenset(str(app.get("id")) for app in await self._applications_on_master())
         )
 
-        async def add_history(ended: ProgramResult) -> ProgramResult:
+        async def add_history(program_result: ProgramResult) -> ProgramResult:
             files = await logs.fetch(logs_before, hadoop.tag)
-            history = read_history(files, ended.started_unix_s)
-            result = with_event_log(ended, history)
+            history = read_history(files, program_result.started_unix_s)
+            result = with_event_log(program_result, history)
             if profiler is None:
                 return result
             parts = stage_parts(history.stage_spans, history.stages, result.started_unix_s, self.cluster.master.name)
             return await profiler.end(recordings, result, parts)
 
         copies = parameters.get(REPLICATION, "1")
-        ended = await hadoop.submit(
+        program_result = await hadoop.submit(
             command, timeout_s, label, add_history, int(copies), _environment(self.hadoop, installation.client)
         )
-        return replace(ended, warnings=(*ended.warnings, *self._foreign_applications.warnings()))
+        return replace(program_result, warnings=(*program_result.warnings, *self._foreign_applications.warnings()))
 
     async def _applications_on_master(self) -> list[dict[str, Any]]:
         """Return the applications on Spark's standalone master; empty on YARN, or if the master does not answer."""

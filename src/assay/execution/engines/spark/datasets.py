@@ -39,9 +39,9 @@ class HadoopStore:
 
     def _shell(self, *arguments: str) -> bytes:
         # Hadoop's shell needs a configuration to start, even an empty configuration.
-        with tempfile.TemporaryDirectory(prefix="assay-shell-") as empty:
-            (Path(empty) / "core-site.xml").write_text("<configuration/>\n")
-            command = [_java(), "-Xmx256m", "-cp", f"{_classpath(self.spark)}:{empty}", _SHELL, *arguments]
+        with tempfile.TemporaryDirectory(prefix="assay-shell-") as empty_folder:
+            (Path(empty_folder) / "core-site.xml").write_text("<configuration/>\n")
+            command = [_java(), "-Xmx256m", "-cp", f"{_classpath(self.spark)}:{empty_folder}", _SHELL, *arguments]
             return _run(command, f"the file system's command {arguments[0]} failed", self.address)
 
     def names(self) -> list[str]:

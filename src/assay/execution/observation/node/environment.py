@@ -16,7 +16,7 @@ import sys
 import time
 from typing import Any, Dict, List, Optional
 
-from assay.execution.observation.node.files import number_of, text_of
+from assay.execution.observation.node.files import number_of, text_of, unescaped
 
 SYSCTLS = (
     "vm.swappiness",
@@ -99,13 +99,14 @@ def disk(folder: str) -> Dict[str, Any]:
     }
 
 
-def disks(mounted: List[str]) -> Dict[str, Any]:
+def disks(mounted_devices: List[str]) -> Dict[str, Any]:
     """Return all block devices with a size; loop and RAM devices only if mounted."""
     all_disks = {os.path.basename(folder): disk(folder) for folder in sorted(glob.glob("/sys/block/*"))}
     return {
         name: properties
         for name, properties in all_disks.items()
-        if properties["size_bytes"] and (properties["device"] in mounted or not re.match("(loop|ram|zram)[0-9]", name))
+        if properties["size_bytes"]
+        and (properties["device"] in mounted_devices or not re.match("(loop|ram|zram)[0-9]", name))
     }
 
 
@@ -121,11 +122,6 @@ def nics() -> Dict[str, Any]:
                 "state": text_of(os.path.join(folder, "operstate")),
             }
     return interfaces
-
-
-def unescaped(word: str) -> str:
-    """Return a path of mountinfo with its octal escapes undone."""
-    return re.sub(r"\\([0-7]{3})", lambda match: chr(int(match.group(1), 8)), word)
 
 
 def all_mounts() -> List[Dict[str, Any]]:
@@ -229,13 +225,13 @@ def main() -> None:
     options = json.loads(sys.argv[1])
     sysctls = {name: text_of("/proc/sys/" + name.replace(".", "/")) for name in SYSCTLS}
     systems = file_systems(options["directories"])
-    mounted = [entry["device"] for entry in systems["mounts"].values()]
+    mounted_devices = [entry["device"] for entry in systems["mounts"].values()]
     print(
         json.dumps(
             {
                 "hostname": platform.node(),
                 "captured_at": time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime()),
-                "hardware": {"cpu": cpu(), "memory": memory(), "disks": disks(mounted), "nics": nics()},
+                "hardware": {"cpu": cpu(), "memory": memory(), "disks": disks(mounted_devices), "nics": nics()},
                 "kernel": {"release": platform.release(), "version": platform.version(), "machine": platform.machine()},
                 "distribution": distribution(),
                 "file_systems": systems,

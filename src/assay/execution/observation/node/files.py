@@ -1,9 +1,13 @@
-"""Read files of /proc and /sys, and the output of commands, for the scripts in this directory.
+"""Read files of /proc and /sys, the output of commands, and the end of stdin, for the scripts in this directory.
 
 Scripts run on nodes without assay, so ``scripts.source`` prepends this module's text to each script that imports it.
 """
 
+import os
+import re
+import select
 import subprocess
+import time
 from typing import List, Optional
 
 COMMAND_TIMEOUT_S = 5
@@ -44,3 +48,19 @@ def output_of(argv: List[str], any_status: bool = False) -> Optional[str]:
     except (OSError, subprocess.TimeoutExpired):
         return None
     return result.stdout.decode("utf-8", "replace").strip() if any_status or result.returncode == 0 else None
+
+
+def unescaped(word: str) -> str:
+    """Return a path of mountinfo with its octal escapes undone."""
+    return re.sub(r"\\([0-7]{3})", lambda match: chr(int(match.group(1), 8)), word)
+
+
+def stdin_ended(wait_s: float) -> bool:
+    """Wait at most ``wait_s`` for the end of stdin; return whether it has ended. Input is ignored."""
+    deadline_s = time.monotonic() + wait_s
+    while True:
+        remaining_s = deadline_s - time.monotonic()
+        if not select.select([0], [], [], max(remaining_s, 0))[0]:
+            return False
+        if not os.read(0, 4096):
+            return True

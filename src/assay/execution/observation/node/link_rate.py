@@ -46,13 +46,13 @@ def listen(seconds: float, word: bytes) -> None:
     while time.monotonic() < deadline:
         connection, _ = server.accept()
         connection.settimeout(WAIT_S)
-        received = b""
-        while len(received) < len(word):
-            part = connection.recv(len(word) - len(received))
+        received_data = b""
+        while len(received_data) < len(word):
+            part = connection.recv(len(word) - len(received_data))
             if not part:
                 break
-            received += part
-        if received == word:
+            received_data += part
+        if received_data == word:
             count, took_s = receive(connection, time.monotonic() + seconds + WAIT_S)
             print_line({"bytes": count, "seconds": took_s})
             return

@@ -16,12 +16,13 @@ anonymous memory in bytes. A source that fails later is reported once under ``lo
 import json
 import os
 import re
-import select
 import socket
 import stat
 import sys
 import time
 from typing import Any, Dict, List, Optional, Tuple
+
+from assay.execution.observation.node.files import stdin_ended
 
 MEMORY_KEYS = (b"MemTotal", b"MemFree", b"MemAvailable", b"Cached", b"Dirty", b"Writeback")
 CPU_STAT = re.compile(b"^([a-z_]+) ([0-9]+)", re.M)
@@ -224,17 +225,6 @@ def take_sample(sources: List[Tuple[str, Any]], epoch_unix_s: float) -> None:
             sources.remove(pair)
             line.setdefault("lost", {})[pair[0]] = str(error) or type(error).__name__
     print_line(line)
-
-
-def stdin_ended(wait_s: float) -> bool:
-    """Wait at most ``wait_s`` for the end of stdin; return whether it has ended. Input is ignored."""
-    deadline_s = time.monotonic() + wait_s
-    while True:
-        remaining_s = deadline_s - time.monotonic()
-        if not select.select([0], [], [], max(remaining_s, 0))[0]:
-            return False
-        if not os.read(0, 4096):
-            return True
 
 
 def next_due(due: int, elapsed_s: float, interval_s: float) -> int:

@@ -266,15 +266,15 @@ def running_services() -> List[str]:
 
 def main() -> None:
     """Print all values as JSON."""
-    scheduled = timers()
+    timer_names = timers()
     enforce = text_of("/sys/fs/selinux/enforce")
     tables = [text_of("/proc/net/ip_tables_names"), text_of("/proc/net/ip6_tables_names")]
     answer = {
         "daemons": daemons(),
         "clients": clients(),
         "java": javas(),
-        "timers": scheduled,
-        "scrubs": [name for name in scheduled if any(word in name for word in SCRUBS)],
+        "timers": timer_names,
+        "scrubs": [name for name in timer_names if any(word in name for word in SCRUBS)],
         "services": running_services(),
         "tuned_profile": text_of("/etc/tuned/active_profile"),
         "selinux": {"1": "enforcing", "0": "permissive"}.get(enforce or "", "off"),

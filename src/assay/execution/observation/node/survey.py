@@ -22,7 +22,7 @@ import sys
 import time
 from typing import Any, Callable, Dict, List, Optional
 
-from assay.execution.observation.node.files import number_of, output_of, text_of
+from assay.execution.observation.node.files import number_of, output_of, text_of, unescaped
 
 COMMON_DIRECTORIES = ("/", "/tmp", "/var/tmp", "/dev/shm")  # noqa: S108 - they are examined
 """Mount points that are reported even if they are on no block device."""
@@ -88,11 +88,6 @@ def blocks() -> Dict[str, Any]:
         for name, device in devices.items()
         if device["size_bytes"] and not re.match("(ram|zram)[0-9]", name)
     }
-
-
-def unescaped(word: str) -> str:
-    """Return a path of mountinfo with its octal escapes undone."""
-    return re.sub(r"\\([0-7]{3})", lambda match: chr(int(match.group(1), 8)), word)
 
 
 def mounts() -> List[Dict[str, Any]]:

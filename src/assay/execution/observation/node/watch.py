@@ -27,14 +27,13 @@ cgroup-v1/memory.rst (memory.oom_control: oom_kill) and cgroup-v2.rst (memory.ev
 import json
 import os
 import re
-import select
 import socket
 import struct
 import sys
 import time
 from typing import Any, Dict, List, Optional, Set
 
-from assay.execution.observation.node.files import text_of
+from assay.execution.observation.node.files import stdin_ended, text_of
 
 KERNEL_ERRORS = re.compile(
     "I/O error|EXT4-fs error|EXT4-fs warning.*error|XFS.*(error|hut ?down)|BTRFS.*(error|critical)|read-only|"
@@ -100,7 +99,7 @@ class KernelLog:
 
     def lines(self) -> List[str]:
         """Return the relevant lines since the last call."""
-        complete: List[str] = []
+        relevant_lines: List[str] = []
         read_bytes = 0
         while read_bytes < KERNEL_BYTES_MAX:
             try:
@@ -112,9 +111,9 @@ class KernelLog:
                 continue
             read_bytes += len(record)
             line = record.partition(b";")[2].split(b"\n")[0].decode("utf-8", "replace")
-            if KERNEL_ERRORS.search(line) and len(complete) < LINES_MAX and self.concerns_watched_device(line):
-                complete.append(line[:300])
-        return complete
+            if KERNEL_ERRORS.search(line) and len(relevant_lines) < LINES_MAX and self.concerns_watched_device(line):
+                relevant_lines.append(line[:300])
+        return relevant_lines
 
     def concerns_watched_device(self, line: str) -> bool:
         """Return whether a line concerns this node: by its marks if the log is shared with other nodes, else by its
@@ -241,15 +240,15 @@ def device_names(directories: Dict[str, str]) -> List[str]:
     return names
 
 
-def names_watched_device(line: str, watched: Set[str], all_devices: List[str]) -> bool:
-    """Return whether a log line names a device in ``watched``, or no block device at all.
+def names_watched_device(line: str, watched_devices: Set[str], all_devices: List[str]) -> bool:
+    """Return whether a log line names a device in ``watched_devices``, or no block device at all.
 
     ``all_devices``: all block devices of the host.
     """
     words = set(re.findall("[a-z][a-z0-9!]*", line))  # loop0-8, an ext4 journal, names loop0
     words |= set(re.findall("dm-[0-9]+|nvme[0-9a-z]+", line))
     named_devices = words.intersection(all_devices)
-    return not named_devices or bool(named_devices & watched)
+    return not named_devices or bool(named_devices & watched_devices)
 
 
 def devices_under(directories: List[str]) -> Set[str]:
@@ -267,16 +266,6 @@ def devices_under(directories: List[str]) -> Set[str]:
         slaves = os.path.join(path, "slaves")
         queue += os.listdir(slaves) if os.path.isdir(slaves) else []
     return devices
-
-
-def stdin_ended(wait_s: float) -> bool:
-    """Wait at most ``wait_s`` for the end of stdin; return whether it has ended. Input is ignored."""
-    deadline_s = time.monotonic() + wait_s
-    while True:
-        if not select.select([0], [], [], max(deadline_s - time.monotonic(), 0))[0]:
-            return False
-        if not os.read(0, 4096):
-            return True
 
 
 def main() -> None:

@@ -49,13 +49,13 @@ _MEMORY_TEXT_MAX = 40
 _RANGE = re.compile(r"([0-9]{1,5})\s*(?:-|to)\s*([0-9]{1,5})(?:\s+by\s+([1-9][0-9]{0,4}))?")
 
 
-def _numbers(value: object, parse: Callable[[str], list[int]], what: str) -> tuple[int, ...]:
+def _numbers(value: object, parse: Callable[[str], list[int]], noun: str) -> tuple[int, ...]:
     texts = [text_of(item) for item in value] if isinstance(value, list) else [text_of(value)]
     numbers = [number for text in texts for number in parse(text.strip())]
     if len(set(numbers)) != len(numbers):
-        raise ValueError(f"{what} is given twice")
+        raise ValueError(f"{noun} is given twice")
     if not numbers:
-        raise ValueError(f"at least one {what} is needed")
+        raise ValueError(f"at least one {noun} is needed")
     return tuple(sorted(numbers))
 
 

@@ -25,7 +25,7 @@ from assay.questions.runs.code_profiles.code_over_time import CodeOverTime
 from assay.questions.runs.complete_run import CompleteRun
 from assay.text import joined
 
-SHOWN_AT_FIRST = ("cpu", "disk", "net")
+DEFAULT_PANELS = ("cpu", "disk", "net")
 COINCIDING_NAMED = 4
 """Maximum number of names in the note on lines that coincide."""
 
@@ -38,7 +38,7 @@ class Span:
     ``windows_max``: maximum number of spans of time whose points are kept; None for as many as fit one drawing.
     """
 
-    shown: tuple[str, ...] = SHOWN_AT_FIRST
+    shown: tuple[str, ...] = DEFAULT_PANELS
     node: str | None = None
     start_s: float | None = None
     end_s: float | None = None

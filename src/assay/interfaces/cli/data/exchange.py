@@ -46,8 +46,8 @@ def pull(source: str, token_file: Path | None, as_json: bool, repository: Path) 
         from assay.store.exchange.package import pull_package
 
         _show(lambda progress: pull_package(Path(source), target, progress), as_json)
-    opened = Repository.open(Path(source))
-    _show(lambda progress: copy_bundles(opened, target, progress), as_json)
+    opened_repository = Repository.open(Path(source))
+    _show(lambda progress: copy_bundles(opened_repository, target, progress), as_json)
 
 
 @click.command(cls=AssayCommand)
@@ -61,19 +61,19 @@ def push(target: str, create: bool, token_file: Path | None, as_json: bool, repo
 
     The target is a folder, or the address of an `assay serve`.
     """
-    opened = Repository.open(repository)
+    opened_repository = Repository.open(repository)
     if _is_address(target):
         from assay.store.exchange.remote import Remote
         from assay.store.exchange.remote import push as push_remote
 
         with Remote(target, _token(token_file)) as remote:
-            _show(lambda progress: push_remote(opened, remote, progress), as_json)
+            _show(lambda progress: push_remote(opened_repository, remote, progress), as_json)
     if not create and not Repository.is_at(Path(target)):
         raise RepositoryError(
             "not a repository", where=target, hint="check the name, or create a repository with --create"
         )
     target_repository = Repository.create(Path(target))
-    _show(lambda progress: copy_bundles(opened, target_repository, progress), as_json)
+    _show(lambda progress: copy_bundles(opened_repository, target_repository, progress), as_json)
 
 
 def _is_address(text: str) -> bool:

@@ -31,15 +31,17 @@ _WRITERS: dict[str, Callable[[Sequence[Run], IO[str]], None]] = {
 }
 
 
-def _perfetto(opened: Repository, prefix: str) -> bytes:
-    run = opened.run(prefix)
-    stacks = times_of_run(opened, run) if run.started_at and has_times(opened.logs(run.run_id)) else {}
-    return perfetto_bytes(run, opened.tasks(run.run_id), opened.trace(run.run_id), stacks)
+def _perfetto(opened_repository: Repository, prefix: str) -> bytes:
+    run = opened_repository.run(prefix)
+    stacks = (
+        times_of_run(opened_repository, run) if run.started_at and has_times(opened_repository.logs(run.run_id)) else {}
+    )
+    return perfetto_bytes(run, opened_repository.tasks(run.run_id), opened_repository.trace(run.run_id), stacks)
 
 
 _RUN_WRITERS: dict[str, Callable[[Repository, str], bytes]] = {
-    "collapsed": lambda opened, run: collapsed_bytes(stacks_of_run(opened, run)),
-    "pprof": lambda opened, run: pprof_bytes(stacks_of_run(opened, run)),
+    "collapsed": lambda opened_repository, run: collapsed_bytes(stacks_of_run(opened_repository, run)),
+    "pprof": lambda opened_repository, run: pprof_bytes(stacks_of_run(opened_repository, run)),
     "perfetto": _perfetto,
 }
 _BINARY = ("pprof", "perfetto")
@@ -72,13 +74,13 @@ def export(
     Runs: CSV, Parquet, JSON lines (jsonl), PerfKitBenchmarker samples (perfkit) or Apache Otava's CSV (otava). One run:
     the stacks of its profile (collapsed, pprof), or its phases, tasks and device counters (perfetto, paraver).
     """
-    opened = Repository.open(repository)
+    opened_repository = Repository.open(repository)
     request = request_of(RunsRequest, options)
     has_filter = request != RunsRequest()
     if dataset is not None:
         if form or run or output or has_filter:
             raise SpecificationError("a dataset takes all runs; leave out the other options", where="--dataset")
-        _export_dataset(opened, dataset)
+        _export_dataset(opened_repository, dataset)
         return
     if form is None:
         raise SpecificationError(
@@ -87,15 +89,17 @@ def export(
     if form in _RUN_FORMS or run:
         if form not in _RUN_FORMS or not run or has_filter:
             raise SpecificationError(
-                "this form is of one run, and takes no filter",
+                "this format exports one run and takes no filter",
                 where=form,
                 hint=f"assay export {'|'.join(_RUN_FORMS)} --run RUN -o FILE",
             )
-        _export_run(opened, form, run, output)
+        _export_run(opened_repository, form, run, output)
         return
-    runs_to_export = chosen_runs(selected(opened.table(), ()), request)
+    runs_to_export = chosen_runs(selected(opened_repository.table(), ()), request)
     runs = (
-        opened.runs_at(runs_to_export, in_order_of_start(opened, runs_to_export)) if runs_to_export is not None else []
+        opened_repository.runs_at(runs_to_export, in_order_of_start(opened_repository, runs_to_export))
+        if runs_to_export is not None
+        else []
     )
     if not runs:
         raise RepositoryError("no run matches", where=str(repository), hint="`assay runs` lists the runs")
@@ -113,36 +117,36 @@ def export(
     click.echo(f"wrote {output} from {plural(len(runs), 'run')}", err=True)
 
 
-def _export_run(opened: Repository, form: str, run: str, output: Path | None) -> None:
+def _export_run(opened_repository: Repository, form: str, run: str, output: Path | None) -> None:
     if form == _PARAVER:
-        _export_paraver(opened, run, output)
+        _export_paraver(opened_repository, run, output)
         return
-    content = _RUN_WRITERS[form](opened, run)
+    content = _RUN_WRITERS[form](opened_repository, run)
     if output is not None:
         write_output(output, content)
         click.echo(f"wrote {output}", err=True)
     elif form in _BINARY:
-        raise SpecificationError("this form can't go to standard output", where=form, hint="name a file with -o")
+        raise SpecificationError("this format can't go to standard output", where=form, hint="name a file with -o")
     else:
         click.echo(content.decode(), nl=False)
 
 
-def _export_paraver(opened: Repository, prefix: str, output: Path | None) -> None:
+def _export_paraver(opened_repository: Repository, prefix: str, output: Path | None) -> None:
     if output is None or output.suffix != ".prv":
         raise SpecificationError(
             "a trace for Paraver is three files: .prv, .pcf and .row", where=_PARAVER, hint="name the first: -o run.prv"
         )
-    run = opened.run(prefix)
-    files = paraver_files(run, opened.tasks(run.run_id), opened.trace(run.run_id))
+    run = opened_repository.run(prefix)
+    files = paraver_files(run, opened_repository.tasks(run.run_id), opened_repository.trace(run.run_id))
     for suffix, text in files.items():
         write_output(output.with_suffix(suffix), text.encode())
     click.echo(f"wrote {', '.join(str(output.with_suffix(suffix)) for suffix in files)}", err=True)
 
 
-def _export_dataset(opened: Repository, address: str) -> None:
+def _export_dataset(opened_repository: Repository, address: str) -> None:
     from assay.questions.runs.dataset import export_to
 
-    summary = export_to(opened, address, lambda line: click.echo(line, err=True))
+    summary = export_to(opened_repository, address, lambda line: click.echo(line, err=True))
     click.echo(
         f"{address}: {plural(summary.bundles, 'bundle')} added with {plural(summary.runs, 'run')}, "
         f"{plural(summary.tasks, 'task attempt')} and {plural(summary.samples, 'trace sample')}; "

@@ -105,12 +105,12 @@ def import_results(
         return
     job = _import_job(words, request_of(_TableOptions, options))
     request = request_of(ImportRequest, options)
-    opened = Repository.create(repository)
+    opened_repository = Repository.create(repository)
     if request.strict and job.skipped_files:
         job.by_format.clear()
     for format_, sources in job.by_format:
         with stage_progress(quiet=as_json) as progress:
-            summary = opened.import_runs(
+            summary = opened_repository.import_runs(
                 format_.name,
                 partial(format_.items, with_progress(sources, progress)),
                 [(source.name, source.path) for source in sources],

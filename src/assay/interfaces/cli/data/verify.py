@@ -28,8 +28,8 @@ def verify(package: Path | None, as_json: bool, repository: Path) -> None:
     With PACKAGE, a file from `assay report --bundle`, check its bundles instead of the repository.
     """
     if package is None:
-        opened = Repository.open(repository)
-        problems = opened.verify(_progress) + bad_signatures(opened.folders)
+        opened_repository = Repository.open(repository)
+        problems = opened_repository.verify(_progress) + bad_signatures(opened_repository.folders)
     else:
         from assay.store.exchange.package import opened_package
 

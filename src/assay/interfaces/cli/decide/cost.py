@@ -306,14 +306,16 @@ class _CostOutput:
 def _print_costs_per_run(
     repository: Path, where: Sequence[str], book: PriceBook, request: CostEffectivenessRequest, output: _CostOutput
 ) -> None:
-    opened, flagged, table = read_flagged(repository, where)
-    views = cost_effectiveness(opened, table, book, request, flagged.table)
+    opened_repository, flagged, table = read_flagged(repository, where)
+    views = cost_effectiveness(opened_repository, table, book, request, flagged.table)
     if output.as_json:
         print_json([cost_effectiveness_json(view) for view in views])
         return
     if len(views) > 1 and not output.details:
         if request == CostEffectivenessRequest():
-            decisions = decisions_of(opened, flagged.table, DecisionRequest(CHEAPEST, where=tuple(where), prices=book))
+            decisions = decisions_of(
+                opened_repository, flagged.table, DecisionRequest(CHEAPEST, where=tuple(where), prices=book)
+            )
             answer = cheapest_sentence(decisions[0]) if decisions else None
             click.secho(
                 answer or "Not compared: no two runs of different hardware are equal in everything else.", bold=True

@@ -128,8 +128,8 @@ def print_costs_over_years(
     ``details``: also print the decision on layouts and the cost of jobs. They are always printed where no options can
     be compared.
     """
-    opened, flagged, _ = read_flagged(repository, request.where)
-    costs = job_costs(opened, flagged.table, request)
+    opened_repository, flagged, _ = read_flagged(repository, request.where)
+    costs = job_costs(opened_repository, flagged.table, request)
     view = costs.view
     if as_json:
         print_json(cost_over_years_json(costs))

@@ -162,17 +162,17 @@ def decide(
         table = _dataset_table(options["dataset"], options["on"], where)
         _show_options(None, None, table, request, options, output)
         return
-    opened, flagged, table = read_flagged(repository, where)
+    opened_repository, flagged, table = read_flagged(repository, where)
     if options["plan"] is not None:
-        _write_plan(opened, flagged, request, options["plan"])
+        _write_plan(opened_repository, flagged, request, options["plan"])
     elif question is None:
-        _show_questions(opened, flagged, request, output)
+        _show_questions(opened_repository, flagged, request, output)
     elif details is Details.OPTIONS:
-        _show_options(opened, flagged, table, request, options, output)
+        _show_options(opened_repository, flagged, table, request, options, output)
     elif details is Details.GROUPS:
-        _show_groups(opened, flagged, table, request, output)
+        _show_groups(opened_repository, flagged, table, request, output)
     else:
-        _show_decision(opened, flagged, request, output)
+        _show_decision(opened_repository, flagged, request, output)
 
 
 @dataclass(frozen=True, slots=True)
@@ -193,7 +193,7 @@ class _Output:
 
 
 def _decisions_and_view(
-    opened: Repository, flagged: Flagged, request: DecisionRequest
+    opened_repository: Repository, flagged: Flagged, request: DecisionRequest
 ) -> tuple[Sequence[Decision], QuestionView | None]:
     """Return the decisions and, if the request names a buyer's question, the sentences of its answer."""
     from assay.questions.decisions.answers import answer_question
@@ -201,19 +201,19 @@ def _decisions_and_view(
 
     question = question_named(request.factor)
     if question is None:
-        return decisions_of(opened, flagged.table, request), None
-    answer = answer_question(opened, flagged.table, question, request)
+        return decisions_of(opened_repository, flagged.table, request), None
+    answer = answer_question(opened_repository, flagged.table, question, request)
     return answer.decisions, view_of(answer)
 
 
-def _write_plan(opened: Repository, flagged: Flagged, request: DecisionRequest, file: Path) -> None:
+def _write_plan(opened_repository: Repository, flagged: Flagged, request: DecisionRequest, file: Path) -> None:
     """Write the plan that measures the question, and a cluster file next to it."""
     from assay.foundation.output import write_output
     from assay.questions.decisions.answers import answer_question
     from assay.questions.decisions.planned_runs import measuring_plan
 
     question = question_named(request.factor)
-    why = answer_question(opened, flagged.table, question, request).unanswered if question else None
+    why = answer_question(opened_repository, flagged.table, question, request).unanswered if question else None
     if question is None or why is None or why.planned is None:
         raise SpecificationError(
             "--plan needs a question without an answer",
@@ -221,17 +221,17 @@ def _write_plan(opened: Repository, flagged: Flagged, request: DecisionRequest, 
             hint=f"runs that settle what is open: assay decide {request.factor or 'QUESTION'} --details",
         )
     cluster = file.with_name(f"{file.stem}-cluster.yaml")
-    plan = measuring_plan(opened, question, why.planned, cluster.name)
+    plan = measuring_plan(opened_repository, question, why.planned, cluster.name)
     write_output(cluster, plan.cluster.encode())
     write_output(file, plan.plan.encode())
     click.echo(f"wrote {file}: {plural(plan.runs, 'run')}; next: assay run {shlex.quote(str(file))} --dry-run")
 
 
-def _show_decision(opened: Repository, flagged: Flagged, request: DecisionRequest, output: _Output) -> None:
+def _show_decision(opened_repository: Repository, flagged: Flagged, request: DecisionRequest, output: _Output) -> None:
     if request.factor == LIMITS:
-        _show_limits(_limits(opened, flagged, request), output)
+        _show_limits(_limits(opened_repository, flagged, request), output)
         return
-    decisions, view = _decisions_and_view(opened, flagged, request)
+    decisions, view = _decisions_and_view(opened_repository, flagged, request)
     if output.as_json:
         print_json(json_value([answer_of(decision) for decision in decisions]))
     elif decisions and output.has_details:
@@ -254,8 +254,8 @@ def _show_decision(opened: Repository, flagged: Flagged, request: DecisionReques
         click.echo(f"Not compared: no two runs differ in {request.factor} and are equal in everything else.")
 
 
-def _limits(opened: Repository, flagged: Flagged, request: DecisionRequest) -> WorkloadLimits:
-    return workload_limits(opened, selected(flagged.table, request.where))
+def _limits(opened_repository: Repository, flagged: Flagged, request: DecisionRequest) -> WorkloadLimits:
+    return workload_limits(opened_repository, selected(flagged.table, request.where))
 
 
 def _show_limits(limits: WorkloadLimits, output: _Output) -> None:
@@ -269,10 +269,10 @@ def _show_limits(limits: WorkloadLimits, output: _Output) -> None:
     click.echo(limits.basis or f"next: {limits.next_step}")
 
 
-def _show_questions(opened: Repository, flagged: Flagged, request: DecisionRequest, output: _Output) -> None:
+def _show_questions(opened_repository: Repository, flagged: Flagged, request: DecisionRequest, output: _Output) -> None:
     from assay.questions.decisions.answers import answer_questions
 
-    views = [view_of(answer) for answer in answer_questions(opened, flagged.table, request)]
+    views = [view_of(answer) for answer in answer_questions(opened_repository, flagged.table, request)]
     if output.as_json:
         print_json(json_value(views))
     else:
@@ -285,20 +285,20 @@ def _show_questions(opened: Repository, flagged: Flagged, request: DecisionReque
                 years_text = f"Over {costs.period}: assay decide {view.name} --years {costs.years:g}"
                 click.echo(f"{'':<{width}}  {years_text}{output.option_text_without_years}")
             _print_next(view, f"{'':<{width}}  ", output)
-        click.echo(f"{LIMITS:<{width}}  {_limits(opened, flagged, request).answer}")
+        click.echo(f"{LIMITS:<{width}}  {_limits(opened_repository, flagged, request).answer}")
         notes = [note for note in (definition_sentence(views), lab_sentence(views)) if note]
         click.echo("".join(f"\n{note}\n" for note in notes))
         click.echo(f"More: assay decide QUESTION{output.option_text}")
 
 
 def _show_groups(
-    opened: Repository, flagged: Flagged, table: RunTable, request: DecisionRequest, output: _Output
+    opened_repository: Repository, flagged: Flagged, table: RunTable, request: DecisionRequest, output: _Output
 ) -> None:
     from assay.interfaces.cli.decide.group_details import print_groups
     from assay.questions.comparisons.comparison import comparison_view, nothing_to_compare_text
 
-    decisions, question = _decisions_and_view(opened, flagged, request)
-    view = comparison_view(opened, table, decisions, factor_of_details(table, request.factor), flagged.table)
+    decisions, question = _decisions_and_view(opened_repository, flagged, request)
+    view = comparison_view(opened_repository, table, decisions, factor_of_details(table, request.factor), flagged.table)
     if output.as_json:
         print_json(json_value(view))
     elif view.decisions:
@@ -309,14 +309,14 @@ def _show_groups(
 
 
 def _show_options(
-    opened: Repository | None,
+    opened_repository: Repository | None,
     flagged: Flagged | None,
     table: RunTable,
     request: DecisionRequest,
     options: dict[str, Any],
     output: _Output,
 ) -> None:
-    """Print the details of options. ``opened`` and ``flagged``: None if ``table`` comes from a dataset."""
+    """Print the details of options. ``opened_repository`` and ``flagged``: None if ``table`` comes from a dataset."""
     from assay.interfaces.cli.decide.option_details import print_confounding, print_options, print_published
     from assay.questions.comparisons.speedup import SpeedupRequest, speedup_view, speedups_over
 
@@ -326,8 +326,14 @@ def _show_options(
     if options["method"] != "matched":
         print_published(table, names, request.baseline, options["method"], output.as_json)
         return
-    view = speedup_view(opened, table, speedup_request) if opened else speedups_over(table, speedup_request)
-    decisions, question = _decisions_and_view(opened, flagged, request) if opened and flagged else ((), None)
+    view = (
+        speedup_view(opened_repository, table, speedup_request)
+        if opened_repository
+        else speedups_over(table, speedup_request)
+    )
+    decisions, question = (
+        _decisions_and_view(opened_repository, flagged, request) if opened_repository and flagged else ((), None)
+    )
     if output.as_json:
         print_json(json_value(replace(view, decisions=tuple(answer_of(decision) for decision in decisions))))
         return

@@ -32,8 +32,8 @@ def findings(
         from assay.specs import load_prices
 
         book = load_prices(prices)
-    opened, flagged, table = read_flagged(repository, where)
-    view = findings_view(opened, table, book, all_runs=flagged.table, exclude_flagged=exclude_flagged)
+    opened_repository, flagged, table = read_flagged(repository, where)
+    view = findings_view(opened_repository, table, book, all_runs=flagged.table, exclude_flagged=exclude_flagged)
     if as_json:
         print_json(json_value(view))
         return

@@ -40,12 +40,12 @@ def publish(
     from assay.questions.json_values import json_value
     from assay.specs import load_prices
 
-    opened, _, table = read_flagged(repository, where)
+    opened_repository, _, table = read_flagged(repository, where)
     book = load_prices(prices) if prices is not None else None
     name = title or repository.resolve().name
     request = PublishRequest(site, name, book, where, keep_private)
     with stage_progress() as progress:
-        summary, public = publish_site(opened, table, request, partial(progress, "files"))
+        summary, public = publish_site(opened_repository, table, request, partial(progress, "files"))
     if as_json:
         print_json({**json_value(summary), "removed_fields": json_value(public.removed)})
         return

@@ -98,13 +98,13 @@ def report(
         details=details,
         conditions=where,
     )
-    opened, _, table = read_flagged(repository, request.where)
-    answer = report_of(opened, table, request, book)
+    opened_repository, _, table = read_flagged(repository, request.where)
+    answer = report_of(opened_repository, table, request, book)
     document = compose(answer)
     targets.write(document, as_json)
     if targets.bundle is not None:
-        files = _input_files(opened, answer, plan, prices)
-        _write_package(targets.bundle, opened, table, document, answer, files)
+        files = _input_files(opened_repository, answer, plan, prices)
+        _write_package(targets.bundle, opened_repository, table, document, answer, files)
     if as_json:
         from assay.questions.decisions.sentences.decision_sentences import answer_of
         from assay.questions.json_values import json_value

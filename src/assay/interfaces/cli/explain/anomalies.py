@@ -40,12 +40,12 @@ def anomalies(
     """List outliers: runs that are too fast or too slow, read or wrote too little, or did not finish their work."""
     from assay.questions.runs.run_quality import anomalies_sentence, anomalous_runs
 
-    opened, flagged, table = read_flagged(repository, where)
+    opened_repository, flagged, table = read_flagged(repository, where)
     rows = row_limit(all_rows, limit)
     if second_opinion:
-        _print_two_opinions(opened, flagged, table, rows, as_json=as_json)
+        _print_two_opinions(opened_repository, flagged, table, rows, as_json=as_json)
         return
-    outliers = anomalous_runs(opened, flagged, table, None)
+    outliers = anomalous_runs(opened_repository, flagged, table, None)
     if as_json:
         print_json(json_value(outliers))
         return

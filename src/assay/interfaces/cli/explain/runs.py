@@ -44,9 +44,9 @@ _START_HEADER = _HEADERS[1]
 @repository_option
 def runs(limit: int | None, all_rows: bool, as_json: bool, repository: Path, **options: Any) -> None:
     """List runs, newest last. Outliers are marked."""
-    opened = Repository.open(repository)
+    opened_repository = Repository.open(repository)
     rows = limit or (None if all_rows or as_json else ROWS_SHOWN)
-    answer = listed_runs(opened, request_of(RunsRequest, options, limit=rows))
+    answer = listed_runs(opened_repository, request_of(RunsRequest, options, limit=rows))
     runs_of_answer = answer.runs
     if as_json:
         print_json([run_json(run, answer.kinds.get(run.run_id)) for run in runs_of_answer])

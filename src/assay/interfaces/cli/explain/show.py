@@ -42,16 +42,16 @@ def show(
     """
     if seconds and not limits:
         raise click.UsageError("--seconds needs --limits.")
-    opened = Repository.open(repository)
+    opened_repository = Repository.open(repository)
     if limits:
-        _show_limits(opened, run, seconds=seconds, as_json=as_json)
+        _show_limits(opened_repository, run, seconds=seconds, as_json=as_json)
         return
-    stored_run = opened.run(run)
+    stored_run = opened_repository.run(run)
     if log_name is not None:
-        click.echo(opened.log(stored_run.run_id, log_name), nl=False)
+        click.echo(opened_repository.log(stored_run.run_id, log_name), nl=False)
         return
-    complete_run = read_complete_run(opened, stored_run)
-    flags = () if any(part_flags.values()) else flags_of_run(opened, flags_in(opened), stored_run)
+    complete_run = read_complete_run(opened_repository, stored_run)
+    flags = () if any(part_flags.values()) else flags_of_run(opened_repository, flags_in(opened_repository), stored_run)
     if as_json:
         print_json(_as_json(complete_run) | {"anomalies": json_value(flags)})
         return
@@ -70,11 +70,11 @@ def show(
         click.echo(line)
 
 
-def _show_limits(opened: Repository, run: str, *, seconds: bool, as_json: bool) -> None:
+def _show_limits(opened_repository: Repository, run: str, *, seconds: bool, as_json: bool) -> None:
     from assay.analysis.run_profile.tables.limits_tables import limit_sections, seconds_table
     from assay.questions.runs.limits import limits_of_run
 
-    answer = limits_of_run(opened, run)
+    answer = limits_of_run(opened_repository, run)
     if as_json:
         print_json(json_value(answer))
         return

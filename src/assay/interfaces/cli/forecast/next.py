@@ -94,11 +94,11 @@ def next_command(
 
     if like is not None and output is None:
         raise SpecificationError("--like needs -o", hint="name the plan file to write: -o plan.yaml")
-    opened = Repository.open(repository)
+    opened_repository = Repository.open(repository)
     fields["budget"] = budget_of(fields["budget"])
-    answer = next_runs(opened, NextRunsRequest(**fields))
+    answer = next_runs(opened_repository, NextRunsRequest(**fields))
     if output is not None:
-        _write(opened, [{**answer.same, **run.configuration} for run in answer.runs], output, like)
+        _write(opened_repository, [{**answer.same, **run.configuration} for run in answer.runs], output, like)
     if as_json:
         print_json(json_value(answer))
     else:

@@ -21,8 +21,8 @@ def fetch() -> None:
     def progress(line: str) -> None:
         click.echo(line, err=True)
 
-    installed = distribution.require(None, progress)
-    click.echo(f"Hadoop {installed.version} at {installed.home}")
+    hadoop_distribution = distribution.require(None, progress)
+    click.echo(f"Hadoop {hadoop_distribution.version} at {hadoop_distribution.home}")
     click.echo(f"assay's jobs at {jobs.require(progress)}")
 
 
@@ -30,12 +30,18 @@ def fetch() -> None:
 @json_option
 def where(as_json: bool) -> None:
     """Show the Hadoop installation in use."""
-    installed = distribution.find()
-    if installed is None:
+    hadoop_distribution = distribution.find()
+    if hadoop_distribution is None:
         raise EngineError("no Hadoop found", hint="run `assay hadoop fetch`, or set HADOOP_HOME")
     jar = jobs.find()
     if as_json:
-        print_json({"home": str(installed.home), "version": installed.version, "jobs": str(jar) if jar else None})
+        print_json(
+            {
+                "home": str(hadoop_distribution.home),
+                "version": hadoop_distribution.version,
+                "jobs": str(jar) if jar else None,
+            }
+        )
     else:
-        click.echo(f"Hadoop {installed.version} at {installed.home}")
+        click.echo(f"Hadoop {hadoop_distribution.version} at {hadoop_distribution.home}")
         click.echo(f"assay's jobs at {jar}" if jar else "assay's jobs are not built yet: run `assay hadoop fetch`")

@@ -121,9 +121,9 @@ def _serve(request: ServerRequest) -> None:
     _check_access(request)
     upload_bytes_max = request.upload_bytes_max
     is_new = not Repository.is_at(request.repository)
-    opened = Repository.create(request.repository)
+    opened_repository = Repository.create(request.repository)
     app = create_app(
-        opened.root,
+        opened_repository.root,
         tokens=read_tokens(request.token_file) if request.token_file else None,
         upload_bytes_max=upload_bytes_max,
         book=load_prices(request.prices) if request.prices else None,
@@ -143,8 +143,8 @@ def _serve(request: ServerRequest) -> None:
         name = f"[{request.host}]" if ":" in request.host else request.host
         click.echo(f"Serving {request.repository} at {scheme}://{name}:{listener.getsockname()[1]}/ (Ctrl-C to stop)")
         if is_new:
-            click.echo(f"Made a new repository in {opened.root.resolve()}")
-        if not bundle_names(opened.folders.bundles):
+            click.echo(f"Made a new repository in {opened_repository.root.resolve()}")
+        if not bundle_names(opened_repository.folders.bundles):
             click.echo("It has no runs yet; the page shows three ways to add some.")
         sys.setswitchinterval(_SWITCH_INTERVAL_S)
         threading.Thread(target=_follow_store, args=(app.state.context.store,), daemon=True).start()

@@ -19,18 +19,18 @@ def fetch() -> None:
 
     A plan that needs Spark does the same.
     """
-    installed = distribution.require(lambda line: click.echo(line, err=True))
-    click.echo(f"Spark {installed.version} at {installed.home}")
+    spark_distribution = distribution.require(lambda line: click.echo(line, err=True))
+    click.echo(f"Spark {spark_distribution.version} at {spark_distribution.home}")
 
 
 @spark.command()
 @json_option
 def where(as_json: bool) -> None:
     """Show the Spark installation in use."""
-    installed = distribution.find()
-    if installed is None:
+    spark_distribution = distribution.find()
+    if spark_distribution is None:
         raise EngineError("no Spark found", hint="run `assay spark fetch`, or set SPARK_HOME")
     if as_json:
-        print_json({"home": str(installed.home), "version": installed.version})
+        print_json({"home": str(spark_distribution.home), "version": spark_distribution.version})
     else:
-        click.echo(f"Spark {installed.version} at {installed.home}")
+        click.echo(f"Spark {spark_distribution.version} at {spark_distribution.home}")

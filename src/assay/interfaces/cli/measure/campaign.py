@@ -46,11 +46,11 @@ def status(campaign_id: str | None, watch: bool, as_json: bool, repository: Path
     """Show the running campaigns, or the newest, or those whose id begins with CAMPAIGN."""
     from assay.questions.runs.campaigns import campaigns_named
 
-    opened = Repository.open(repository)
+    opened_repository = Repository.open(repository)
 
     while True:
         now = time.time()
-        campaigns = campaigns_named(opened, campaign_id, now)
+        campaigns = campaigns_named(opened_repository, campaign_id, now)
         _show(campaigns, now, as_json=as_json, watch=watch)
         if not watch or not any(campaign_status.running for campaign_status in campaigns):
             return

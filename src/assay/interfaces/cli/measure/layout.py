@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 DIRECTORIES_MAX = 16
 """Default maximum number of directories on a device."""
-DIFFERENCE = 0.10
+DIFFERENCE_MAX = 0.10
 """Default maximum relative difference between bandwidths per directory."""
 
 
@@ -78,7 +78,7 @@ def layout() -> None:
 @click.option(
     "--difference",
     type=click.FloatRange(0, 10),
-    default=DIFFERENCE,
+    default=DIFFERENCE_MAX,
     show_default=True,
     help="Maximum relative difference between bandwidths per directory.",
 )
@@ -99,63 +99,66 @@ def plan(
     if baseline is None and repository is not None:
         baseline = newest_baseline(Repository.open(repository), loaded_cluster.name)
     measured_rates = read_baseline(baseline, loaded_cluster.name) if baseline else None
-    split = directory_plan(loaded_cluster, measured_rates, DirectoryRequest(**options))
+    directories_plan = directory_plan(loaded_cluster, measured_rates, DirectoryRequest(**options))
     if as_json:
-        print_json({"name": name, **_json(split)})
+        print_json({"name": name, **_json(directories_plan)})
     else:
-        _print(name, split)
+        _print(name, directories_plan)
 
 
-def _yaml(name: str, split: DirectoryPlan) -> str:
+def _yaml(name: str, directories_plan: DirectoryPlan) -> str:
     lines = ["layouts:", f"  {name}:"]
-    for purpose, purpose_layout in (("hdfs", split.hdfs), ("intermediate", split.intermediate)):
+    for purpose, purpose_layout in (("hdfs", directories_plan.hdfs), ("intermediate", directories_plan.intermediate)):
         counts_text = ", ".join(f"{device}: {count}" for device, count in purpose_layout.directories.items())
         lines.append(f"    {purpose}: {{{counts_text}}}")
     return "\n".join(lines)
 
 
-def _json(split: DirectoryPlan) -> dict[str, Any]:
+def _json(directories_plan: DirectoryPlan) -> dict[str, Any]:
     return {
-        "bandwidths_from": split.bandwidths_from,
-        "layout": {"hdfs": split.hdfs.directories, "intermediate": split.intermediate.directories},
-        "difference": {"hdfs": split.hdfs.spread, "intermediate": split.intermediate.spread},
-        "replication": split.replication,
-        "intermediate_ratio": split.ratio,
-        "data_per_node_bytes": split.data_bytes,
-        "room_per_node_bytes": split.fill.ends_at if split.fill.full_after else None,
+        "bandwidths_from": directories_plan.bandwidths_from,
+        "layout": {
+            "hdfs": directories_plan.hdfs.directories,
+            "intermediate": directories_plan.intermediate.directories,
+        },
+        "difference": {"hdfs": directories_plan.hdfs.spread, "intermediate": directories_plan.intermediate.spread},
+        "replication": directories_plan.replication,
+        "intermediate_ratio": directories_plan.ratio,
+        "data_per_node_bytes": directories_plan.data_bytes,
+        "room_per_node_bytes": directories_plan.fill.ends_at if directories_plan.fill.full_after else None,
         "devices": [
             {
                 "device": device.name,
                 "kind": str(device.kind),
-                "measured": split.rates[device.name].measured,
-                "bandwidth_bytes_per_s": split.rates[device.name].bytes_per_s,
+                "measured": directories_plan.rates[device.name].measured,
+                "bandwidth_bytes_per_s": directories_plan.rates[device.name].bytes_per_s,
                 "capacity_bytes": device.capacity_bytes,
-                "bytes_per_byte_of_data": split.fill.shares[device.name],
-                "used_bytes": split.used[device.name] if split.data_bytes is not None else None,
-                "full_after_data_per_node_bytes": split.fill.full_after.get(device.name),
+                "bytes_per_byte_of_data": directories_plan.fill.shares[device.name],
+                "used_bytes": directories_plan.used[device.name] if directories_plan.data_bytes is not None else None,
+                "full_after_data_per_node_bytes": directories_plan.fill.full_after.get(device.name),
             }
-            for device in split.devices
+            for device in directories_plan.devices
         ],
-        "warnings": list(split.warnings),
+        "warnings": list(directories_plan.warnings),
     }
 
 
-def _print(name: str, split: DirectoryPlan) -> None:
-    with_data = split.data_bytes is not None
+def _print(name: str, directories_plan: DirectoryPlan) -> None:
+    with_data = directories_plan.data_bytes is not None
     rows = []
-    for device in split.devices:
+    for device in directories_plan.devices:
         row = [
             device.name,
             str(device.kind),
-            format_byte_rate(split.rates[device.name].bytes_per_s),
-            str(split.hdfs.directories.get(device.name, "–")),
-            str(split.intermediate.directories.get(device.name, "–")),
+            format_byte_rate(directories_plan.rates[device.name].bytes_per_s),
+            str(directories_plan.hdfs.directories.get(device.name, "–")),
+            str(directories_plan.intermediate.directories.get(device.name, "–")),
             format_bytes(device.capacity_bytes),
         ]
         if with_data:
-            used_bytes = split.used[device.name]
+            used_bytes = directories_plan.used[device.name]
             row += [format_bytes(used_bytes), format_percent(used_bytes / device.capacity_bytes)]
-        full_after = split.fill.full_after.get(device.name)
+        full_after = directories_plan.fill.full_after.get(device.name)
         rows.append([*row, format_bytes(full_after) if full_after is not None else "never"])
     headers = [
         "device",
@@ -167,11 +170,15 @@ def _print(name: str, split: DirectoryPlan) -> None:
         *(["used", "full"] if with_data else []),
         "full at data per node",
     ]
-    copies = plural(split.replication, "replica")
-    data = f"{format_bytes(split.data_bytes)} of data per node, " if split.data_bytes is not None else ""
-    click.echo(f"One worker: {data}{copies}, {split.ratio:g} bytes of intermediate data per byte of data.")
-    click.echo(f"Bandwidths from {split.bandwidths_from}.\n")
+    copies = plural(directories_plan.replication, "replica")
+    data = (
+        f"{format_bytes(directories_plan.data_bytes)} of data per node, "
+        if directories_plan.data_bytes is not None
+        else ""
+    )
+    click.echo(f"One worker: {data}{copies}, {directories_plan.ratio:g} bytes of intermediate data per byte of data.")
+    click.echo(f"Bandwidths from {directories_plan.bandwidths_from}.\n")
     print_table(headers, rows)
-    click.echo(f"\n{_yaml(name, split)}\n")
-    for warning in split.warnings:
+    click.echo(f"\n{_yaml(name, directories_plan)}\n")
+    for warning in directories_plan.warnings:
         click.echo(f"note: {warning}", err=True)

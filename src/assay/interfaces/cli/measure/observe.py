@@ -47,10 +47,12 @@ def observe(cluster: Path, command: tuple[str, ...], duration: str | None, repos
     except ValueError as error:
         raise SpecificationError(f"--for: {error}") from error
     loaded_cluster = load_cluster(cluster)
-    opened = Repository.create(repository)
+    opened_repository = Repository.create(repository)
     with terminable(), hosts_for(loaded_cluster, say) as (reachable_cluster, _):
         completed_run = asyncio.run(_watch(reachable_cluster, command, watch_s))
-    opened.publish(completed_run.run, tasks=completed_run.tasks, trace=completed_run.trace, logs=completed_run.logs)
+    opened_repository.publish(
+        completed_run.run, tasks=completed_run.tasks, trace=completed_run.trace, logs=completed_run.logs
+    )
     run = completed_run.run
     counts = f"{plural(len(run.jobs), 'job')}, {plural(len(completed_run.tasks), 'task attempt')}"
     say(f"stored as run {run.run_id}: {run.duration_s:.1f} s, {counts}")

@@ -21,13 +21,13 @@ _MARKS = {RunStatus.VALID: "✓", RunStatus.INVALID: "!", RunStatus.FAILED: "✗
 class CampaignDisplay:
     """Shows the current run, its step and the remaining time. Finished runs remain as lines above.
 
-    ``first_runs``: collects the first runs, whose provisional ratios are printed. ``collected``: receives the ids of
-    finished runs.
+    ``first_runs``: collects the first runs, whose provisional ratios are printed. ``finished_run_ids``: receives the
+    ids of finished runs.
     """
 
-    def __init__(self, first_runs: FirstRuns | None = None, collected: list[str] | None = None) -> None:
+    def __init__(self, first_runs: FirstRuns | None = None, finished_run_ids: list[str] | None = None) -> None:
         self._first_runs = first_runs
-        self._collected = [] if collected is None else collected
+        self._finished_run_ids = [] if finished_run_ids is None else finished_run_ids
         self._console = Console(file=unescaped(sys.stderr), highlight=False, markup=False)
         self._title = ""
         self._step = ""
@@ -77,7 +77,7 @@ class CampaignDisplay:
 
     def end(self, run: Run) -> None:
         """Print a line for a finished run, and provisional ratios that it completes."""
-        self._collected.append(run.run_id)
+        self._finished_run_ids.append(run.run_id)
         levels = ", ".join(f"{name}={level}" for name, level in run.levels.items())
         cold = run.cache_state or "cold unknown"
         line = f"{_MARKS[run.status]} {run.workload:<13} {levels:<16} {run.duration_s:7.1f} s  {run.status}, {cold}"

@@ -102,8 +102,8 @@ def run(
     elif source.learn_from or source.where or trace_by != "group":
         raise SpecificationError("--learn-from, --where and --trace-by apply to simulations", hint="add --simulate")
     request = replace(campaign_request(loaded_plan, costs, trace_by), **choices)
-    with spans_sent(otlp, repository, partial(click.echo, err=True)) as collected:
-        result = run_campaign_request(request, repository, costs, collected=collected)
+    with spans_sent(otlp, repository, partial(click.echo, err=True)) as finished_run_ids:
+        result = run_campaign_request(request, repository, costs, finished_run_ids=finished_run_ids)
     if as_json:
         print_json(result)
     statuses = result.get("statuses", {})
@@ -132,12 +132,12 @@ def run_campaign_request(
     root: Path,
     costs: CostProfile | None = None,
     first_runs: FirstRuns | None = None,
-    collected: list[str] | None = None,
+    finished_run_ids: list[str] | None = None,
 ) -> dict[str, Any]:
     """Execute a campaign and print its progress to stderr; return the summary as JSON values.
 
     ``costs``: profile for simulated runs; None for measured runs. ``first_runs``: collects the first runs, whose
-    provisional ratios are printed as soon as they are known. ``collected``: receives the ids of finished runs.
+    provisional ratios are printed as soon as they are known. ``finished_run_ids``: receives the ids of finished runs.
     """
     from assay.execution.campaign.execute import execute_campaign, prepare_campaign
     from assay.interfaces.cli.measure.progress import CampaignDisplay
@@ -145,7 +145,7 @@ def run_campaign_request(
 
     repository = Repository.create(root)
     schedule = prepare_campaign(request, repository)
-    with CampaignDisplay(first_runs, collected) as display:
+    with CampaignDisplay(first_runs, finished_run_ids) as display:
         for line in _start_lines(request.plan, schedule, repository.root, costs):
             display.say(line)
         if not schedule.remaining:
@@ -248,7 +248,7 @@ def _cells(row: ScheduleRow) -> tuple[str, ...]:
         str(planned_run.index + 1),
         format_duration(row.starts_after_s),
         format_duration(row.expected_s),
-        row.basis + (f"; {format_duration(row.input_s)} of it for its input, a guess" if row.input_s else ""),
+        row.basis + (f"; about {format_duration(row.input_s)} of it to make its input" if row.input_s else ""),
         format_duration(row.limit.seconds),
         row.restart or "",
         planned_run.workload.key,

@@ -118,18 +118,18 @@ def tune(plan: Path, simulate: bool, dry_run: bool, as_json: bool, repository: P
             "--simulate and --warm simulation ask the simulator the same question", where="--warm", hint="keep one"
         )
     costs = profile_from(source) if simulate or from_simulator else None
-    opened = None if dry_run and not Repository.is_at(repository) else Repository.create(repository)
+    opened_repository = None if dry_run and not Repository.is_at(repository) else Repository.create(repository)
     origin = Origin.SIMULATED if simulate else Origin.MEASURED
-    tuning_plan = tuning.planned_tuning(loaded_plan, tuning_request, opened, costs, origin)
-    if dry_run or opened is None:
+    tuning_plan = tuning.planned_tuning(loaded_plan, tuning_request, opened_repository, costs, origin)
+    if dry_run or opened_repository is None:
         for line in tuning_plan.lines():
             click.echo(line)
         return
     request = campaign_request(tuning_plan.plan, costs if simulate else None)
     with CampaignDisplay() as display:
         request = replace(request, stop=options["stop"], baseline=options["baseline"])
-        campaign_id, summary = execute_tuning(tuning_plan, request, opened, display)
-        state = tuning.tuning_state(opened, campaign_id)
+        campaign_id, summary = execute_tuning(tuning_plan, request, opened_repository, display)
+        state = tuning.tuning_state(opened_repository, campaign_id)
         for line in summary_lines(summary) if summary else ["no runs left; the result so far:"]:
             display.say(line)
     if as_json:

@@ -40,7 +40,7 @@ HEADER_LETTERS = 16
 """Maximum length of a line in a wrapped header, in letters."""
 SWATCH_LETTERS = 3
 """Width of a colour swatch, in letters."""
-ROOM_LETTERS = (12, 44)
+COLUMN_LETTERS = (12, 44)
 """Minimum and maximum width of a column, in letters."""
 PAIR_COLUMNS_MAX = 4
 """Maximum number of columns of a table in half the page width."""
@@ -70,13 +70,13 @@ def _letters(part: dict[str, str]) -> int:
     return len(part["text"]) + (SWATCH_LETTERS if part["kind"] == "level" else 0)
 
 
-def _rooms(table: Table, rows: Sequence[Sequence[Sequence[dict[str, str]]]]) -> list[int]:
+def _column_widths(table: Table, rows: Sequence[Sequence[Sequence[dict[str, str]]]]) -> list[int]:
     """Return each column's relative width: the length of its longest text in letters, within :data:`ROOM_LETTERS`."""
     longest = [
         max([len(column.title), *(sum(map(_letters, row[index])) for row in rows)])
         for index, column in enumerate(table.columns)
     ]
-    return [min(max(letters, ROOM_LETTERS[0]), ROOM_LETTERS[1]) for letters in longest]
+    return [min(max(letters, COLUMN_LETTERS[0]), COLUMN_LETTERS[1]) for letters in longest]
 
 
 def _pair(pair: Pair) -> list[dict[str, Any]]:
@@ -113,9 +113,9 @@ def _block(block: Block) -> list[dict[str, Any]]:
                     if len(block.columns) > MANY_COLUMNS
                     else c.title,
                     "numeric": c.numeric,
-                    "room": room,
+                    "room": width,
                 }
-                for c, room in zip(block.columns, _rooms(block, rows), strict=True)
+                for c, width in zip(block.columns, _column_widths(block, rows), strict=True)
             ]
             data = {"columns": columns, "rows": rows, "caption": block.caption, "dense": block.dense}
         case Facts():

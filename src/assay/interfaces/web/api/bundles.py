@@ -49,15 +49,15 @@ def bundles(
 def bundle(context: ContextOf, bundle_id: BundleId) -> StreamingResponse:
     """Send one bundle as a tar, with its size and its SHA-256 in the header ``Repr-Digest``."""
     try:
-        packed = pack(context.store.repository, bundle_id)
+        archive = pack(context.store.repository, bundle_id)
     except RepositoryError as error:
         raise NotFoundError(error.message, hint=error.hint) from error
     headers = {
-        "Content-Length": str(packed.size_bytes),
-        "Repr-Digest": digest_header(packed.sha256),
+        "Content-Length": str(archive.size_bytes),
+        "Repr-Digest": digest_header(archive.sha256),
         "Content-Disposition": f'attachment; filename="{bundle_id}.tar"',
     }
-    return StreamingResponse(packed.chunks(), media_type=_TAR, headers=headers)
+    return StreamingResponse(archive.chunks(), media_type=_TAR, headers=headers)
 
 
 @router.put(

@@ -17,7 +17,7 @@ from assay.analysis.run_profile.tables.run_tables import run_sections
 from assay.analysis.run_profile.tables.trace_views import GROUPS, groups_of, views_of
 from assay.interfaces.charts.drawing.style import PALETTE, Spec
 from assay.interfaces.charts.single_runs.durations import duration_histograms
-from assay.interfaces.charts.single_runs.run_over_time import SHOWN_AT_FIRST, Span, run_over_time
+from assay.interfaces.charts.single_runs.run_over_time import DEFAULT_PANELS, Span, run_over_time
 from assay.interfaces.charts.single_runs.runs import request_sizes
 from assay.interfaces.web.api import profiles as api_profiles
 from assay.interfaces.web.api import runs as api_runs
@@ -42,7 +42,7 @@ def _span(
     start_s: Annotated[float | None, Query(allow_inf_nan=False)] = None,
     end_s: Annotated[float | None, Query(allow_inf_nan=False)] = None,
 ) -> Span:
-    return Span(tuple(name for name in GROUPS if name in show) or SHOWN_AT_FIRST, node or None, start_s, end_s)
+    return Span(tuple(name for name in GROUPS if name in show) or DEFAULT_PANELS, node or None, start_s, end_s)
 
 
 SpanOf = Annotated[Span, Depends(_span)]

@@ -15,9 +15,9 @@ class RunsAddress:
     offset: int
     columns: tuple[str, ...]
     page: int
-    usual: str = NEWEST_FIRST
+    default_sort: str = NEWEST_FIRST
     """Default order, which the address omits."""
-    picked: tuple[str, ...] = ()
+    picked_run_ids: tuple[str, ...] = ()
     """Ids of the runs selected for comparison."""
 
     def address(self) -> str:
@@ -25,9 +25,9 @@ class RunsAddress:
         pairs = [
             *(("where", text) for text in self.where),
             *(("columns", name) for name in self.columns),
-            *(("pick", run_id) for run_id in self.picked),
+            *(("pick", run_id) for run_id in self.picked_run_ids),
         ]
-        if self.sort != self.usual:
+        if self.sort != self.default_sort:
             pairs.append(("sort", self.sort))
         if self.offset:
             pairs.append(("offset", str(self.offset)))
@@ -55,7 +55,7 @@ class RunsAddress:
 
     def unpicked(self) -> str:
         """Return the address without runs selected for comparison."""
-        return replace(self, picked=()).address()
+        return replace(self, picked_run_ids=()).address()
 
     def query(self) -> str:
         """Return the conditions as a query string for the API."""

@@ -122,10 +122,10 @@ def stage_spans_of(spans: Mapping[str, Sequence[StageSpan]], recordings: Sequenc
         bounds = sorted({at for span in spans_ms for at in span[1:]})
         pieces = [(stage_part(()), 0, bounds[0] if bounds else 0)]
         for start, end in pairwise(bounds):
-            running = {stage_id for stage_id, start_ms, end_ms in spans_ms if start_ms < end and end_ms > start}
-            pieces.append((stage_part(running), start, end))
-        longest = sorted(pieces[1:], key=lambda piece: piece[1] - piece[2])[:PARTS_MAX]
-        pieces[1:] = [piece if piece in longest else (OTHER_STAGES, *piece[1:]) for piece in pieces[1:]]
+            running_stages = {stage_id for stage_id, start_ms, end_ms in spans_ms if start_ms < end and end_ms > start}
+            pieces.append((stage_part(running_stages), start, end))
+        longest_pieces = sorted(pieces[1:], key=lambda piece: piece[1] - piece[2])[:PARTS_MAX]
+        pieces[1:] = [piece if piece in longest_pieces else (OTHER_STAGES, *piece[1:]) for piece in pieces[1:]]
         pieces.append((stage_part(()), bounds[-1] if bounds else 0, 0))
         for part, group in groupby(pieces, key=lambda piece: piece[0]):
             group_pieces = list(group)
