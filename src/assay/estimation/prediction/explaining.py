@@ -75,6 +75,7 @@ class FactorImportance:
     """Share that neither single factors nor these pairs explain: interactions of three or more factors, or noise.
     Single runs can't distinguish the two."""
     usual_s: float
+    """Geometric mean of the expected times, in seconds."""
     alike: tuple[str, ...]
     """Factors with a single level among these runs. Their effect is unknown."""
 
@@ -159,7 +160,7 @@ def explain(model: TimeModel, table: RunTable) -> FactorImportance:
         _factor_effect(
             configurations,
             name,
-            _with_raised_end(_jackknifed(shares[name]), understatements[name]),
+            _with_raised_end(_jackknife_estimate(shares[name]), understatements[name]),
             single_effects[name][1],
             mean_logs,
         )
@@ -214,11 +215,12 @@ def _pair_effect(background: _Background, table: RunTable, pair: tuple[str, str]
     share = np.einsum("ijk,ij->k", interaction * interaction, weights) / variance
     measured_cells = set(zip(table.columns[a].codes.tolist(), table.columns[b].codes.tolist(), strict=True))
     cells = [(x, y) for x in codes_a for y in codes_b]
-    return PairEffect(pair, _jackknifed(share), len(cells), sum(cell in measured_cells for cell in cells))
+    return PairEffect(pair, _jackknife_estimate(share), len(cells), sum(cell in measured_cells for cell in cells))
 
 
 def _understatement(table: RunTable, logs: Floats, effects: Mapping[str, Floats]) -> dict[str, float]:
-    """Return, by factor, the ratio of measured to expected differences between its levels, 1 to :data:`SHRUNK_MAX`.
+    """Return, by factor, the ratio of measured to expected differences between its levels, 1 to
+    :data:`UNDERSTATEMENT_MAX`.
 
     ``effects``: by factor, the effects of the levels of :func:`_levels` × folds.
     """
@@ -240,7 +242,7 @@ def _with_raised_end(share: Estimate, understatement: float) -> Estimate:
     return replace(share, high=min(1.0, high * understatement**2))
 
 
-def _jackknifed(by_fold: Floats) -> Estimate:
+def _jackknife_estimate(by_fold: Floats) -> Estimate:
     """Return the mean with the interval of a delete-a-group jackknife, within 0 and 1."""
     from scipy.special import stdtrit  # imported here: it takes 0.1 s, and only explanations need it
 

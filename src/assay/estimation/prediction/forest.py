@@ -61,18 +61,18 @@ class Forest:
         """Follow each row from the roots to the leaves, all trees at once. ``take`` is faster than an index array."""
         values, width = np.ascontiguousarray(features).ravel(), features.shape[1]
         node = np.tile(self.roots.astype(np.int64), len(features))
-        walking, nodes = np.arange(len(node)), node
+        active_positions, nodes = np.arange(len(node)), node
         row_start = np.repeat(np.arange(len(features)) * width, self.trees)
         for _ in range(DEPTH_MAX):
             right = self.right.take(nodes)
             inner_rows = np.flatnonzero(right != nodes)
             if not len(inner_rows):
                 break
-            walking, row_start = walking.take(inner_rows), row_start.take(inner_rows)
+            active_positions, row_start = active_positions.take(inner_rows), row_start.take(inner_rows)
             nodes, right = nodes.take(inner_rows), right.take(inner_rows)
             goes_left = values.take(row_start + self.feature.take(nodes)) <= self.number.take(nodes)
             nodes = np.where(goes_left, nodes + 1, right)
-            node[walking] = nodes
+            node[active_positions] = nodes
         return self.number.take(node).astype(np.float64).reshape(len(features), self.trees)
 
     def fault(self, width: int) -> str | None:

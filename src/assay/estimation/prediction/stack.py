@@ -122,16 +122,16 @@ def stacked(features: Features, logs: Floats, seed: int) -> tuple[Stack, Estimat
     """Return the stack of all folds, and the estimates of each row by the trees that have not seen it."""
     trees = out_of_fold(features, logs, seed)
     fold = fold_of(len(features), seed)
-    boosted = np.empty(len(features))
+    boosted_logs = np.empty(len(features))
     sets = []
     for number in range(fold.max() + 1):
         training_rows, test_rows = fold != number, fold == number
         sets.append(boost_robustly(features[training_rows], logs[training_rows], seed + number))
-        boosted[test_rows] = sets[-1].by_set(features[test_rows])[:, 0]
-    blends = {share: (1 - share) * trees.median + share * boosted for share in SHARES}
+        boosted_logs[test_rows] = sets[-1].by_set(features[test_rows])[:, 0]
+    blends = {share: (1 - share) * trees.median + share * boosted_logs for share in SHARES}
     share = min(SHARES, key=lambda share: float(np.abs(logs - blends[share]).mean()))
     expected = blends[share]
-    scale_features = _with_disagreement(features, trees.spread, boosted - trees.median)
+    scale_features = _with_disagreement(features, trees.spread, boosted_logs - trees.median)
     log_errors = np.log(np.abs(logs - expected) + ERROR_OFFSET)
     usual_error = np.empty(len(features))
     scales = []

@@ -120,27 +120,25 @@ def learned_profile(observed_runs: Sequence[ObservedRun], name: str, machine_cor
     run is left.
     """
     valid_runs = [
-        observed_run
-        for observed_run in observed_runs
-        if observed_run.run.origin is Origin.MEASURED and observed_run.run.status is RunStatus.VALID
+        observed
+        for observed in observed_runs
+        if observed.run.origin is Origin.MEASURED and observed.run.status is RunStatus.VALID
     ]
-    usable_runs = [
-        observed_run for observed_run in valid_runs if observed_run.run.data_bytes and _has_tasks(observed_run)
-    ]
+    usable_runs = [observed for observed in valid_runs if observed.run.data_bytes and _has_tasks(observed)]
     exclusions = _exclusions_text(valid_runs)
     if not usable_runs:
         raise SpecificationError(
             f"no valid measured run to learn from{f': {exclusions}' if exclusions else ''}",
             hint="a profile needs runs with their tasks and the size of their data; `assay runs --where …` lists runs",
         )
-    engines = sorted({observed_run.run.engine for observed_run in usable_runs})
+    engines = sorted({observed.run.engine for observed in usable_runs})
     if len(engines) > 1:
         raise SpecificationError(f"the runs are of several engines: {', '.join(engines)}", hint="choose with --where")
-    scales = {observed_run.run.lab_scale for observed_run in usable_runs}
+    scales = {observed.run.lab_scale for observed in usable_runs}
     if len({scale is None for scale in scales}) > 1:
         raise SpecificationError("labs and real hosts can't be learned from together", hint="choose with --where")
     cores = _machine_cores(usable_runs) or machine_cores
-    facts = [_facts(observed_run, cores) for observed_run in usable_runs]
+    facts = [_facts(observed, cores) for observed in usable_runs]
     job_cpu, jvm_cpu, io_cpu = _fit_cpu_shares(facts)
     idle_s = _idle_task_s(facts)
     by_program: dict[str, list[_RunFacts]] = {}
@@ -155,7 +153,7 @@ def learned_profile(observed_runs: Sequence[ObservedRun], name: str, machine_cor
         job_cpu_s=job_cpu,
         io_cpu_s_per_byte=io_cpu,
     )
-    runs = [observed_run.run for observed_run in usable_runs]
+    runs = [observed.run for observed in usable_runs]
     models = {node.cpu for run in runs for node in run.recorded.nodes.values() if node.cpu}
     counts = [
         len(cluster_facts.worker_names or ()) or cluster_facts.workers or 0
@@ -185,20 +183,18 @@ def learned_profile(observed_runs: Sequence[ObservedRun], name: str, machine_cor
     )
 
 
-def _has_tasks(observed_run: ObservedRun) -> bool:
+def _has_tasks(observed: ObservedRun) -> bool:
     """Return whether the run has tasks and the times before, between and after them, stored or as metrics."""
-    metrics = observed_run.run.metrics
-    if observed_run.tasks and observed_run.run.jobs:
+    metrics = observed.run.metrics
+    if observed.tasks and observed.run.jobs:
         return True
     return metrics.keys() >= _PHASES and metrics.get("map_tasks", 0) + metrics.get("reduce_tasks", 0) > 0
 
 
 def _exclusions_text(valid_runs: Sequence[ObservedRun]) -> str:
     """Return how many runs are left out of a profile, by reason; empty if none is."""
-    unknown_count = sum(not observed_run.run.data_bytes for observed_run in valid_runs)
-    without_tasks = sum(
-        bool(observed_run.run.data_bytes) and not _has_tasks(observed_run) for observed_run in valid_runs
-    )
+    unknown_count = sum(not observed.run.data_bytes for observed in valid_runs)
+    without_tasks = sum(bool(observed.run.data_bytes) and not _has_tasks(observed) for observed in valid_runs)
     counts = ((unknown_count, "with unknown data size"), (without_tasks, "without tasks"))
     parts = [f"{count} {'run' if count == 1 else 'runs'} {reason}" for count, reason in counts if count]
     return f"left out: {', '.join(parts)}" if parts else ""
@@ -215,19 +211,17 @@ def _estimate(values: Iterable[float]) -> Uncertain:
 
 
 def _machine_cores(observed_runs: Sequence[ObservedRun]) -> int | None:
-    cores = [
-        node.cores for observed_run in observed_runs for node in observed_run.run.recorded.nodes.values() if node.cores
-    ]
+    cores = [node.cores for observed in observed_runs for node in observed.run.recorded.nodes.values() if node.cores]
     return int(median(cores)) if cores else None
 
 
-def _facts(observed_run: ObservedRun, cores: int | None) -> _RunFacts:
-    return _staged_facts(observed_run, cores) if observed_run.run.stages else _mapped_facts(observed_run, cores)
+def _facts(observed: ObservedRun, cores: int | None) -> _RunFacts:
+    return _staged_facts(observed, cores) if observed.run.stages else _mapped_facts(observed, cores)
 
 
-def _staged_facts(observed_run: ObservedRun, cores: int | None) -> _RunFacts:
+def _staged_facts(observed: ObservedRun, cores: int | None) -> _RunFacts:
     """Return the facts of a run with stages. Stages without parents count as maps, the others as reduces."""
-    run, staged_run = observed_run.run, with_stages(observed_run.run, observed_run.tasks)
+    run, staged_run = observed.run, with_stages(observed.run, observed.tasks)
     first_stages = {stage.stage_id for stage in staged_run.stages if not stage.parents}
     counts = [
         sum(stage.tasks for stage in staged_run.stages if (stage.stage_id in first_stages) is kind)
@@ -240,7 +234,7 @@ def _staged_facts(observed_run: ObservedRun, cores: int | None) -> _RunFacts:
     written = float(sum(stage.written_bytes for stage in staged_run.stages))
     shuffled = float(sum(stage.shuffle_write_bytes for stage in staged_run.stages))
     spilled = sum(stage.spilled_bytes for stage in staged_run.stages)
-    submit_s, job_start_s, job_end_s, client_end_s, span = _times(observed_run)
+    submit_s, job_start_s, job_end_s, client_end_s, span = _times(observed)
     return _RunFacts(
         run=run,
         program=run.workload_parameters.get("program", run.workload),
@@ -251,11 +245,11 @@ def _staged_facts(observed_run: ObservedRun, cores: int | None) -> _RunFacts:
         holders=max(1, len(run.executors)),
         maps=counts[0],
         reduces=counts[1],
-        attempts=len(observed_run.tasks),
+        attempts=len(observed.tasks),
         map_cpu_s=cpu_s[0],
         reduce_cpu_s=cpu_s[1],
-        other_cpu_s=_other_cpu_s(observed_run, span, sum(cpu_s), cores),
-        background_cores=_background_cores(observed_run, span),
+        other_cpu_s=_other_cpu_s(observed, span, sum(cpu_s), cores),
+        background_cores=_background_cores(observed, span),
         read=read,
         map_output=shuffled,
         shuffled=shuffled,
@@ -265,20 +259,18 @@ def _staged_facts(observed_run: ObservedRun, cores: int | None) -> _RunFacts:
     )
 
 
-def _mapped_facts(observed_run: ObservedRun, cores: int | None) -> _RunFacts:
-    run, metrics = observed_run.run, observed_run.run.metrics
+def _mapped_facts(observed: ObservedRun, cores: int | None) -> _RunFacts:
+    run, metrics = observed.run, observed.run.metrics
     maps, reduces = int(metrics.get("map_tasks", 0)), int(metrics.get("reduce_tasks", 0))
     cpu_s = metrics.get("cpu_s", 0.0)
-    cpu_s_by_kind = {
-        kind: sum(t.cpu_s or 0.0 for t in observed_run.tasks if t.kind == kind) for kind in ("map", "reduce")
-    }
-    if not observed_run.tasks:
+    cpu_s_by_kind = {kind: sum(t.cpu_s or 0.0 for t in observed.tasks if t.kind == kind) for kind in ("map", "reduce")}
+    if not observed.tasks:
         share = maps / max(1, maps + reduces)
         cpu_s_by_kind = {"map": cpu_s * share, "reduce": cpu_s * (1 - share)}
     read, written = metrics.get("hdfs_read_bytes", 0.0), metrics.get("hdfs_write_bytes", 0.0)
     shuffled = metrics.get("shuffle_bytes", 0.0)
     local = metrics.get("local_read_bytes", 0.0) + metrics.get("local_write_bytes", 0.0)
-    submit_s, job_start_s, job_end_s, client_end_s, span = _times(observed_run)
+    submit_s, job_start_s, job_end_s, client_end_s, span = _times(observed)
     return _RunFacts(
         run=run,
         program=run.workload_parameters.get("program", run.workload),
@@ -289,11 +281,11 @@ def _mapped_facts(observed_run: ObservedRun, cores: int | None) -> _RunFacts:
         holders=max(1, len(run.jobs)),
         maps=maps,
         reduces=reduces,
-        attempts=len(observed_run.tasks) or maps + reduces,
+        attempts=len(observed.tasks) or maps + reduces,
         map_cpu_s=cpu_s_by_kind["map"],
         reduce_cpu_s=cpu_s_by_kind["reduce"],
-        other_cpu_s=_other_cpu_s(observed_run, span, sum(cpu_s_by_kind.values()), cores),
-        background_cores=_background_cores(observed_run, span),
+        other_cpu_s=_other_cpu_s(observed, span, sum(cpu_s_by_kind.values()), cores),
+        background_cores=_background_cores(observed, span),
         read=read,
         map_output=metrics.get("map_output_bytes", 0.0),
         shuffled=shuffled,
@@ -302,12 +294,12 @@ def _mapped_facts(observed_run: ObservedRun, cores: int | None) -> _RunFacts:
     )
 
 
-def _times(observed_run: ObservedRun) -> tuple[float, float, float, float, tuple[float, float]]:
+def _times(observed: ObservedRun) -> tuple[float, float, float, float, tuple[float, float]]:
     """Return seconds: before submission, to the first attempt, after the last attempt, after the job; and the interval
     in which attempts ran."""
-    run, metrics = observed_run.run, observed_run.run.metrics
-    if run.jobs and observed_run.tasks:
-        first_s, last_s = min(t.start_s for t in observed_run.tasks), max(t.end_s for t in observed_run.tasks)
+    run, metrics = observed.run, observed.run.metrics
+    if run.jobs and observed.tasks:
+        first_s, last_s = min(t.start_s for t in observed.tasks), max(t.end_s for t in observed.tasks)
         submit_s, finish_s = run.jobs[0].submit_s, run.jobs[-1].finish_s
         return submit_s, first_s - submit_s, max(0.0, finish_s - last_s), run.duration_s - finish_s, (first_s, last_s)
     outside_s, setup_s, cleanup_s = (metrics[name] for name in ("phase_overhead_s", "phase_setup_s", "phase_cleanup_s"))
@@ -315,13 +307,11 @@ def _times(observed_run: ObservedRun) -> tuple[float, float, float, float, tuple
     return 0.8 * outside_s, setup_s, cleanup_s, 0.2 * outside_s, (first_s, run.duration_s - 0.2 * outside_s - cleanup_s)
 
 
-def _other_cpu_s(
-    observed_run: ObservedRun, span: tuple[float, float], counted_s: float, cores: int | None
-) -> float | None:
-    run = observed_run.run
-    if observed_run.trace is not None and len(observed_run.trace):
-        names = workers(run, observed_run.tasks, observed_run.trace)
-        increases = counter_increases(observed_run.trace, *span, names)
+def _other_cpu_s(observed: ObservedRun, span: tuple[float, float], counted_s: float, cores: int | None) -> float | None:
+    run = observed.run
+    if observed.trace is not None and len(observed.trace):
+        names = workers(run, observed.tasks, observed.trace)
+        increases = counter_increases(observed.trace, *span, names)
         node_cpu_s = [increases.get((node, "cgroup", "cpu_s")) for node in names]
         if run.lab_scale is None:
             node_cpu_s = [sum(increases.get((node, "cpu", metric), 0.0) for metric in CPU_BUSY) for node in names]
@@ -335,11 +325,11 @@ def _other_cpu_s(
     )
 
 
-def _background_cores(observed_run: ObservedRun, span: tuple[float, float]) -> float | None:
-    run, trace = observed_run.run, observed_run.trace
+def _background_cores(observed: ObservedRun, span: tuple[float, float]) -> float | None:
+    run, trace = observed.run, observed.trace
     if run.lab_scale is None or trace is None or span[1] <= span[0]:
         return None
-    names = sorted(workers(run, observed_run.tasks, trace))
+    names = sorted(workers(run, observed.tasks, trace))
     increases = counter_increases(trace, *span, names)
     node_cpu_s = [increases.get((node, "cgroup", "cpu_s")) for node in names]
     machine_cpu_s = [increases.get((node, "cpu", metric)) for node in names[:1] for metric in CPU_BUSY]

@@ -71,7 +71,7 @@ def with_stages(run: Run, tasks: Iterable[TaskAttempt]) -> StagedRun:
 def most_frequent(runs: Sequence[StagedRun]) -> list[StagedRun]:
     """Return the runs with the most frequent graph."""
     counts = Counter(staged_run.shape for staged_run in runs)
-    shape = max(counts, key=lambda staged_run: counts[staged_run])
+    shape = max(counts, key=lambda candidate: counts[candidate])
     return [staged_run for staged_run in runs if staged_run.shape == shape]
 
 

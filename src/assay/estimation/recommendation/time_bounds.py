@@ -89,19 +89,21 @@ def shortest_times_s(powers: Powers, costs: CostProfile, workload: WorkloadProfi
     """Return the lower bound for each cluster, in seconds."""
     data = volumes.data_bytes
     passes = float(max(1, volumes.iterations))
-    map_output = data * workload.map_output * workload.combined
-    cpu_s = data * workload.map_cpu_s_per_byte.value + map_output * workload.reduce_cpu_s_per_byte.value
-    compressed = volumes.compressed * map_output
-    written = data * workload.written * volumes.output_copies
+    map_output_bytes = data * workload.map_output * workload.combined
+    cpu_s = data * workload.map_cpu_s_per_byte.value + map_output_bytes * workload.reduce_cpu_s_per_byte.value
+    compressed_bytes = volumes.compressed * map_output_bytes
+    output_bytes = data * workload.written * volumes.output_copies
     # Data in caches need not be on a disk at the end of the run.
-    to_disk = np.maximum(0.0, written - powers.memory_bytes)
-    spilled = np.maximum(0.0, compressed - powers.memory_bytes)
-    hdfs_s = data * workload.read / powers.hdfs_read + to_disk / powers.hdfs_write
-    spill_s = spilled / powers.intermediate_read + spilled / powers.intermediate_write
+    flushed_bytes = np.maximum(0.0, output_bytes - powers.memory_bytes)
+    spilled_bytes = np.maximum(0.0, compressed_bytes - powers.memory_bytes)
+    hdfs_s = data * workload.read / powers.hdfs_read + flushed_bytes / powers.hdfs_write
+    spill_s = spilled_bytes / powers.intermediate_read + spilled_bytes / powers.intermediate_write
     # Shared devices serve both in turn. The sums do not say which devices are shared, so only the longer time counts.
     disk_s = np.maximum(hdfs_s, spill_s)
-    remote = compressed * (1 - 1 / powers.workers) + data * workload.written * max(0, volumes.output_copies - 1)
-    work_s = np.maximum(np.maximum(cpu_s / powers.cores, disk_s), remote / powers.links)
+    remote_bytes = compressed_bytes * (1 - 1 / powers.workers) + data * workload.written * max(
+        0, volumes.output_copies - 1
+    )
+    work_s = np.maximum(np.maximum(cpu_s / powers.cores, disk_s), remote_bytes / powers.links)
     engine_costs = costs.costs
     jobs = workload.jobs * passes
     fixed_s = engine_costs.client_start_s.value + engine_costs.client_end_s.value

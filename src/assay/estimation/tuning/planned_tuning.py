@@ -57,7 +57,7 @@ class PlannedTuning:
     plan: Plan
     tuner: Tuner
     request: TuningRequest
-    estimated: str | None = None
+    estimate_basis: str | None = None
     """Basis of the initial estimate as text; None without an estimate."""
 
     def lines(self) -> list[str]:
@@ -77,7 +77,7 @@ class PlannedTuning:
             lines.append(
                 f"{len(self.tuner.earlier_runs)} runs of these configurations are in the repository, and count"
             )
-        return [*lines, self.estimated] if self.estimated else lines
+        return [*lines, self.estimate_basis] if self.estimate_basis else lines
 
     def keep(self, journal: CampaignJournal) -> None:
         """Write the description of the tuning to the campaign's folder, for later status requests."""

@@ -47,7 +47,7 @@ def change_chart(
         y: Spec = {"field": "cost", "type": "quantitative", "title": f"Cost of a run ({currency})", "scale": scale}
     else:
         y = {"field": "label", "type": "nominal", "sort": None, "title": None}
-    at: Spec = {"x": {"field": "time", **x}, "y": y}
+    point_encoding: Spec = {"x": {"field": "time", **x}, "y": y}
     tooltip = [{"field": "label", "title": "What"}, {"field": "time", "title": "Time (s)", "format": ",.1f"}]
     if has_costs:
         tooltip.append({"field": "cost", "title": f"Cost ({currency})", "format": ".3~g"})
@@ -58,7 +58,7 @@ def change_chart(
         "scale": {"domain": [measured_point.label, simulated_point.label], "range": [INK, PALETTE[0]]},
     }
     layers: list[Spec] = [
-        {"mark": {"type": "line", "color": INK, "opacity": 0.4, "strokeDash": [2, 3]}, "encoding": at},
+        {"mark": {"type": "line", "color": INK, "opacity": 0.4, "strokeDash": [2, 3]}, "encoding": point_encoding},
         {
             "transform": [{"filter": "datum.low !== null"}],
             "mark": {"type": "rule", "color": PALETTE[0], "strokeWidth": 2, "opacity": 0.7},
@@ -67,12 +67,12 @@ def change_chart(
         {
             "transform": [{"filter": "datum.low === null"}],
             "mark": {"type": "point", "filled": False, "size": 130, "strokeWidth": 2},
-            "encoding": {**at, "color": colour, "tooltip": tooltip},
+            "encoding": {**point_encoding, "color": colour, "tooltip": tooltip},
         },
         {
             "transform": [{"filter": "datum.low !== null"}],
             "mark": {"type": "point", "filled": True, "size": 150, "opacity": 1},
-            "encoding": {**at, "color": colour, "tooltip": tooltip},
+            "encoding": {**point_encoding, "color": colour, "tooltip": tooltip},
         },
     ]
     return chart(

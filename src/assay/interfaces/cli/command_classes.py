@@ -98,8 +98,10 @@ class LazyGroup(click.Group):
         """
         if args and args[0] in OLD_NAMES:
             replacement = OLD_NAMES[args[0]]
-            now = f"assay {' '.join(replacement)}"
-            click.echo(f"note: `assay {args[0]}` is now `{now}`; the next release removes the old name", err=True)
+            new_command = f"assay {' '.join(replacement)}"
+            click.echo(
+                f"note: `assay {args[0]}` is now `{new_command}`; the next release removes the old name", err=True
+            )
             args = [*replacement, *args[1:]]
         if args and args[0] not in COMMANDS and not args[0].startswith("-"):
             suggestion = did_you_mean(args[0], COMMANDS)

@@ -82,8 +82,8 @@ class _Site:
         return self.rendering.html(name, **shared, **values).encode()
 
     @property
-    def shared(self) -> str:
-        """Everything that all pages of runs depend on."""
+    def page_settings(self) -> str:
+        """Settings of the site that every page of a run depends on, as JSON."""
         return json.dumps(
             [self.request.title, self.request.keep_private, self.request.prices is not None, sorted(self.public.names)]
         )
@@ -122,7 +122,7 @@ def _site_files(site: _Site) -> Iterator[SiteFile]:
     yield SiteFile("relative.html", lambda: _relative_page(site))
     yield SiteFile("runs.html", lambda: site.page("site_runs", "runs.html"))
     yield SiteFile("data/runs.js", lambda: explorer_data(site.repository, site.table, private_names, linked_ids))
-    yield from run_pages(site.public.runs, _outliers(site), site.observations, site.page, site.shared)
+    yield from run_pages(site.public.runs, _outliers(site), site.observations, site.page, site.page_settings)
     yield SiteFile("downloads/runs.csv", lambda: csv_bytes(site.public.runs))
     yield SiteFile("downloads/runs.parquet", lambda: parquet_bytes(site.public.runs), key=_key_of(site.public.runs))
     yield SiteFile("downloads/decisions.json", lambda: json_bytes(decisions_json(site.answers)))

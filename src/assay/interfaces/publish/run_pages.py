@@ -46,12 +46,13 @@ ObservationsOf = Callable[[Run], tuple[tuple[TaskAttempt, ...], Trace]]
 
 
 def run_pages(
-    runs: tuple[Run, ...], outliers: Mapping[str, str], observations: ObservationsOf, page: SitePage, shared: str
+    runs: tuple[Run, ...], outliers: Mapping[str, str], observations: ObservationsOf, page: SitePage, page_settings: str
 ) -> Iterator[SiteFile]:
-    """Yield the page of each run. ``outliers``: kind of outlier by run id. ``shared``: text that all pages show."""
+    """Yield the page of each run. ``outliers``: kind of outlier by run id. ``page_settings``: settings that every page
+    depends on, as text."""
     for run in runs:
         kind = outliers.get(run.run_id, "")
-        digest = hashlib.sha256(f"{__version__} {shared} {kind} ".encode() + msgspec.json.encode(run))
+        digest = hashlib.sha256(f"{__version__} {page_settings} {kind} ".encode() + msgspec.json.encode(run))
         yield SiteFile(
             page_name(run),
             lambda run=run, kind=kind: _run_page(run, kind, observations, page),  # type: ignore[misc]

@@ -1,4 +1,5 @@
-"""Check the arguments of the Python API, and read the files that they name. Wrong ones raise SpecificationError."""
+"""Check the arguments of the Python API, and read the files that they name. Wrong arguments raise
+SpecificationError."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from numbers import Integral

@@ -56,8 +56,10 @@ def combined_chapter(report: Report) -> Chapter | None:
     for number, times in enumerate(report.groups.combined, start=1):
         factors = tuple(column_title(name) for name in times.factors)
         title = workload_title(times.workload)
-        more = f" Left out: {plural(times.not_measured, 'combination')} that no run has." if times.not_measured else ""
-        caption = f"{title}: expected time by {joined(list(factors))}, predicted from measured runs.{more}"
+        left_out_text = (
+            f" Left out: {plural(times.not_measured, 'combination')} that no run has." if times.not_measured else ""
+        )
+        caption = f"{title}: expected time by {joined(list(factors))}, predicted from measured runs.{left_out_text}"
         draw = partial(combinations, times.cells, factors)
         blocks.append(ReportFigure(f"combined-{number}-{slug(title)}", draw, caption, FULL_PX))
     return Chapter("combined", "Storage × network × containers", tuple(blocks), inner=True)

@@ -118,13 +118,13 @@ def finding_of(claim: Claim, study: Study) -> Finding:
         answer = ClaimAnswer.SUPPORTED if outcome.supported else ClaimAnswer.CONTRADICTED
     unknown_workloads, unknown_runs = study.unknown if claim.workload_class else ((), 0)
     numbers = " ".join(map(str, outcome.evidence))
-    judged = _judged(outcome.how, unknown_runs, unknown_workloads)
+    verdict_text = _judged(outcome.how, unknown_runs, unknown_workloads)
     return Finding(
         name=claim.name,
         claim=claim.text,
         source=claim.source,
         answer=answer,
-        sentence=f"{claim.text} {answer.value.capitalize()}: {numbers} {judged}".rstrip(),
+        sentence=f"{claim.text} {answer.value.capitalize()}: {numbers} {verdict_text}".rstrip(),
         evidence=outcome.evidence,
         how=outcome.how,
         unknown_runs=unknown_runs,
@@ -157,17 +157,17 @@ def _smaller_with_compression(claim: Claim, study: Study) -> _Outcome:
     No decision answers this question: how much the gain of one option depends on another factor.
     """
     sides = compression_sides(study, study.workloads_of(claim.workload_class))
-    what = "SSDs against hard disks, "
+    compared_text = "SSDs against hard disks, "
     evidence = (
-        _evidence(sides.without_condition, claim, f"{what}without compression", "without compression"),
-        _evidence(sides.with_condition, claim, f"{what}with compression", "with compression"),
+        _evidence(sides.without_condition, claim, f"{compared_text}without compression", "without compression"),
+        _evidence(sides.with_condition, claim, f"{compared_text}with compression", "with compression"),
     )
     label = "gain of SSDs without compression / gain with it"
     if sides.with_condition is None or sides.without_condition is None:
         return _Outcome(False, False, (no_evidence(RatioKind.RATIO_OF_SPEEDUPS, label), *evidence), EQUIVALENCE_METHOD)
     ratio = ratio_of(sides.without_condition.deciding_mean, sides.with_condition.deciding_mean)
-    few = sides.without_condition.few or sides.with_condition.few
-    low, high = _interval_90(None if few else ratio)
+    has_few_runs = sides.without_condition.few or sides.with_condition.few
+    low, high = _interval_90(None if has_few_runs else ratio)
     evidence_of_ratio = ratio_evidence(ratio, sides.without_condition, sides.with_condition, label, claim.jobs)
     return _Outcome(
         low > EQUIVALENCE_RATIO, high < EQUIVALENCE_RATIO, (evidence_of_ratio, *evidence), EQUIVALENCE_METHOD
@@ -211,8 +211,10 @@ def _only_with(
     )
 
 
-def _evidence(gain: ClaimEstimate | None, claim: Claim, what: str, condition: str = "") -> ClaimEvidence:
-    return evidence_of(gain, ClaimScope(claim.jobs, condition)) if gain else no_evidence(RatioKind.SPEEDUP, what)
+def _evidence(gain: ClaimEstimate | None, claim: Claim, compared_text: str, condition: str = "") -> ClaimEvidence:
+    return (
+        evidence_of(gain, ClaimScope(claim.jobs, condition)) if gain else no_evidence(RatioKind.SPEEDUP, compared_text)
+    )
 
 
 def _interval(gain: ClaimEstimate | None) -> tuple[float, float]:

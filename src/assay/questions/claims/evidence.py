@@ -79,21 +79,21 @@ class ClaimScope:
     """Where the figure is measured: ``with SSDs``."""
 
 
-def no_evidence(measure: RatioKind, what: str) -> ClaimEvidence:
+def no_evidence(measure: RatioKind, compared_text: str) -> ClaimEvidence:
     """Return the evidence of a comparison without a matched group that has an interval."""
-    text = f"{capitalised(what)}: no otherwise equal runs measured this."
+    text = f"{capitalised(compared_text)}: no otherwise equal runs measured this."
     return ClaimEvidence(text, measure, None, None, None, 0, ())
 
 
 def evidence_of(gain: ClaimEstimate, subject: ClaimScope) -> ClaimEvidence:
     """Return the evidence of a gain."""
     names = {row.workload: gain.of_workload(row).ratio for row in gain.rows}
-    shown = {
+    verdicts_by_evidence = {
         name: ratio.value > 1
         for name, ratio in names.items()
         if ratio.low is not None and ratio.high is not None and not ratio.low <= 1 <= ratio.high
     }
-    better, worse = (tuple(name for name, up in shown.items() if up is side) for side in (True, False))
+    better, worse = (tuple(name for name, up in verdicts_by_evidence.items() if up is side) for side in (True, False))
     measure = RatioKind.COST_RATIO if gain.in_cost else RatioKind.SPEEDUP
     mean = _displayed(gain.estimate.mean, measure)
     other = _displayed(gain.other_clusters, measure) if gain.other_clusters else None
@@ -118,18 +118,30 @@ def evidence_of(gain: ClaimEstimate, subject: ClaimScope) -> ClaimEvidence:
     return replace(evidence, text=_sentence(gain, evidence, subject))
 
 
-def ratio_evidence(ratio: LogMean, first: ClaimEstimate, second: ClaimEstimate, what: str, jobs: str) -> ClaimEvidence:
-    """Return the evidence of the ratio of two gains. ``what``: the gains, in words. ``jobs``: those of the claim."""
+def ratio_evidence(
+    ratio: LogMean, first: ClaimEstimate, second: ClaimEstimate, compared_text: str, jobs: str
+) -> ClaimEvidence:
+    """Return the evidence of the ratio of two gains. ``compared_text``: the gains, in words. ``jobs``: those of the
+    claim."""
     low_90, high_90 = interval_90(ratio)
     value, groups = ratio.ratio, min(first.estimate.groups, second.estimate.groups)
     workloads = tuple(row.workload for row in first.rows)
-    few = first.few or second.few
-    text = f"{capitalised(what)}: {format_ratio(value.value)} ({_interval(value.low, value.high)})."
-    if few:
-        text = f"{_undecided(jobs, groups)} In the tested settings, {what}: {format_ratio(value.value)} "
+    has_few_runs = first.few or second.few
+    text = f"{capitalised(compared_text)}: {format_ratio(value.value)} ({_interval(value.low, value.high)})."
+    if has_few_runs:
+        text = f"{_undecided(jobs, groups)} In the tested settings, {compared_text}: {format_ratio(value.value)} "
         text += f"({_interval(value.low, value.high)})."
     return ClaimEvidence(
-        text, RatioKind.RATIO_OF_SPEEDUPS, value.value, value.low, value.high, groups, workloads, low_90, high_90, few
+        text,
+        RatioKind.RATIO_OF_SPEEDUPS,
+        value.value,
+        value.low,
+        value.high,
+        groups,
+        workloads,
+        low_90,
+        high_90,
+        has_few_runs,
     )
 
 

@@ -55,8 +55,10 @@ def findings_view(
     counted = counted_runs(repository, table.subset(~outliers) if exclude_flagged else table, book)
     by_origin = {origin: tuple(items) for origin, items in findings(counted.table, counted.costs, spread).items()}
     name, valid_runs = book.name if book else None, counts_by(table, "status").get("valid", 0)
-    included = not exclude_flagged
-    return FindingsView(by_origin, int(outliers.sum()), included, name, valid_runs, flagged_count=included)
+    includes_flagged = not exclude_flagged
+    return FindingsView(
+        by_origin, int(outliers.sum()), includes_flagged, name, valid_runs, flagged_count=includes_flagged
+    )
 
 
 def findings(

@@ -68,11 +68,11 @@ def gain_of(
 
     ``table``: with the factor of ``pair``. ``runs``: the runs behind ``rows``.
     """
-    counted = counted_in_mean(rows)
-    estimate = _mean(counted, in_cost=in_cost)
+    rows_in_mean = counted_in_mean(rows)
+    estimate = _mean(rows_in_mean, in_cost=in_cost)
     if estimate is None:
         return None
-    names = {row.workload for row in counted}
+    names = {row.workload for row in rows_in_mean}
     clusters = clusters_of(table)
     by_cluster: dict[int, LogMean] = {}
     codes = np.unique(clusters[runs & study.runs]).tolist()
@@ -83,9 +83,9 @@ def gain_of(
         if mean is not None:
             by_cluster[code] = mean.mean
     levels = table.columns["cluster"].levels if "cluster" in table.columns else ()
-    present = tuple(levels[code] for code in by_cluster or codes if code >= 0)
+    level_names = tuple(levels[code] for code in by_cluster or codes if code >= 0)
     other_clusters = _over_clusters(list(by_cluster.values())) if len(by_cluster) > 1 else None
-    return ClaimEstimate(pair, in_cost, tuple(counted), estimate, present, other_clusters)
+    return ClaimEstimate(pair, in_cost, tuple(rows_in_mean), estimate, level_names, other_clusters)
 
 
 def _mean(rows: Sequence[OptionRow], *, in_cost: bool) -> PairEstimate | None:
@@ -128,11 +128,11 @@ def interval_90(mean: LogMean) -> tuple[float, float]:
     """Return the ends of the 90 % interval of a gain."""
     from scipy.special import stdtrit  # imported here because the import takes 0.1 s
 
-    half = max(float(stdtrit(mean.degrees, _ONE_SIDED)) * mean.error, mean.rounding)
-    return float(np.exp(mean.mean - half)), float(np.exp(mean.mean + half))
+    half_width = max(float(stdtrit(mean.degrees, _ONE_SIDED)) * mean.error, mean.rounding)
+    return float(np.exp(mean.mean - half_width)), float(np.exp(mean.mean + half_width))
 
 
 def codes_of(*arrays: Ints | Floats) -> Ints:
     """Return a number for each row: equal where all arrays are equal."""
-    stacked = np.stack([np.nan_to_num(array, nan=-1.0) for array in arrays])
-    return np.unique(stacked, axis=1, return_inverse=True)[1].reshape(-1).astype(np.int64)
+    columns = np.stack([np.nan_to_num(array, nan=-1.0) for array in arrays])
+    return np.unique(columns, axis=1, return_inverse=True)[1].reshape(-1).astype(np.int64)

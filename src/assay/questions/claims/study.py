@@ -67,8 +67,8 @@ class Study:
         column = self.table.columns["workload"]
         runs = np.bincount(column.codes[self.runs & (column.codes != ABSENT)], minlength=len(column.levels))
         names = self.workloads_of(WorkloadClass.UNKNOWN)
-        present = tuple(name for name in names if runs[column.code(name)])
-        return present, int(sum(runs[column.code(name)] for name in present))
+        names_with_runs = tuple(name for name in names if runs[column.code(name)])
+        return names_with_runs, int(sum(runs[column.code(name)] for name in names_with_runs))
 
     def pair(self, factor: str, baseline: str, option: str) -> OptionPair:
         """Return the comparison of two options among the runs of this study."""
@@ -102,12 +102,12 @@ def _classes(table: RunTable, rows: Ints) -> tuple[WorkloadClass, ...]:
     """Return the class of each level of the workload: by its measured CPU use, or else as declared."""
     column = table.columns["workload"]
     classes = [_declared_class(_program(table, code)) for code in range(len(column.levels))]
-    busy = table.values.get("cpu_busy_share")
-    if busy is None:
+    busy_shares = table.values.get("cpu_busy_share")
+    if busy_shares is None:
         return tuple(classes)
-    measured = rows[np.isfinite(busy[rows]) & (column.codes[rows] != ABSENT)]
+    measured = rows[np.isfinite(busy_shares[rows]) & (column.codes[rows] != ABSENT)]
     for code in np.unique(column.codes[measured]).tolist():
-        if np.median(busy[measured[column.codes[measured] == code]]) > CPU_LIMIT_SHARE:
+        if np.median(busy_shares[measured[column.codes[measured] == code]]) > CPU_LIMIT_SHARE:
             classes[code] = WorkloadClass.CPU_BOUND
         elif classes[code] is WorkloadClass.CPU_BOUND:
             classes[code] = WorkloadClass.OTHER

@@ -55,8 +55,8 @@ def recorded_workers(table: RunTable, facts: FactsByHardware) -> Floats:
     groups = groups_by(table, names)
     workers = []
     for row in first_rows(groups).tolist():
-        recorded = facts.get(hardware_key({name: table.columns[name].text(row) or "" for name in names}))
-        workers.append(float(recorded.workers) if recorded and recorded.workers else np.nan)
+        recorded_facts = facts.get(hardware_key({name: table.columns[name].text(row) or "" for name in names}))
+        workers.append(float(recorded_facts.workers) if recorded_facts and recorded_facts.workers else np.nan)
     return np.array(workers)[groups.of_row] if workers else np.full(len(table), np.nan)
 
 

@@ -138,9 +138,9 @@ def cluster_view(repository: Repository, flagged: Flagged, name: str, book: Pric
     first, counts = first_rows(groups), np.bincount(groups.of_row, minlength=groups.count)
     outlier_counts = np.bincount(groups.of_row[time_outliers(table)], minlength=groups.count)
     ids = repository.ids_at(table, first.tolist())
-    pricing = _Pricing(table, factors, facts_by_hardware(repository, table), book)
+    cluster_pricing = _Pricing(table, factors, facts_by_hardware(repository, table), book)
     priced = [
-        pricing.setup(int(row), runs=int(counts[n]), flagged=int(outlier_counts[n]), example=ids[n])
+        cluster_pricing.setup(int(row), runs=int(counts[n]), flagged=int(outlier_counts[n]), example=ids[n])
         for n, row in enumerate(first)
     ]
     newest = np.argsort(-np.nan_to_num(table.values["started_unix_s"]), kind="stable")[:EXAMPLES_MAX]
@@ -165,8 +165,8 @@ def configuration_view(repository: Repository, flagged: Flagged, run: Run, book:
     flags, outliers = flag_count(table), time_outliers(table)
     counts = usable(table) & ~outliers
     times = table.values["duration_s"]
-    pricing = _Pricing(table, names, facts_by_hardware(repository, table), book)
-    price = pricing.setup(0, runs=len(table), flagged=int(outliers.sum()), example=run.run_id)
+    cluster_pricing = _Pricing(table, names, facts_by_hardware(repository, table), book)
+    price = cluster_pricing.setup(0, runs=len(table), flagged=int(outliers.sum()), example=run.run_id)
     offsets = offsets_in(table, np.flatnonzero(counts), sides=1)
     mean = geometric_mean(times[counts].tolist(), offsets) if counts.any() else None
     per_run = price.rate_per_h * mean.value / 3600 if price.rate_per_h is not None and mean else None
@@ -226,27 +226,27 @@ def _times_over_median(table: RunTable) -> np.ndarray:
     of_row = configurations.of_row[rows]
     logs = np.log(table.values["duration_s"][rows])
     medians = median_by(logs, Groups(of_row, configurations.count))
-    alone = np.bincount(of_row, minlength=configurations.count)[of_row] < 2
+    is_single_run = np.bincount(of_row, minlength=configurations.count)[of_row] < 2
     paces = np.full(len(table), np.nan)
-    paces[rows] = np.where(alone, np.nan, np.exp(logs - medians[of_row]))
+    paces[rows] = np.where(is_single_run, np.nan, np.exp(logs - medians[of_row]))
     return paces
 
 
 def _history(repository: Repository, table: RunTable, values: np.ndarray) -> tuple[HistoryPoint, ...]:
-    started = table.values["started_unix_s"]
+    start_times = table.values["started_unix_s"]
     column = table.columns[ANOMALY]
     flagged = column.codes > column.code(NO_ANOMALY)
-    rows = np.flatnonzero(np.isfinite(started) & np.isfinite(values) & usable(table))
+    rows = np.flatnonzero(np.isfinite(start_times) & np.isfinite(values) & usable(table))
     if len(rows) > HISTORY_MAX:
-        unflagged = rows[~flagged[rows]]
-        newest = unflagged[np.argsort(started[unflagged], kind="stable")][-HISTORY_MAX:]
+        unflagged_rows = rows[~flagged[rows]]
+        newest = unflagged_rows[np.argsort(start_times[unflagged_rows], kind="stable")][-HISTORY_MAX:]
         rows = np.concatenate([newest, rows[flagged[rows]][-HISTORY_MAX:]])
-    rows = rows[np.argsort(started[rows], kind="stable")]
+    rows = rows[np.argsort(start_times[rows], kind="stable")]
     ids = repository.ids_at(table, rows.tolist()) if len(rows) else []
     return tuple(
         HistoryPoint(
             run_id,
-            datetime.fromtimestamp(float(started[row]), UTC).isoformat(),
+            datetime.fromtimestamp(float(start_times[row]), UTC).isoformat(),
             float(values[row]),
             column.text(int(row)) if flagged[row] else None,
         )
@@ -266,10 +266,10 @@ def _bandwidth_shares(
     shares = []
     for direction, metric in (("read", "disk_read_bytes"), ("write", "disk_write_bytes")):
         bare = _bare_bandwidth(hardware, direction, facts.device_names, facts.workers)
-        moved = table.values.get(metric)
-        if bare is None or moved is None:
+        moved_bytes = table.values.get(metric)
+        if bare is None or moved_bytes is None:
             continue
-        rates = moved[rows] / table.values["duration_s"][rows]
+        rates = moved_bytes[rows] / table.values["duration_s"][rows]
         rates = rates[np.isfinite(rates)]
         if len(rates):
             shares.append(BandwidthShare(direction, float(np.median(rates)), bare, len(rates)))

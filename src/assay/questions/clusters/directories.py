@@ -87,18 +87,18 @@ def read_baseline(path: Path, cluster: str) -> DeviceBaseline:
     return baseline
 
 
-def _chosen_devices(option: str, requested: Sequence[str] | None, devices: Sequence[Device]) -> Sequence[str]:
+def _chosen_devices(option: str, requested_names: Sequence[str] | None, devices: Sequence[Device]) -> Sequence[str]:
     device_names = [device.name for device in devices]
-    if requested is None:
+    if requested_names is None:
         return device_names
-    for word in requested:
+    for word in requested_names:
         if word not in device_names:
             raise SpecificationError(unknown("device", word, device_names), where=option)
-        if requested.count(word) > 1:
+        if requested_names.count(word) > 1:
             raise SpecificationError(f"device {word!r} is given twice", where=option)
-    if not requested:
+    if not requested_names:
         raise SpecificationError(f"a device is needed; valid: {', '.join(device_names)}", where=option)
-    return requested
+    return requested_names
 
 
 def directory_plan(cluster: Cluster, baseline: DeviceBaseline | None, request: DirectoryRequest) -> DirectoryPlan:
@@ -119,7 +119,7 @@ def directory_plan(cluster: Cluster, baseline: DeviceBaseline | None, request: D
         DirectoryUse(intermediate.directories, request.intermediate_ratio),
     ]
     capacities = {d.name: float(d.capacity_bytes) for d in devices if any(d.name in u.directories for u in uses)}
-    filled = fill(capacities, uses)
+    fill_result = fill(capacities, uses)
     source = (
         f"the baseline of {baseline.measured_at}" if baseline else "the specification, because no baseline was measured"
     )
@@ -133,8 +133,8 @@ def directory_plan(cluster: Cluster, baseline: DeviceBaseline | None, request: D
         replication=replication,
         ratio=request.intermediate_ratio,
         data_bytes=request.data_bytes,
-        fill=filled,
-        used=filled.used_bytes(request.data_bytes or 0.0, capacities, uses),
+        fill=fill_result,
+        used=fill_result.used_bytes(request.data_bytes or 0.0, capacities, uses),
         warnings=(),
     )
     return replace(
@@ -150,9 +150,9 @@ def _imbalance_warnings(plan: DirectoryPlan) -> list[str]:
         for part, directories in (("hdfs", plan.hdfs), ("intermediate", plan.intermediate))
         if directories.spread > plan.difference + 1e-9
     ]
-    unmeasured = [device.name for device in plan.devices if not plan.rates[device.name].measured]
-    if unmeasured and len(unmeasured) < len(plan.devices):
-        warnings.append(f"the baseline lacks {', '.join(unmeasured)}: the specified bandwidth is used")
+    unmeasured_devices = [device.name for device in plan.devices if not plan.rates[device.name].measured]
+    if unmeasured_devices and len(unmeasured_devices) < len(plan.devices):
+        warnings.append(f"the baseline lacks {', '.join(unmeasured_devices)}: the specified bandwidth is used")
     return warnings
 
 

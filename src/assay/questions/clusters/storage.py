@@ -59,22 +59,22 @@ def storage_view(book: PriceBook, *, baseline: str | None = None, gain: float | 
             hint="add capacity: 2TB, bandwidth: 120MB/s to the items with per: device",
         )
     first = _baseline(items, baseline)
-    single = _setup(first, 1)
+    single_setup = _setup(first, 1)
     rows = []
     for item in items:
         if item is first:
             continue
         candidate = _setup(item, 1)
-        equal = _setup(first, equal_bandwidth_count(single, candidate))
-        same_price = _setup(first, max(1, equal_cost_count(single, candidate)))
+        equal_setup = _setup(first, equal_bandwidth_count(single_setup, candidate))
+        same_price = _setup(first, max(1, equal_cost_count(single_setup, candidate)))
         rows.append(
             DeviceComparison(
                 candidate,
-                equal,
+                equal_setup,
                 same_price,
-                float(candidate.price / equal.price),
-                float(candidate.per_tb / single.per_tb),
-                None if gain is None else cost_per_performance(equal.price, candidate.price, gain),
+                float(candidate.price / equal_setup.price),
+                float(candidate.per_tb / single_setup.per_tb),
+                None if gain is None else cost_per_performance(equal_setup.price, candidate.price, gain),
             )
         )
     return StorageView(

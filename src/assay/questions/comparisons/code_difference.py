@@ -78,22 +78,24 @@ def profiled_sides(
         raise SpecificationError("a difference has two sides", where="diff", hint="name two runs: diff A B")
     sides = sides_of(repository, table, [repository.run(prefix) for prefix in prefixes], of).sides
     runs = [[repository.run(run_id) for run_id in side.summary.run_ids] for side in sides]
-    profiled = [[run for run in side if _recorded(repository, run)] for side in runs]
-    for side, profiled_runs in zip(sides, profiled, strict=True):
+    runs_with_profile = [[run for run in side if _recorded_profile(repository, run)] for side in runs]
+    for side, profiled_runs in zip(sides, runs_with_profile, strict=True):
         if not profiled_runs:
             require_recordings(repository, repository.run(side.run_id))
             raise FormatError("no valid run of this side has a profile", where=side.run_id)
     keys = ("kind", "method", "interval_ms")
-    recorded = {tuple(_recorded(repository, run).get(key) for key in keys) for side in profiled for run in side}
-    if len(recorded) > 1:
-        texts = ", ".join(sorted(f"{kind} by {method}" for kind, method, _ in recorded))
+    recorded_settings = {
+        tuple(_recorded_profile(repository, run).get(key) for key in keys) for side in runs_with_profile for run in side
+    }
+    if len(recorded_settings) > 1:
+        texts = ", ".join(sorted(f"{kind} by {method}" for kind, method, _ in recorded_settings))
         raise FormatError(f"the profiles are of different kinds or methods: {texts}", where="diff")
-    kind, method, interval_ms = recorded.pop()
+    kind, method, interval_ms = recorded_settings.pop()
     if not interval_ms:
         hint = "use profiles of cpu or wall; imported files may need --interval-ms"
         message = f"a {kind} profile without a sampling interval does not count samples of time"
         raise FormatError(message, where="diff", hint=hint)
-    stacks = tuple(tuple(_profiled(repository, run, phase) for run in side) for side in profiled)
+    stacks = tuple(tuple(_profiled(repository, run, phase) for run in side) for side in runs_with_profile)
     if not any(run.parts for side in stacks for run in side):
         raise FormatError(f"no profile has the phase {phase!r}", where="--phase")
     return ProfiledSides(
@@ -102,7 +104,7 @@ def profiled_sides(
         interval_s=interval_ms / 1000,
         labels=tuple(side.label for side in sides),
         sides=stacks,
-        unprofiled=sum(map(len, runs)) - sum(map(len, profiled)),
+        unprofiled=sum(map(len, runs)) - sum(map(len, runs_with_profile)),
     )
 
 
@@ -119,9 +121,9 @@ def difference_of_sides(profiles: ProfiledSides) -> ComparedProfiles:
     )
 
 
-def _recorded(repository: Repository, run: Run) -> Mapping[str, Any]:
-    recorded = profile_facts(repository, run)
-    return recorded if recorded.get("method") else {}
+def _recorded_profile(repository: Repository, run: Run) -> Mapping[str, Any]:
+    run_profile = profile_facts(repository, run)
+    return run_profile if run_profile.get("method") else {}
 
 
 def _side(label: str, runs: Sequence[ProfiledRun]) -> ProfiledSide:
@@ -146,14 +148,14 @@ def difference_sentence(answer: ComparedProfiles) -> str:
     )
     if difference.basis is IntervalBasis.RECORDINGS:
         largest = max((*difference.phases, *difference.frames), key=lambda row: row.difference_s_per_gb)
-        return f"Single runs have no verdict. Largest increase in {unit} from A to B: {_named(largest)}"
+        return f"Single runs have no verdict. Largest increase in {unit} from A to B: {_row_text(largest)}"
     increases = decided((*difference.phases, *difference.categories, *difference.frames), CodeVerdict.MORE)
     if not increases:
         decreases = decided((*difference.phases, *difference.categories, *difference.frames), CodeVerdict.LESS)
         if not decreases:
             return f"No code is shown to use more or fewer {unit} in B than in A"
         row = min(decreases, key=lambda row: row.difference_s_per_gb)
-        return f"No code is shown to use more {unit} in B than in A; fewer: {_named(row)}"
+        return f"No code is shown to use more {unit} in B than in A; fewer: {_row_text(row)}"
     largest_increase = max(increases, key=lambda row: row.difference_s_per_gb)
     parts: list[str] = []
     for rows in (difference.categories, difference.frames):
@@ -166,11 +168,11 @@ def difference_sentence(answer: ComparedProfiles) -> str:
             parts.append(
                 f"{_signed(of_phase[0].difference_s_per_gb)} in {of_phase[0].code.frame or of_phase[0].code.category}"
             )
-    contained = f"; of these, {joined(parts)}" if parts else ""
-    return f"B uses more {unit} than A: {_named(largest_increase)}{contained}"
+    parts_text = f"; of these, {joined(parts)}" if parts else ""
+    return f"B uses more {unit} than A: {_row_text(largest_increase)}{parts_text}"
 
 
-def _named(row: CodeRow) -> str:
+def _row_text(row: CodeRow) -> str:
     where = f" in {row.code.frame or row.code.category}" if row.code.category else ""
     spread = (
         f" ({_signed(row.low_s_per_gb)} to {_signed(row.high_s_per_gb)})"
@@ -189,28 +191,30 @@ def basis_sentence(answer: ComparedProfiles) -> str:
     """Return what the intervals vary over, and how the verdicts are corrected."""
     difference = answer.difference
     if difference.basis is IntervalBasis.REPETITIONS:
-        over = f"repetitions: {difference.baseline_units} and {difference.candidate_units}"
+        units_text = f"repetitions: {difference.baseline_units} and {difference.candidate_units}"
     else:
-        over = (
+        units_text = (
             f"task attempts or executors: {difference.baseline_units} and {difference.candidate_units}. "
             "They leave out the variation between runs, so there are no verdicts: repeat both sides"
         )
-    tested = len(difference.phases) + len(difference.categories) + len(difference.frames)
-    corrected = (
-        f". Verdicts are corrected for {plural(tested, 'row')}" if difference.basis is IntervalBasis.REPETITIONS else ""
+    tested_rows = len(difference.phases) + len(difference.categories) + len(difference.frames)
+    correction_text = (
+        f". Verdicts are corrected for {plural(tested_rows, 'row')}"
+        if difference.basis is IntervalBasis.REPETITIONS
+        else ""
     )
-    return f"95 % intervals over {over}{corrected}"
+    return f"95 % intervals over {units_text}{correction_text}"
 
 
 def difference_tables(answer: ComparedProfiles) -> tuple[TextTable, ...]:
     """Return phases, categories and methods as tables, largest increase first; empty ones are left out."""
     difference = answer.difference
-    titled = (
+    titled_rows = (
         ("phases", difference.phases),
         ("categories", difference.categories),
         ("methods with most samples, by self time", difference.frames),
     )
-    return tuple(_table(title, rows) for title, rows in titled if rows)
+    return tuple(_table(title, rows) for title, rows in titled_rows if rows)
 
 
 def _table(title: str, rows: Sequence[CodeRow]) -> TextTable:
@@ -229,17 +233,17 @@ def _table(title: str, rows: Sequence[CodeRow]) -> TextTable:
         )
         for row in rows
     )
-    named = ("phase", "method", "category") if rows[0].code.frame else ("phase", "category")
-    return TextTable(title, (*named, "A (s/GB)", "B (s/GB)", "B − A", "95 % interval", "verdict"), cells)
+    name_headers = ("phase", "method", "category") if rows[0].code.frame else ("phase", "category")
+    return TextTable(title, (*name_headers, "A (s/GB)", "B (s/GB)", "B − A", "95 % interval", "verdict"), cells)
 
 
 def difference_notes(answer: ComparedProfiles) -> tuple[str, ...]:
     """Return what was recorded, what the intervals vary over, and the number of runs and rows that are left out."""
-    untested = answer.difference.untested
+    untested_count = answer.difference.untested
     notes = [f"{answer.kind} profile, {answer.method}. {basis_sentence(answer)}"]
     if answer.unprofiled:
         notes.append(f"{plural(answer.unprofiled, 'run')} without a profile left out")
-    if untested:
-        named = plural(untested, "category or method", "categories and methods")
-        notes.append(f"{named} not tested: too few samples")
+    if untested_count:
+        untested_text = plural(untested_count, "category or method", "categories and methods")
+        notes.append(f"{untested_text} not tested: too few samples")
     return tuple(notes)

@@ -53,15 +53,15 @@ def comparison_view(
     groups with several levels.
     """
     names = [name.strip() for name in factor.split(",")]
-    joined, name = combined_or_named(with_factors(table, names), names[0] if len(names) == 1 else names)
-    matched = match(joined, name, spread=None if all_runs is None else session_spread(all_runs))
+    joined_table, name = combined_or_named(with_factors(table, names), names[0] if len(names) == 1 else names)
+    matched = match(joined_table, name, spread=None if all_runs is None else session_spread(all_runs))
     cells = np.unique(
-        np.stack([matched.groups.of_row, joined.columns[name].codes[matched.positions].astype(np.int64)]), axis=1
+        np.stack([matched.groups.of_row, joined_table.columns[name].codes[matched.positions].astype(np.int64)]), axis=1
     )
     levels_of_group = np.bincount(cells[0])
-    several = np.flatnonzero(levels_of_group > 1)
-    rows = np.flatnonzero(np.isin(matched.table_groups.of_row, several))
-    runs = dict(zip(rows.tolist(), repository.runs_at(joined, rows.tolist()), strict=True))
+    groups_with_levels = np.flatnonzero(levels_of_group > 1)
+    rows = np.flatnonzero(np.isin(matched.table_groups.of_row, groups_with_levels))
+    runs = dict(zip(rows.tolist(), repository.runs_at(joined_table, rows.tolist()), strict=True))
     groups = run_groups_of(matched, runs)
     results = [
         result
@@ -70,7 +70,7 @@ def comparison_view(
         for result in compare_groups(groups, name, decision.baseline)
         if _belongs_to(result, decision)
     ]
-    counts = counts_by(joined, name)
+    counts = counts_by(joined_table, name)
     without_level = counts.pop("", 0)
     return ComparisonView(
         factor=name,

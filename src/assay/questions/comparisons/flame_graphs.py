@@ -1,7 +1,7 @@
 """Answer where a run spends its time by call stack, and where two sides differ: flame graphs of each phase.
 
-In: a repository and a run, or the profiles of two sides. Out: a :class:`FlameGraphs`. First is the largest phase of a
-run, and the phase in which two sides differ most.
+In: a repository and a run, or the profiles of two sides. Out: a :class:`FlameGraphs`. The largest phase of a run
+comes first; of two sides, the phase in which they differ most.
 """
 
 from collections import Counter
@@ -48,7 +48,7 @@ def flame_graphs_of_run(
     Raises FormatError if it has no profile, or no samples at this time.
     """
     run = repository.run(prefix)
-    recorded = profile_facts(repository, run)
+    run_profile = profile_facts(repository, run)
     parts: dict[str, Counter[Stack]] = {}
     moment = stacks_at(repository, run, at_s) if at_s is not None else None
     for recording, part in moment.stacks if moment else require_recordings(repository, run):
@@ -57,8 +57,8 @@ def flame_graphs_of_run(
                 moment.stacks[recording, part] if moment else stored_stacks(repository, run.run_id, recording, part)[0]
             )
             parts.setdefault(part, Counter()).update(stacks)
-    interval_ms = recorded.get("interval_ms")
-    unit = "s" if interval_ms else _UNITS.get(str(recorded.get("kind")), "samples")
+    interval_ms = run_profile.get("interval_ms")
+    unit = "s" if interval_ms else _UNITS.get(str(run_profile.get("kind")), "samples")
     graphs = _graphs(unit, (run.run_id,), (interval_ms / 1000 if interval_ms else 1.0,), (parts,))
     return replace(graphs, start_s=moment.start_s, end_s=moment.end_s) if moment else graphs
 

@@ -1,4 +1,4 @@
-"""Summarise the time of each configuration on each job, without prices: what a relative time is computed from.
+"""Summarise the time of each configuration on each job, without prices: the data that relative times are computed from.
 
 In: runs as a table. Out: for each origin and lab scale, the jobs, the configurations, and the mean logarithm of the run
 time of each pair with its variance. A relative time of a configuration is the geometric mean, over jobs, of its mean
@@ -65,23 +65,29 @@ def relative_times(table: RunTable) -> tuple[RelativeTimes, ...]:
     if not len(table):
         return ()
     work, factors = same_work(table), default_factors(table)
-    counted = table.subset(valid_runs(table, groups_by(table, work), exclude_flagged=False).counts)
-    if not len(counted) or not factors:
+    valid_table = table.subset(valid_runs(table, groups_by(table, work), exclude_flagged=False).counts)
+    if not len(valid_table) or not factors:
         return ()
-    groups = groups_by(counted, [*work, *(name for name in factors if name not in work)])
-    _, example = np.unique(groups.of_row, return_index=True)
-    means = means_by(np.log(counted.values["duration_s"]), groups.of_row, groups.count)
-    parts: dict[tuple[str, str], dict[tuple[str, ...], dict[str, tuple[int, float, float]]]] = defaultdict(dict)
+    groups = groups_by(valid_table, [*work, *(name for name in factors if name not in work)])
+    _, example_rows = np.unique(groups.of_row, return_index=True)
+    means = means_by(np.log(valid_table.values["duration_s"]), groups.of_row, groups.count)
+    cells_by_origin: dict[tuple[str, str], dict[tuple[str, ...], dict[str, tuple[int, float, float]]]] = defaultdict(
+        dict
+    )
     titles = [name for name in work if name not in ("origin", "lab_scale")]
-    several = [name for name in titles if name != "workload" and len(counted.columns[name].levels) > 1]
-    for group, row in enumerate(example.tolist()):
-        text = {name: counted.columns[name].text(row) or "" for name in (*work, *factors)}
-        part = parts[text.get("origin", ""), text.get("lab_scale", "")]
-        sizes = [level_text(name, text[name]) for name in several if text[name]]
+    varied_names = [name for name in titles if name != "workload" and len(valid_table.columns[name].levels) > 1]
+    for group, row in enumerate(example_rows.tolist()):
+        text = {name: valid_table.columns[name].text(row) or "" for name in (*work, *factors)}
+        cells_by_levels = cells_by_origin[text.get("origin", ""), text.get("lab_scale", "")]
+        sizes = [level_text(name, text[name]) for name in varied_names if text[name]]
         job = ", ".join([workload_title(text["workload"]), *sizes])
         cell = int(means.n[group]), float(means.mean[group]), float(means.variance[group])
-        part.setdefault(tuple(text[name] for name in factors), {})[job] = cell
-    summaries = [_summary(*key, factors, part) for key, part in parts.items() if len(part) > 1]
+        cells_by_levels.setdefault(tuple(text[name] for name in factors), {})[job] = cell
+    summaries = [
+        _summary(*key, factors, cells_by_levels)
+        for key, cells_by_levels in cells_by_origin.items()
+        if len(cells_by_levels) > 1
+    ]
     return tuple(sorted(summaries, key=lambda s: -sum(t.runs for c in s.configurations for t in c.times)))
 
 
@@ -89,20 +95,29 @@ def _summary(
     origin: str,
     lab_scale: str,
     factors: tuple[str, ...],
-    part: dict[tuple[str, ...], dict[str, tuple[int, float, float]]],
+    cells_by_levels: dict[tuple[str, ...], dict[str, tuple[int, float, float]]],
 ) -> RelativeTimes:
-    number: dict[str, int] = defaultdict(int)
-    for cells in part.values():
+    configurations_by_job: dict[str, int] = defaultdict(int)
+    for cells in cells_by_levels.values():
         for job in cells:
-            number[job] += 1
-    jobs = sorted(number, key=lambda job: (-number[job], job))[:JOBS_MAX]
-    kept = sorted(part, key=lambda levels: (-len(part[levels]), -sum(n for n, _, _ in part[levels].values()), levels))
+            configurations_by_job[job] += 1
+    jobs = sorted(configurations_by_job, key=lambda job: (-configurations_by_job[job], job))[:JOBS_MAX]
+    ranked_levels = sorted(
+        cells_by_levels,
+        key=lambda levels: (
+            -len(cells_by_levels[levels]),
+            -sum(n for n, _, _ in cells_by_levels[levels].values()),
+            levels,
+        ),
+    )
     configurations = []
-    for levels in kept[:CONFIGURATIONS_MAX]:
-        cells = part[levels]
+    for levels in ranked_levels[:CONFIGURATIONS_MAX]:
+        cells = cells_by_levels[levels]
         times = tuple(
             JobMean(index, n, log_s, variance / n if math.isfinite(variance) else None)
             for index, (n, log_s, variance) in ((i, cells[job]) for i, job in enumerate(jobs) if job in cells)
         )
         configurations.append(ConfigurationTimes(dict(zip(factors, levels, strict=True)), times))
-    return RelativeTimes(origin, lab_scale, tuple(jobs), tuple(configurations), max(0, len(kept) - CONFIGURATIONS_MAX))
+    return RelativeTimes(
+        origin, lab_scale, tuple(jobs), tuple(configurations), max(0, len(ranked_levels) - CONFIGURATIONS_MAX)
+    )

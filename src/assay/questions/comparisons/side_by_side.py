@@ -21,23 +21,23 @@ LIKE_MAX = 500
 Of = Literal["configurations", "runs"]
 
 
-def sides_of(repository: Repository, table: RunTable, chosen: Sequence[Run], of: Of) -> Sides:
+def sides_of(repository: Repository, table: RunTable, chosen_runs: Sequence[Run], of: Of) -> Sides:
     """Return the sides. Raises SpecificationError unless there are two to six different runs."""
-    if len(chosen) < SIDES_MIN:
+    if len(chosen_runs) < SIDES_MIN:
         raise SpecificationError(
             "fewer than two runs are chosen", where="run", hint=f"choose {SIDES_MIN} to {SIDES_MAX} in the list of runs"
         )
-    if len({run.run_id for run in chosen}) < len(chosen):
+    if len({run.run_id for run in chosen_runs}) < len(chosen_runs):
         raise SpecificationError("a run is named twice", where="run")
     if of == "runs":
-        return side_by_side([[_with_jobs(repository, run)] for run in chosen])
+        return side_by_side([[_with_jobs(repository, run)] for run in chosen_runs])
 
-    rows = [same_configuration(table, run)[-LIKE_MAX:].tolist() for run in chosen]
+    rows = [same_configuration(table, run)[-LIKE_MAX:].tolist() for run in chosen_runs]
     all_rows = [row for of_side in rows for row in of_side]
     run_at = dict(zip(all_rows, repository.runs_at(table, all_rows), strict=True))
     sides = [
         [run, *(run_at[row] for row in of_side if run_at[row].run_id != run.run_id)]
-        for run, of_side in zip(chosen, rows, strict=True)
+        for run, of_side in zip(chosen_runs, rows, strict=True)
     ]
     for number, side in enumerate(sides):
         equal_side = next(
@@ -45,7 +45,7 @@ def sides_of(repository: Repository, table: RunTable, chosen: Sequence[Run], of:
         )
         if equal_side is not None:
             raise SpecificationError(
-                f"runs {chosen[number].run_id[:13]} and {equal_side[0].run_id[:13]} are of one configuration",
+                f"runs {chosen_runs[number].run_id[:13]} and {equal_side[0].run_id[:13]} are of one configuration",
                 where="run",
                 hint="compare them as runs, or choose another",
             )

@@ -63,10 +63,10 @@ def differences(
         positions: list[int] = rows[evenly].tolist()
         return positions
 
-    compared = [item for item in results if item.ratio is not None]
-    if not compared:
+    compared_results = [item for item in results if item.ratio is not None]
+    if not compared_results:
         return []
-    baseline, *levels = dict.fromkeys((compared[0].baseline, *(item.candidate for item in compared)))
+    baseline, *levels = dict.fromkeys((compared_results[0].baseline, *(item.candidate for item in compared_results)))
     samples = {level: sample(level) for level in (baseline, *levels)}
     all_positions = [position for positions in samples.values() for position in positions]
     hosts = dict(zip(all_positions, repository.environments_at(table, all_positions), strict=True))
@@ -122,15 +122,15 @@ def speedups_over(table: RunTable, request: SpeedupRequest, spread: SessionVaria
     Raises :class:`SpecificationError` for factors and levels that no run has.
     """
     factors, group, ignore = request.factors, request.group, frozenset(request.ignore)
-    joined, name = combined_or_named(with_factors(table, factors), factors[0] if len(factors) == 1 else factors)
-    baseline = baseline_of(joined, name, requested=request.baseline)
-    matched = match(joined, name, ignore, deployments=request.deployments, spread=spread)
-    alike = match(joined, name, ignore, spread=spread) if request.deployments else matched
-    strata = stratify(alike, group or "workload")
-    stratum_fits = fit_strata(alike, strata)
+    joined_table, name = combined_or_named(with_factors(table, factors), factors[0] if len(factors) == 1 else factors)
+    baseline = baseline_of(joined_table, name, requested=request.baseline)
+    matched = match(joined_table, name, ignore, deployments=request.deployments, spread=spread)
+    compared_groups = match(joined_table, name, ignore, spread=spread) if request.deployments else matched
+    strata = stratify(compared_groups, group or "workload")
+    stratum_fits = fit_strata(compared_groups, strata)
     results = speedups_of(matched, baseline, by=group, stratum_fits=None if request.deployments else stratum_fits)
-    best = fastest_levels(alike, group, stratum_fits) if group else []
-    pairs = level_pairs(alike, strata, stratum_fits, baseline)
+    best = fastest_levels(compared_groups, group, stratum_fits) if group else []
+    pairs = level_pairs(compared_groups, strata, stratum_fits, baseline)
     warnings = (*_confounding(results), *session_warnings([s for s in results if s.log_error is not None]))
     best = [] if any(item.confounded for item in results) else best
     warnings = (*warnings, *_joint_change_warnings(table, factors))

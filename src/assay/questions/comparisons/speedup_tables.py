@@ -32,39 +32,43 @@ class SpeedupTable:
     rows: tuple[tuple[str, ...], ...]
 
 
-def most_supported(results: Sequence[SpeedupResult], most: int) -> list[SpeedupResult]:
-    """Return the results with a ratio. Of more than ``most``, return for each group only the result with the most
-    matched groups.
+def most_supported(results: Sequence[SpeedupResult], results_max: int) -> list[SpeedupResult]:
+    """Return the results with a ratio. Of more than ``results_max``, return for each group only the result with the
+    most matched groups.
 
     The choice does not depend on the ratio, so no result is selected for being large.
     """
-    compared = [item for item in results if item.ratio is not None]
-    if len(compared) <= most:
-        return compared
+    compared_results = [item for item in results if item.ratio is not None]
+    if len(compared_results) <= results_max:
+        return compared_results
     best_supported: dict[tuple[str, str, str | None], SpeedupResult] = {}
-    for item in sorted(compared, key=lambda item: -item.groups):
+    for item in sorted(compared_results, key=lambda item: -item.groups):
         best_supported.setdefault((item.group, item.origin, item.lab_scale), item)
-    listed = list(best_supported.values())[:most]
-    return [item for item in compared if item in listed]
+    supported_results = list(best_supported.values())[:results_max]
+    return [item for item in compared_results if item in supported_results]
 
 
-def _same(name: str) -> str:
+def _unchanged(name: str) -> str:
     return name
 
 
-def tables_of(view: SpeedupView, titled: Callable[[str], str] = _same) -> list[SpeedupTable]:
-    """Return the tables that have a row. ``titled`` returns the title of a group.
+def tables_of(view: SpeedupView, title_of: Callable[[str], str] = _unchanged) -> list[SpeedupTable]:
+    """Return the tables that have a row. ``title_of`` returns the title of a group.
 
     With several origins, a group's name includes its origin: measured and simulated runs make separate rows.
     """
-    everything: Sequence[SpeedupResult | LevelPairs | FastestLevels] = [*view.results, *view.level_pairs, *view.best]
-    several = len({(item.origin, item.lab_scale) for item in everything}) > 1
+    items: Sequence[SpeedupResult | LevelPairs | FastestLevels] = [*view.results, *view.level_pairs, *view.best]
+    has_several_origins = len({(item.origin, item.lab_scale) for item in items}) > 1
 
-    def named(item: SpeedupResult | LevelPairs | FastestLevels) -> str:
-        title = name_of(item) if isinstance(item, SpeedupResult) and item.combined else titled(item.group)
-        return f"{title} ({origin_badge(item.origin, item.lab_scale)})" if several else title
+    def title_with_origin(item: SpeedupResult | LevelPairs | FastestLevels) -> str:
+        title = name_of(item) if isinstance(item, SpeedupResult) and item.combined else title_of(item.group)
+        return f"{title} ({origin_badge(item.origin, item.lab_scale)})" if has_several_origins else title
 
-    tables = (_scopes(view.results, named), _pairs(view.level_pairs, view.factor, named), _fastest(view.best, named))
+    tables = (
+        _scopes(view.results, title_with_origin),
+        _pairs(view.level_pairs, view.factor, title_with_origin),
+        _fastest(view.best, title_with_origin),
+    )
     return [table for table in tables if table.rows]
 
 
@@ -90,27 +94,29 @@ def _clusters(item: SpeedupResult) -> str:
         f"{line.cluster or 'unnamed'} {_mean(line.ratio, line.low, line.high)}, {plural(line.groups, 'group')}"
         for line in item.clusters[:_BY_CLUSTER_MAX]
     ]
-    more = len(item.clusters) - len(lines)
-    return "; ".join([*lines, *([f"{more} more"] if more > 0 else [])]) or NO_VALUE
+    more_count = len(item.clusters) - len(lines)
+    return "; ".join([*lines, *([f"{more_count} more"] if more_count > 0 else [])]) or NO_VALUE
 
 
-def _scopes(results: Sequence[SpeedupResult], named: Callable[[SpeedupResult], str]) -> SpeedupTable:
+def _scopes(results: Sequence[SpeedupResult], name_of_result: Callable[[SpeedupResult], str]) -> SpeedupTable:
     rows = []
     for item in results:
         by_scope = {estimate.scope: estimate for estimate in item.by_scope}
-        similar = by_scope.get(InferenceScope.SIMILAR)
-        if similar is None:
+        similar_result = by_scope.get(InferenceScope.SIMILAR)
+        if similar_result is None:
             continue
-        tested, clusters = (by_scope.get(scope) for scope in (InferenceScope.TESTED, InferenceScope.OTHER_CLUSTERS))
+        tested_result, clusters = (
+            by_scope.get(scope) for scope in (InferenceScope.TESTED, InferenceScope.OTHER_CLUSTERS)
+        )
         rows.append(
             (
-                named(item),
+                name_of_result(item),
                 compared_text(item.factor, item.baseline, item.candidate),
                 *(
                     _mean(estimate.ratio, estimate.low, estimate.high) if estimate else NO_VALUE
-                    for estimate in (tested, similar)
+                    for estimate in (tested_result, similar_result)
                 ),
-                interval(similar.single_low, similar.single_high),
+                interval(similar_result.single_low, similar_result.single_high),
                 _mean(clusters.ratio, clusters.low, clusters.high) if clusters else NO_VALUE,
                 _mean(item.trimmed.value, item.trimmed.low, item.trimmed.high) if item.trimmed else NO_VALUE,
                 _clusters(item),
@@ -135,7 +141,7 @@ def _scopes(results: Sequence[SpeedupResult], named: Callable[[SpeedupResult], s
     )
 
 
-def _pairs(level_pairs: Sequence[LevelPairs], factor: str, named: Callable[[LevelPairs], str]) -> SpeedupTable:
+def _pairs(level_pairs: Sequence[LevelPairs], factor: str, name_of_pairs: Callable[[LevelPairs], str]) -> SpeedupTable:
     def rows() -> Iterator[tuple[str, ...]]:
         for item in level_pairs:
             if len(item.levels) < 3:  # the result against the baseline says the same
@@ -143,16 +149,16 @@ def _pairs(level_pairs: Sequence[LevelPairs], factor: str, named: Callable[[Leve
             for pair in item.pairs[:PAIRS_SHOWN_MAX]:
                 joint = _mean(pair.joint.value, pair.joint.low, pair.joint.high) if pair.joint else NO_VALUE
                 yield (
-                    named(item),
+                    name_of_pairs(item),
                     compared_text(factor, pair.baseline, pair.candidate),
                     f"{pair.groups:,}",
                     _mean(pair.ratio, pair.low, pair.high),
                     joint + (" !" if pair.contradicted else ""),
                 )
 
-    different = [named(item) for item in level_pairs if not item.same_groups]
-    separate = [
-        f"{named(item)}: {' / '.join(_listed(factor, part) for part in item.parts)}"
+    different_pairs = [name_of_pairs(item) for item in level_pairs if not item.same_groups]
+    separate_parts = [
+        f"{name_of_pairs(item)}: {' / '.join(_listed(factor, part) for part in item.parts)}"
         for item in level_pairs
         if len(item.parts) > 1
     ]
@@ -162,10 +168,10 @@ def _pairs(level_pairs: Sequence[LevelPairs], factor: str, named: Callable[[Leve
     )
     if any(pair.contradicted for item in level_pairs for pair in item.pairs):
         note += " Marked !: the joint estimate contradicts the groups that hold both. Trust these groups."
-    if different:
-        note += f" Rows of {', '.join(different)} rest on different groups: compare levels here, not by rows."
-    if separate:
-        note += f" No group connects the levels on both sides of a slash: {'; '.join(separate)}."
+    if different_pairs:
+        note += f" Rows of {', '.join(different_pairs)} rest on different groups: compare levels here, not by rows."
+    if separate_parts:
+        note += f" No group connects the levels on both sides of a slash: {'; '.join(separate_parts)}."
     return SpeedupTable(
         "Each level against each",
         note,
@@ -174,10 +180,10 @@ def _pairs(level_pairs: Sequence[LevelPairs], factor: str, named: Callable[[Leve
     )
 
 
-def _fastest(best: Sequence[FastestLevels], named: Callable[[FastestLevels], str]) -> SpeedupTable:
+def _fastest(best: Sequence[FastestLevels], name_of_levels: Callable[[FastestLevels], str]) -> SpeedupTable:
     rows = tuple(
         (
-            named(item),
+            name_of_levels(item),
             scope_text(item.scope),
             *(
                 _listed(item.factor, names) or NO_VALUE

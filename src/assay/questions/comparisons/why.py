@@ -75,9 +75,9 @@ def of_decision(decision: Decision, where: Sequence[str] = ()) -> list[WhyQuesti
 
     ``where``: the decision's conditions on runs.
     """
-    compared = [option.option for option in decision.options if option.time]
-    chosen = decision.leader if decision.leader in compared else next(iter(compared), None)
-    return [of_result(decision, item, where) for item in decision.results if item.option == chosen and item.time]
+    compared_options = [option.option for option in decision.options if option.time]
+    chosen_option = decision.leader if decision.leader in compared_options else next(iter(compared_options), None)
+    return [of_result(decision, item, where) for item in decision.results if item.option == chosen_option and item.time]
 
 
 def of_speedup(item: SpeedupResult, where: Sequence[str]) -> WhyQuestion:

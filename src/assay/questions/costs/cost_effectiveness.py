@@ -62,22 +62,22 @@ class _JobRows:
 def default_factors(table: RunTable) -> tuple[str, ...]:
     """Return the factors of the rows where none are named: layout, network, and cluster and workers if they vary."""
     names = [name for name in (LAYOUT_FACTOR, NETWORK_FACTOR) if name in table.columns]
-    several = [name for name in ("cluster", WORKERS_FACTOR) if name in table.columns and varied(table, name)]
-    return (*names, *several)
+    varied_names = [name for name in ("cluster", WORKERS_FACTOR) if name in table.columns and varied(table, name)]
+    return (*names, *varied_names)
 
 
-def _shared_levels(table: RunTable, chosen: ChosenRuns, names: Sequence[str]) -> list[dict[str, str]]:
+def _shared_levels(table: RunTable, chosen_runs: ChosenRuns, names: Sequence[str]) -> list[dict[str, str]]:
     """Return, for each row, the levels that all its runs share."""
-    shared: list[dict[str, str]] = [{} for _ in chosen.example]
+    shared_levels: list[dict[str, str]] = [{} for _ in chosen_runs.example]
     for name in names:
         column = table.columns[name]
-        codes = column.codes[chosen.rows]
-        same = np.ones(len(chosen.example), dtype=np.bool_)
-        same[chosen.code[codes != column.codes[chosen.example][chosen.code]]] = False
-        for row, level in enumerate(column.codes[chosen.example]):
-            if same[row] and level != ABSENT:
-                shared[row][name] = column.levels[level]
-    return shared
+        codes = column.codes[chosen_runs.rows]
+        is_same = np.ones(len(chosen_runs.example), dtype=np.bool_)
+        is_same[chosen_runs.code[codes != column.codes[chosen_runs.example][chosen_runs.code]]] = False
+        for row, level in enumerate(column.codes[chosen_runs.example]):
+            if is_same[row] and level != ABSENT:
+                shared_levels[row][name] = column.levels[level]
+    return shared_levels
 
 
 def _rates(
@@ -109,15 +109,15 @@ def _rows(
     times: Times,
     rates: Sequence[Rate],
     levels: Sequence[dict[str, str]],
-    chosen: ChosenRuns,
-    kept: Sequence[int],
+    chosen_runs: ChosenRuns,
+    kept_rows: Sequence[int],
     by: Sequence[str],
 ) -> list[CostEffectivenessRow]:
     costs = [cost_per_run(rate.per_h, float(s)) for rate, s in zip(rates, times.mean_s, strict=True)]
-    common = set.intersection(*(set(levels[row].items()) for row in kept))
+    common_levels = set.intersection(*(set(levels[row].items()) for row in kept_rows))
     rows = []
-    front, shares = means.front_of(range(len(kept)))
-    for number, row in enumerate(kept):
+    front, shares = means.front_of(range(len(kept_rows)))
+    for number, row in enumerate(kept_rows):
         cost, time_s = float(costs[number]), float(times.mean_s[number])
         rows.append(
             CostEffectivenessRow(
@@ -125,10 +125,10 @@ def _rows(
                 group=None,
                 verdict=RowVerdict.NOT_COMPARED,
                 levels={name: levels[row][name] for name in by if name in levels[row]},
-                configuration={k: v for k, v in levels[row].items() if k not in by and (k, v) not in common},
+                configuration={k: v for k, v in levels[row].items() if k not in by and (k, v) not in common_levels},
                 n=int(times.n[number]),
-                n_all=int(chosen.n_all[row]),
-                flagged=int(chosen.flagged[row]),
+                n_all=int(chosen_runs.n_all[row]),
+                flagged=int(chosen_runs.flagged[row]),
                 time_s=time_s,
                 time_low_s=_end(means.time_low_s[number], time_s),
                 time_high_s=_end(means.time_high_s[number], time_s),
@@ -149,29 +149,31 @@ def _of_job(
     table: RunTable, job: _JobRows, facts: FactsByHardware, book: PriceBook, request: CostEffectivenessRequest
 ) -> tuple[JobCostEffectiveness, CostAndTime | None]:
     """Return times, costs, Pareto front and switching prices of one job, not yet ranked; None without a row."""
-    chosen = choose(table, job.counted, job.flagged, request.by, request.take)
-    levels = _shared_levels(table, chosen, table.factors)
+    chosen_runs = choose(table, job.counted, job.flagged, request.by, request.take)
+    levels = _shared_levels(table, chosen_runs, table.factors)
     rates, unpriced = _rates(levels, facts, book, request)
-    kept = [row for row, rate in enumerate(rates) if rate is not None]
-    empty = _without_rows(table, chosen, book, request, unpriced)
-    empty = replace(empty, left_out=job.left_out, flagged=len(job.flagged))
-    if not kept:
-        return empty, None
+    kept_rows = [row for row, rate in enumerate(rates) if rate is not None]
+    view_without_rows = _without_rows(table, chosen_runs, book, request, unpriced)
+    view_without_rows = replace(view_without_rows, left_out=job.left_out, flagged=len(job.flagged))
+    if not kept_rows:
+        return view_without_rows, None
     new = np.full(len(rates), -1, dtype=np.int64)
-    new[kept] = np.arange(len(kept))
-    code = new[chosen.code]
-    runs, code = chosen.rows[code >= 0], code[code >= 0]
-    times = times_of(table.values["duration_s"][runs], code, len(kept), offsets_in(table, runs, sides=1))
-    known = [rate for rate in rates if rate is not None]
-    prices = priced_rates(known)
+    new[kept_rows] = np.arange(len(kept_rows))
+    code = new[chosen_runs.code]
+    runs, code = chosen_runs.rows[code >= 0], code[code >= 0]
+    times = times_of(table.values["duration_s"][runs], code, len(kept_rows), offsets_in(table, runs, sides=1))
+    known_rates = [rate for rate in rates if rate is not None]
+    prices = priced_rates(known_rates)
     if request.take == "fastest":  # the fastest run of a row is an extreme value, so its error is unknown
         errors = mean_errors(times, math.nan, 0.0)
     else:
-        examples = chosen.example[kept]
+        examples = chosen_runs.example[kept_rows]
         errors = mean_errors(times, *spread_of_rows(table, job.counted, request.by, request.take, examples))
     means = estimate_time_and_cost(times, prices, errors, seed=request.seed)
-    rows = _rows(means, times, known, levels, chosen, kept, request.by)
-    return replace(empty, rows=tuple(rows), switching_prices=_switching_prices([rows]), draws=means.draws), means
+    rows = _rows(means, times, known_rates, levels, chosen_runs, kept_rows, request.by)
+    return replace(
+        view_without_rows, rows=tuple(rows), switching_prices=_switching_prices([rows]), draws=means.draws
+    ), means
 
 
 def _switching_prices(groups: Sequence[Sequence[CostEffectivenessRow]]) -> tuple[SwitchingPriceRow, ...]:
@@ -183,21 +185,27 @@ def _switching_prices(groups: Sequence[Sequence[CostEffectivenessRow]]) -> tuple
     for rows in groups:
         times_s = np.array([row.time_s for row in rows])
         for change in compute_switching_prices(times_s, priced_rates([row.rate for row in rows])):
-            known = nearest.get(change.price) or SwitchingPriceRow(change.price, None, None, None, None, False)
+            nearest_price = nearest.get(change.price) or SwitchingPriceRow(change.price, None, None, None, None, False)
             below, above = change.below, change.above
-            if below is not None and change.below_winner is not None and below > (known.below or -1.0):
-                known = replace(known, below=below, below_winner=rows[change.below_winner].label)
-            if above is not None and change.above_winner is not None and above < (known.above or math.inf):
-                known = replace(known, above=above, above_winner=rows[change.above_winner].label)
-            nearest[change.price] = replace(known, within_range=known.within_range or change.within_range)
+            if below is not None and change.below_winner is not None and below > (nearest_price.below or -1.0):
+                nearest_price = replace(nearest_price, below=below, below_winner=rows[change.below_winner].label)
+            if above is not None and change.above_winner is not None and above < (nearest_price.above or math.inf):
+                nearest_price = replace(nearest_price, above=above, above_winner=rows[change.above_winner].label)
+            nearest[change.price] = replace(
+                nearest_price, within_range=nearest_price.within_range or change.within_range
+            )
     return tuple(nearest.values())
 
 
 def _without_rows(
-    table: RunTable, chosen: ChosenRuns, book: PriceBook, request: CostEffectivenessRequest, unpriced: dict[str, str]
+    table: RunTable,
+    chosen_runs: ChosenRuns,
+    book: PriceBook,
+    request: CostEffectivenessRequest,
+    unpriced: dict[str, str],
 ) -> JobCostEffectiveness:
     """Return the answer for a job without its rows: the job, the price book and the request."""
-    example = int(chosen.example[0])
+    example = int(chosen_runs.example[0])
     texts = {name: table.columns[name].text(example) for name in same_work(table)}
     return JobCostEffectiveness(
         job={name: text for name, text in texts.items() if text is not None},
@@ -227,14 +235,16 @@ def _ranked(
 
     ``means``: times and costs of the rows, in the order of the rows.
     """
-    varied = [name for name in view.by if len({row.levels.get(name) for row in view.rows}) > 1]
-    decisions = decide(table, DecisionRequest(",".join(varied)), costs, spread) if varied else ()
-    options = [" + ".join(row.levels.get(name, "") for name in varied) for row in view.rows]
+    varied_names = [name for name in view.by if len({row.levels.get(name) for row in view.rows}) > 1]
+    decisions = decide(table, DecisionRequest(",".join(varied_names)), costs, spread) if varied_names else ()
+    options = [" + ".join(row.levels.get(name, "") for name in varied_names) for row in view.rows]
     groups = []
     for decision in (item for item in decisions if item.cheapest):
         verdicts = [_row_verdict(decision, option) for option in options]
-        compared = [row.cost for row, verdict in zip(view.rows, verdicts, strict=True) if verdict in VERDICT_ORDER[:3]]
-        groups.append((min(compared, default=Decimal("Infinity")), decision, verdicts))
+        compared_costs = [
+            row.cost for row, verdict in zip(view.rows, verdicts, strict=True) if verdict in VERDICT_ORDER[:3]
+        ]
+        groups.append((min(compared_costs, default=Decimal("Infinity")), decision, verdicts))
     groups.sort(key=lambda group: group[0])
     with_ranks = [group for group in groups if group[0].is_finite()] or groups[:1]
     if len(with_ranks) > 1:
@@ -244,13 +254,13 @@ def _ranked(
     rows: list[CostEffectivenessRow] = []
     for number, (_, _, verdicts) in enumerate(with_ranks, start=1):
         rows += _of_group(number, [replace(row, verdict=v) for row, v in zip(view.rows, verdicts, strict=True)])
-    ranked = {row.label for row in rows}
+    ranked_labels = {row.label for row in rows}
     apart = [
         replace(
             row, verdict=min((verdicts[n] for _, _, verdicts in groups), key=VERDICT_ORDER.index, default=row.verdict)
         )
         for n, row in enumerate(view.rows)
-        if row.label not in ranked
+        if row.label not in ranked_labels
     ]
     if len(with_ranks) > 1:
         of_groups = [[row for row in rows if row.group == number] for number in range(1, len(with_ranks) + 1)]
@@ -300,14 +310,14 @@ def _row_verdict(decision: Decision | None, option: str) -> RowVerdict:
     if decision is None or decision.cheapest is None:
         return RowVerdict.NOT_COMPARED
     result = next((result for result in decision.options if result.option == option), None)
-    known = option == decision.baseline or (result and result.cost)
-    if known and runs_below_minimum(decision) is not None:
+    has_cost = option == decision.baseline or (result and result.cost)
+    if has_cost and runs_below_minimum(decision) is not None:
         return RowVerdict.NOT_ENOUGH_RUNS
     if option == decision.cheapest.option:
         return RowVerdict.CHEAPEST if not decision.cheapest.ties else RowVerdict.TIE
     if option in decision.cheapest.ties:
         return RowVerdict.TIE
-    if known:
+    if has_cost:
         return RowVerdict.DEARER
     rows = [row for row in decision.results if row.option == option]
     return RowVerdict.NOT_ENOUGH_RUNS if any(row.time for row in rows) else RowVerdict.NOT_COMPARED
@@ -359,17 +369,17 @@ def cost_effectiveness_of_table(
     views, outliers = [], np.flatnonzero(valid.flagged)
     costs = run_costs(facts, table, book, on=request.on)
     spread = session_spread(table if all_runs is None else all_runs)
-    decided = usable(table) & ~implausible.rows
+    counts_for_decision = usable(table) & ~implausible.rows
     if request.exclude_flagged:
-        decided &= ~valid.flagged
+        counts_for_decision &= ~valid.flagged
     for part in parts:
         of_job = jobs.of_row == jobs.of_row[part[0]]
         flagged, apart = outliers[of_job[outliers]], np.flatnonzero(implausible.rows & of_job)
-        shown = len(apart) + (len(flagged) if request.exclude_flagged else 0)
-        job = _JobRows(part, flagged, int(of_job.sum()) - len(part) - shown)
+        excluded_count = len(apart) + (len(flagged) if request.exclude_flagged else 0)
+        job = _JobRows(part, flagged, int(of_job.sum()) - len(part) - excluded_count)
         view, means = _of_job(table, job, facts, book, request)
         if means is not None and len(view.rows) > 1:
-            runs = np.flatnonzero(decided & of_job)
+            runs = np.flatnonzero(counts_for_decision & of_job)
             view = _ranked(view, means, table.subset(runs), costs.subset(runs), spread)
         views.append(replace(view, set_apart=_implausible_reasons(table, apart, implausible, request.by)))
     if not any(view.rows for view in views):

@@ -12,27 +12,27 @@ _OLD_NAMES = {"break_even_prices": "switching_prices", "flagged_count": "include
 
 def cost_effectiveness_json(view: JobCostEffectiveness) -> dict[str, Any]:
     """Return the costs of one job per run, with the headline and the price per hour of each item."""
-    plain: dict[str, Any] = json_value(view) | {
+    content: dict[str, Any] = json_value(view) | {
         "headline": view.headline,
         "note": view.note,
         "quadrants": json_value(view.quadrants),
         "size_recorded": view.size_recorded,
     }
-    plain |= {old: plain[name] for old, name in _OLD_NAMES.items()}
-    for row, shown in zip(plain["rows"], view.rows, strict=True):
-        row["label"] = shown.label
-        for item, priced in zip(row["rate"]["items"], shown.rate.items, strict=True):
+    content |= {old: content[name] for old, name in _OLD_NAMES.items()}
+    for row, view_row in zip(content["rows"], view.rows, strict=True):
+        row["label"] = view_row.label
+        for item, priced in zip(row["rate"]["items"], view_row.rate.items, strict=True):
             item["per_h"] = json_value(priced.per_h)
-    return plain
+    return content
 
 
 def cost_over_years_json(costs: JobCosts) -> dict[str, Any]:
     """Return the costs over the years of use: the tables, and the levels that they are narrowed to."""
     view = costs.view
-    plain: dict[str, Any] = json_value(view)
+    content: dict[str, Any] = json_value(view)
     for layout, bill in view.bills.items():
-        plain["bills"][layout]["total"] = json_value(bill.total)
-    plain.pop("summaries")
-    for row, shown in zip(plain["rows"], view.rows, strict=True):
-        row["gated_aggregate_mb_per_s"] = view.aggregate_mb_per_s(shown)
-    return plain | {"narrowed": costs.narrowed, "over_years": json_value(costs.over_years)}
+        content["bills"][layout]["total"] = json_value(bill.total)
+    content.pop("summaries")
+    for row, view_row in zip(content["rows"], view.rows, strict=True):
+        row["gated_aggregate_mb_per_s"] = view.aggregate_mb_per_s(view_row)
+    return content | {"narrowed": costs.narrowed, "over_years": json_value(costs.over_years)}

@@ -185,7 +185,7 @@ class JobCostEffectiveness:
         sentence = cheapest_sentence(self.decision) if self.decision else None
         if sentence is None or self.decision is None:
             return ("Not compared: no two runs of different rows are equal in everything else.",)
-        ranked = [row for row in self.rows if row.group is not None]
+        ranked_rows = [row for row in self.rows if row.group is not None]
         if self.further_decisions:
             groups = enumerate((self.decision, *self.further_decisions), start=1)
             return tuple(
@@ -193,15 +193,15 @@ class JobCostEffectiveness:
                 for number, decision in groups
                 if (distinct := without_shared_levels(decision)) is not None
             )
-        if len(ranked) < len(self.rows) and any(row.verdict is RowVerdict.CHEAPEST for row in ranked):
-            sentence = f"Of {len(ranked)} rows with matched runs: {sentence}"
+        if len(ranked_rows) < len(self.rows) and any(row.verdict is RowVerdict.CHEAPEST for row in ranked_rows):
+            sentence = f"Of {len(ranked_rows)} rows with matched runs: {sentence}"
         return (sentence,)
 
     @property
     def limits(self) -> tuple[str, ...]:
         """Rows that the answers don't compare, and rows with a lower mean than the cheapest of their group."""
-        ranked = [row for row in self.rows if row.group is not None]
-        if len(self.rows) < 2 or self.decision is None or not ranked:
+        ranked_rows = [row for row in self.rows if row.group is not None]
+        if len(self.rows) < 2 or self.decision is None or not ranked_rows:
             return ()
         sentences = []
         apart = [row for row in self.rows if row.group is None]
@@ -216,16 +216,16 @@ class JobCostEffectiveness:
                 f"{len(apart)} of {len(self.rows)} rows are not compared with these, because too few or none of their "
                 "runs are equal in everything else."
             )
-        first = min((row.cost for row in ranked if row.rank == 1), default=Decimal(0))
+        first = min((row.cost for row in ranked_rows if row.rank == 1), default=Decimal(0))
         if lower := [row for row in apart if row.cost < first]:
             sentences.append(f"Some of their means are lower: {self._named(lower)}.")
-        leaders = {row.group: row.cost for row in reversed(ranked) if row.rank == 1}
-        if lower := [row for row in ranked if row.rank != 1 and row.cost < leaders[row.group]]:
+        leaders = {row.group: row.cost for row in reversed(ranked_rows) if row.rank == 1}
+        if lower := [row for row in ranked_rows if row.rank != 1 and row.cost < leaders[row.group]]:
             sentences.append(f"Over runs that are not matched, the mean is lower: {self._named(lower)}.")
-        leader_ends = {row.group: row.cost_high for row in reversed(ranked) if row.rank == 1}
+        leader_ends = {row.group: row.cost_high for row in reversed(ranked_rows) if row.rank == 1}
         if any(
             row.verdict is RowVerdict.DEARER and float(row.cost) <= end
-            for row in ranked
+            for row in ranked_rows
             if (end := leader_ends[row.group]) is not None
         ):
             sentences.append(
@@ -237,12 +237,12 @@ class JobCostEffectiveness:
     def group_name(self, number: int) -> str:
         """Return a group in words: ``the 4 rows on cluster m1000-01``, ``the 3 rows with 1 SSD per worker (SSD)``."""
         rows = [row for row in self.rows if row.group == number]
-        others = [row for row in self.rows if row.group not in (None, number)]
+        other_rows = [row for row in self.rows if row.group not in (None, number)]
         levels = {
             name: level
             for name, level in rows[0].levels.items()
             if all(row.levels.get(name) == level for row in rows)
-            and any(row.levels.get(name) != level for row in others)
+            and any(row.levels.get(name) != level for row in other_rows)
         }
         count = f"the {plural(len(rows), 'row')}"
         if CLUSTER in levels:

@@ -76,27 +76,28 @@ def _varying(table: RunTable) -> list[str]:
     return [name for name in table.factors if len(table.columns[name].levels) > 1]
 
 
-def choose(table: RunTable, counted: Ints, flagged: Ints, by: Sequence[str], take: Take) -> ChosenRuns:
-    """Return the runs that make up each row of one job. ``counted``: its runs that count; ``flagged``: its outliers."""
-    selected = np.zeros(len(table), dtype=np.bool_)
-    selected[counted] = selected[flagged] = True
-    rows = np.flatnonzero(selected)
+def choose(table: RunTable, counted_rows: Ints, flagged: Ints, by: Sequence[str], take: Take) -> ChosenRuns:
+    """Return the runs that make up each row of one job. ``counted_rows``: its runs that count; ``flagged``: its
+    outliers."""
+    is_selected = np.zeros(len(table), dtype=np.bool_)
+    is_selected[counted_rows] = is_selected[flagged] = True
+    rows = np.flatnonzero(is_selected)
     row_groups = _grouped(table, rows, by)
-    present, code = np.unique(row_groups.of_row[np.searchsorted(rows, counted)], return_inverse=True)
-    count = len(present)
+    row_groups_present, code = np.unique(row_groups.of_row[np.searchsorted(rows, counted_rows)], return_inverse=True)
+    count = len(row_groups_present)
     number = np.full(row_groups.count, -1, dtype=np.int64)
-    number[present] = np.arange(count)
+    number[row_groups_present] = np.arange(count)
     outliers = number[row_groups.of_row[np.searchsorted(rows, flagged)]]
-    durations_s = table.values["duration_s"][counted]
+    durations_s = table.values["duration_s"][counted_rows]
     n_all = np.bincount(code, minlength=count)
     if take == "all":
-        keep = np.ones(len(counted), dtype=np.bool_)
+        keep = np.ones(len(counted_rows), dtype=np.bool_)
     elif take == "fastest":
         order = np.lexsort((durations_s, code))
-        keep = np.zeros(len(counted), dtype=np.bool_)
+        keep = np.zeros(len(counted_rows), dtype=np.bool_)
         keep[order[np.concatenate(([0], np.cumsum(n_all)[:-1]))]] = True
     else:
-        configurations = _grouped(table, counted, _varying(table))
+        configurations = _grouped(table, counted_rows, _varying(table))
         times = times_of(durations_s, configurations.of_row, configurations.count)
         row_of_configuration = np.zeros(configurations.count, dtype=np.int64)
         row_of_configuration[configurations.of_row] = code
@@ -106,12 +107,14 @@ def choose(table: RunTable, counted: Ints, flagged: Ints, by: Sequence[str], tak
         best[order[first]] = True
         keep = best[configurations.of_row]
     example = np.zeros(count, dtype=np.int64)
-    example[code[keep]] = counted[keep]
-    return ChosenRuns(counted[keep], code[keep], n_all, np.bincount(outliers[outliers >= 0], minlength=count), example)
+    example[code[keep]] = counted_rows[keep]
+    return ChosenRuns(
+        counted_rows[keep], code[keep], n_all, np.bincount(outliers[outliers >= 0], minlength=count), example
+    )
 
 
 def spread_of_rows(
-    table: RunTable, counted: Ints, by: Sequence[str], take: Take, examples: Ints
+    table: RunTable, counted_rows: Ints, by: Sequence[str], take: Take, examples: Ints
 ) -> tuple[float | Floats, float | Floats]:
     """Return the variance of the logarithm of time within the configurations of each row, and its degrees of freedom.
 
@@ -119,7 +122,7 @@ def spread_of_rows(
     variance of the whole job.
     """
     names = by if take == "all" else _varying(table)
-    groups = _grouped(table, counted, names)
-    times = times_of(table.values["duration_s"][counted], groups.of_row, groups.count)
+    groups = _grouped(table, counted_rows, names)
+    times = times_of(table.values["duration_s"][counted_rows], groups.of_row, groups.count)
     rows = groups_by(table, by).of_row
-    return spread_by(times, rows[counted][first_rows(groups)], rows[examples])
+    return spread_by(times, rows[counted_rows][first_rows(groups)], rows[examples])

@@ -83,13 +83,13 @@ class ExtraCosts:
                     + ("per GB and month" if name == KEPT_STORAGE else "per GB"),
                 )
             prices[name] = 0.0 if extra is None else float(extra.amount)
-        stored, sent = amounts.get(KEPT_STORAGE, 0.0), amounts.get(EGRESS, 0.0)
+        stored_bytes, sent_bytes = amounts.get(KEPT_STORAGE, 0.0), amounts.get(EGRESS, 0.0)
         return cls(
-            stored_bytes=stored,
-            sent_bytes=sent,
+            stored_bytes=stored_bytes,
+            sent_bytes=sent_bytes,
             idle_s=amounts.get(IDLE, 0.0),
-            storage_per_day=stored / _GB * prices[KEPT_STORAGE] * _MONTHS_PER_DAY,
-            egress_per_day=sent / _GB * prices[EGRESS],
+            storage_per_day=stored_bytes / _GB * prices[KEPT_STORAGE] * _MONTHS_PER_DAY,
+            egress_per_day=sent_bytes / _GB * prices[EGRESS],
             surplus_price=amounts.get(SURPLUS, 0.0),
             currency=book.currency,
             rented=not book.has_purchases,
@@ -107,8 +107,8 @@ class ExtraCosts:
 
     def day_costs(self, rates_per_h: Floats, day_s: Floats, surplus_vcpu_h: Floats | float = 0.0) -> Floats:
         """Return the cost of a day's work with the extra costs, by price per hour, time of the work, and surplus."""
-        fixed = self.storage_per_day + self.egress_per_day + self.surplus_price * surplus_vcpu_h
-        costs: Floats = rates_per_h * self.paid_s(day_s) / 3600 + fixed
+        fixed_costs = self.storage_per_day + self.egress_per_day + self.surplus_price * surplus_vcpu_h
+        costs: Floats = rates_per_h * self.paid_s(day_s) / 3600 + fixed_costs
         return costs
 
     def lines(self, rate_per_h: float, day_s: float, surplus_vcpu_h: float = 0.0) -> tuple[CostLine, ...]:
@@ -135,9 +135,9 @@ class ExtraCosts:
         amounts = {KEPT_STORAGE: self.stored_bytes, EGRESS: self.sent_bytes, IDLE: self.idle_s}
         texts = []
         for name, amount in amounts.items():
-            shown = format_duration(amount) if name == IDLE else format_bytes(amount)
-            shown += "" if name == KEPT_STORAGE else " a day"
-            texts.append(f"{_TITLES[name]} {shown if amount else 'off'}")
+            amount_text = format_duration(amount) if name == IDLE else format_bytes(amount)
+            amount_text += "" if name == KEPT_STORAGE else " a day"
+            texts.append(f"{_TITLES[name]} {amount_text if amount else 'off'}")
         if self.surplus_price:
             texts.append(f"{_SURPLUS_TITLE} {money(self.surplus_price, self.currency)} per vCPU-hour")
         extra = f"extra costs: {', '.join(texts)}"

@@ -117,12 +117,14 @@ def counts_of(runs: Sequence[Run], layout: str) -> Counts:
     of_layout = [run for run in runs if run.layout == layout]
     of_runs = [set({"cluster": run.cluster, **run.parameters, **run.levels}.items()) for run in of_layout]
     levels = dict(set.intersection(*of_runs)) if of_runs else {}
-    recorded = [facts for run in of_layout if (facts := run.recorded.cluster) is not None]
-    first, *others = [counts_from_facts(facts, layout, levels) for facts in recorded or [ClusterFacts()]]
-    same = {part.name: getattr(first, part.name) for part in fields(Counts)}
-    differing = [name for name, count in same.items() if any(getattr(counts, name) != count for counts in others)]
+    recorded_facts = [facts for run in of_layout if (facts := run.recorded.cluster) is not None]
+    first, *other_counts = [counts_from_facts(facts, layout, levels) for facts in recorded_facts or [ClusterFacts()]]
+    first_counts = {part.name: getattr(first, part.name) for part in fields(Counts)}
+    differing_names = [
+        name for name, count in first_counts.items() if any(getattr(counts, name) != count for counts in other_counts)
+    ]
     unknown = Counts()
-    return replace(first, **{name: getattr(unknown, name) for name in differing})
+    return replace(first, **{name: getattr(unknown, name) for name in differing_names})
 
 
 def without_outliers(repository: Repository, table: RunTable) -> tuple[list[Run], int]:
@@ -157,21 +159,24 @@ def _times(summaries: Sequence[LevelSummary]) -> Times:
     return times_of(durations_s, codes, len(summaries), offsets)
 
 
-def _runtimes(timed: Sequence[_Timed], similar: Sequence[_Timed]) -> dict[tuple[str, str], Runtime]:
+def _runtimes(timed_summaries: Sequence[_Timed], similar_summaries: Sequence[_Timed]) -> dict[tuple[str, str], Runtime]:
     """Return the mean run time of each job on each layout.
 
-    A mean of few runs uses the spread of its layout and network in the same job, pooled over the ``similar`` runs: the
-    rows of ``assay cost``.
+    A mean of few runs uses the spread of its layout and network in the same job, pooled over ``similar_summaries``,
+    the rows of ``assay cost``.
     """
     runtimes = {}
-    for job in dict.fromkeys(_job(summary, run) for summary, run in timed):
-        of_job = [summary for summary, run in timed if _job(summary, run) == job]
-        pool = [(summary, run) for summary, run in similar if _job(summary, run) == job]
-        rows = [[_row(*item) for item in items] for items in (pool, [item for item in timed if _job(*item) == job])]
+    for job in dict.fromkeys(_job(summary, run) for summary, run in timed_summaries):
+        of_job = [summary for summary, run in timed_summaries if _job(summary, run) == job]
+        pool = [(summary, run) for summary, run in similar_summaries if _job(summary, run) == job]
+        rows = [
+            [_row(*item) for item in items]
+            for items in (pool, [item for item in timed_summaries if _job(*item) == job])
+        ]
         codes = {key: code for code, key in enumerate(dict.fromkeys([*rows[0], *rows[1]]))}
         pool_codes, row_codes = (np.array([codes[key] for key in keys], dtype=np.int64) for keys in rows)
-        times, pooled = _times(of_job), _times([summary for summary, _ in pool])
-        low, high = mean_intervals(times, mean_errors(times, *spread_by(pooled, pool_codes, row_codes)))
+        times, pooled_times = _times(of_job), _times([summary for summary, _ in pool])
+        low, high = mean_intervals(times, mean_errors(times, *spread_by(pooled_times, pool_codes, row_codes)))
         for row, summary in enumerate(of_job):
             has_interval, mean_s = bool(np.isfinite(low[row])), float(times.mean_s[row])
             runtimes[name_of(summary), summary.level] = Runtime(
@@ -256,17 +261,17 @@ def _performance(
 def _titles(summaries: Sequence[LevelSummary]) -> JobTitles:
     """Return the titles of jobs. A title has the settings that differ between the jobs, in words."""
     titles = {name_of(summary): workload_in_context(summary.workload, summary.context) for summary in summaries}
-    differing = {name_of(summary): summary for summary in summaries if summary.context}
-    rows = {name: context_of(summary.context) for name, summary in differing.items()}
+    differing_summaries = {name_of(summary): summary for summary in summaries if summary.context}
+    rows = {name: context_of(summary.context) for name, summary in differing_summaries.items()}
     if not rows or not all(rows.values()):
         return JobTitles(titles, ())
     names = list(dict.fromkeys(name for levels in rows.values() for name in levels))
-    varied = [name for name in names if len({levels.get(name) for levels in rows.values()}) > 1]
+    varied_names = [name for name in names if len({levels.get(name) for levels in rows.values()}) > 1]
     first = next(iter(rows.values()))
-    shared_texts = tuple(parameter_text(name, first[name]) for name in names if name not in varied)
+    shared_texts = tuple(parameter_text(name, first[name]) for name in names if name not in varied_names)
     for name, levels in rows.items():
-        texts = [parameter_text(key, levels[key]) for key in varied if levels.get(key, str(None)) != str(None)]
-        title = workload_title(differing[name].workload)
+        texts = [parameter_text(key, levels[key]) for key in varied_names if levels.get(key, str(None)) != str(None)]
+        title = workload_title(differing_summaries[name].workload)
         titles[name] = f"{title}: {', '.join(texts)}" if texts else title
     return JobTitles(titles, shared_texts)
 
@@ -289,15 +294,17 @@ def cost_view(
 
     Raises RepositoryError when no run counts, SpecificationError when the book prices no layout.
     """
-    timed = _level_summaries(runs)
-    if not timed:
+    timed_summaries = _level_summaries(runs)
+    if not timed_summaries:
         raise RepositoryError(
             "there is no valid run to price", hint="`assay runs` lists the runs and why they do not count"
         )
-    counts = {layout: counts_of(runs, layout) for layout in dict.fromkeys(summary.level for summary, _ in timed)}
+    counts = {
+        layout: counts_of(runs, layout) for layout in dict.fromkeys(summary.level for summary, _ in timed_summaries)
+    }
     bills, unpriced = _bills(book, counts, years)
-    summaries = tuple(summary for summary, _ in timed if summary.level in bills)
-    runtimes = _runtimes(timed, _level_summaries(similar) if similar else timed)
+    summaries = tuple(summary for summary, _ in timed_summaries if summary.level in bills)
+    runtimes = _runtimes(timed_summaries, _level_summaries(similar) if similar else timed_summaries)
     prices = {layout: bill.total for layout, bill in bills.items()}
     on_layouts = [decision for decision in decisions if decision.factor == LAYOUT_FACTOR]
     answer = on_layouts[0] if on_layouts else None

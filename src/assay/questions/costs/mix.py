@@ -60,25 +60,27 @@ _MIX_SYNTAX = (
 
 
 def _work(text: str) -> Work:
-    name, *rest = text.strip().split(":")
-    if any(len(part) > _PART_LENGTH_MAX for part in rest[:2]):
+    name, *other_parts = text.strip().split(":")
+    if any(len(part) > _PART_LENGTH_MAX for part in other_parts[:2]):
         raise SpecificationError(
             f"{text[:30]!r}… is too long for a size or a number", where="--workload", hint=_MIX_SYNTAX
         )
-    if not 1 <= len(rest) <= 3:
+    if not 1 <= len(other_parts) <= 3:
         raise SpecificationError(f"{text[:80]!r} is not a workload with its size", where="--workload", hint=_MIX_SYNTAX)
     if name not in workloads():
         raise SpecificationError(unknown("workload", name, workloads()), where=f"--workload {text[:80]}")
-    frequency = rest[1] if len(rest) > 1 and rest[1] else "daily"
+    frequency = other_parts[1] if len(other_parts) > 1 and other_parts[1] else "daily"
     try:
-        data_bytes = parse_bytes(rest[0])
-        options = _options(name, rest[2]) if len(rest) > 2 and rest[2] else {}
+        data_bytes = parse_bytes(other_parts[0])
+        options = _options(name, other_parts[2]) if len(other_parts) > 2 and other_parts[2] else {}
         per_day = _per_day(frequency)
     except ValueError as error:
         raise SpecificationError(str(error), where=f"--workload {text[:80]}", hint=_MIX_SYNTAX) from error
     if not 0 < data_bytes < 2**60:
-        raise SpecificationError(f"{rest[0][:20]!r} must be more than 0, and less than 1 EiB", where="--workload")
-    return Work(name, data_bytes, per_day, frequency, _completed(name, options, data_bytes))
+        raise SpecificationError(
+            f"{other_parts[0][:20]!r} must be more than 0, and less than 1 EiB", where="--workload"
+        )
+    return Work(name, data_bytes, per_day, frequency, _with_default_options(name, options, data_bytes))
 
 
 def _per_day(text: str) -> float:
@@ -103,7 +105,7 @@ def _options(name: str, text: str) -> dict[str, str]:
     return options
 
 
-def _completed(name: str, options: Mapping[str, str], data_bytes: int) -> dict[str, str]:
+def _with_default_options(name: str, options: Mapping[str, str], data_bytes: int) -> dict[str, str]:
     """Return the options, completed by files of 1 GB or one wave of tasks where the workload needs them."""
     workload = workloads()[name]
     if "waves" in options or any(option in options for option in workload.wave_options):

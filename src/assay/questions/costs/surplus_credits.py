@@ -47,9 +47,9 @@ def surplus_vcpu_h(
 
     ``uses``: the use of CPU credits by a run of each workload. ``per_day``: its runs per day.
     """
-    charged = sum(use.surplus_charged * runs for use, runs in zip(uses, per_day, strict=True))
-    owed = sum(use.surplus_owed * runs for use, runs in zip(uses, per_day, strict=True))
-    core_s = charged + max(0.0, owed - bucket.baseline_per_s * idle_s)
+    charged_credits = sum(use.surplus_charged * runs for use, runs in zip(uses, per_day, strict=True))
+    owed_credits = sum(use.surplus_owed * runs for use, runs in zip(uses, per_day, strict=True))
+    core_s = charged_credits + max(0.0, owed_credits - bucket.baseline_per_s * idle_s)
     return workers * core_s * (bucket.vcpus_per_core or 0.0) / 3600
 
 

@@ -98,11 +98,11 @@ def job_costs(repository: Repository, table: RunTable, request: JobCostRequest) 
     matching_runs = matching_runs.subset(
         ~implausible_runs(matching_runs, facts_by_hardware(repository, matching_runs)).rows
     )
-    narrowed, for_size = _narrowed(matching_runs, request)
-    runs_of_tables = selected(matching_runs, [f"{name}={level}" for name, level in narrowed.items()])
-    runs, excluded = _runs(repository, runs_of_tables, request)
-    similar, _ = (
-        _runs(repository, matching_runs, request) if narrowed and _readable(matching_runs, request) else ((), 0)
+    narrowed_levels, for_size = _narrowed(matching_runs, request)
+    runs_of_tables = selected(matching_runs, [f"{name}={level}" for name, level in narrowed_levels.items()])
+    runs, excluded_count = _runs(repository, runs_of_tables, request)
+    similar_runs, _ = (
+        _runs(repository, matching_runs, request) if narrowed_levels and _readable(matching_runs, request) else ((), 0)
     )
     decision_request = DecisionRequest(
         STORAGE, request.baseline, request.where, prices=request.prices, years=request.years
@@ -111,8 +111,8 @@ def job_costs(repository: Repository, table: RunTable, request: JobCostRequest) 
     cheapest = decisions_of(repository, table, replace(decision_request, factor=CHEAPEST, baseline=None))
     # The ratios of the tables are of the runs in the tables: a mean over two networks contradicts the amounts on one.
     decisions_of_tables = decisions
-    if narrowed:
-        where = (*request.where, *(f"{name}={level}" for name, level in narrowed.items()))
+    if narrowed_levels:
+        where = (*request.where, *(f"{name}={level}" for name, level in narrowed_levels.items()))
         decisions_of_tables = decisions_of(repository, table, replace(decision_request, where=where))
     view = cost_view(
         runs,
@@ -121,13 +121,13 @@ def job_costs(repository: Repository, table: RunTable, request: JobCostRequest) 
         years=request.years,
         rounding=request.rounding,
         baseline=baseline_of(table_of(runs), LAYOUT_FACTOR, requested=request.baseline) if runs else None,
-        similar=similar,
+        similar=similar_runs,
     )
     prices = run_costs(
         facts_by_hardware(repository, matching_runs), matching_runs, request.prices, request.years
     ).prices
     over_years = costs_over_years(cheapest[0]) if cheapest else None
-    return JobCosts(view, decisions, over_years, narrowed, for_size, request.runs_max, prices, excluded)
+    return JobCosts(view, decisions, over_years, narrowed_levels, for_size, request.runs_max, prices, excluded_count)
 
 
 def _readable(table: RunTable, request: JobCostRequest) -> bool:
@@ -154,17 +154,17 @@ def _narrowed(table: RunTable, request: JobCostRequest) -> tuple[dict[str, str],
     common cluster. The tables need one price for each layout. Runs on two networks, for example, have two prices. So
     the tables have the most common level of each factor that prices depend on and the runs vary, except the layout.
     """
-    narrowed: dict[str, str] = {}
+    narrowed_levels: dict[str, str] = {}
     for name in ("workload", "cluster"):
         if not _readable(table, request) and not any(text.startswith(f"{name}=") for text in request.where):
-            narrowed[name] = most_common(table, name)
-            table = selected(table, [f"{name}={narrowed[name]}"])
-    for_size = tuple(narrowed)
+            narrowed_levels[name] = most_common(table, name)
+            table = selected(table, [f"{name}={narrowed_levels[name]}"])
+    for_size = tuple(narrowed_levels)
     factors = dict.fromkeys(factor for item in request.prices.items for factor in item.when)
     for name in factors:
-        if name not in (LAYOUT_FACTOR, *narrowed) and name in table.columns and len(levels_in(table, name)) > 1:
-            narrowed[name] = most_common(table, name)
-    return narrowed, for_size
+        if name not in (LAYOUT_FACTOR, *narrowed_levels) and name in table.columns and len(levels_in(table, name)) > 1:
+            narrowed_levels[name] = most_common(table, name)
+    return narrowed_levels, for_size
 
 
 def most_common(table: RunTable, name: str) -> str:

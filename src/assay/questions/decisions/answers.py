@@ -108,14 +108,14 @@ def answer_question(
 def _missing_answer(
     repository: Repository, table: RunTable, question: BuyerQuestion, request: DecisionRequest
 ) -> MissingAnswer:
-    chosen = selected(table, request.where)
-    valid = chosen.subset(usable(chosen))
+    matching_table = selected(table, request.where)
+    valid = matching_table.subset(usable(matching_table))
     names = [*factors_to_decide(question, valid)[:1], *recording_factors(question, valid)]
     factor = next((name for name in names if levels_of_factor(valid, name)[0]), names[-1] if names else question.name)
     levels, runs = levels_of_factor(valid, factor)
     if not levels and question.plan_factor and len(valid):
-        stated, runs = common_levels(repository, valid, question.plan_factor)
-        factor, levels = (question.plan_factor, stated) if stated else (factor, ())
+        stated_levels, runs = common_levels(repository, valid, question.plan_factor)
+        factor, levels = (question.plan_factor, stated_levels) if stated_levels else (factor, ())
     filters = _hiding(table, question, request.where)
     if filters:
         obstacle = Obstacle.FILTERED
@@ -127,18 +127,18 @@ def _missing_answer(
         obstacle = Obstacle.NOT_RECORDED
     else:
         obstacle = Obstacle.NOT_MATCHED if len(levels) > 1 else Obstacle.ONE_LEVEL
-    hidden = obstacle is Obstacle.FILTERED
-    known = () if hidden else (*levels, *_best_layouts(repository, table, question, request))
-    runnable = None if hidden else runnable_runs(repository, valid, question, known)
-    first_levels = question.levels_to_plan(known)[0]
-    planned = None if hidden else runnable[0] if runnable else planned_runs(valid, question, first_levels)
+    is_hidden = obstacle is Obstacle.FILTERED
+    known_levels = () if is_hidden else (*levels, *_best_layouts(repository, table, question, request))
+    runnable = None if is_hidden else runnable_runs(repository, valid, question, known_levels)
+    first_levels = question.levels_to_plan(known_levels)[0]
+    planned = None if is_hidden else runnable[0] if runnable else planned_runs(valid, question, first_levels)
     return MissingAnswer(
         obstacle=obstacle,
         factor=factor,
         levels=levels,
         runs=runs,
         unrecorded=len(valid) - runs,
-        not_counted=len(chosen) - len(valid),
+        not_counted=len(matching_table) - len(valid),
         simulable=_is_simulable(repository, question),
         price_list=(
             "" if imported_file(repository.folders.bundles, "aloja", FILE_NAME) is None else str(repository.root)
@@ -166,11 +166,11 @@ def _hiding(table: RunTable, question: BuyerQuestion, where: Sequence[str]) -> t
     """Return the conditions on the question's own factors without which the valid runs vary it; else none."""
     of_storage = {LAYOUT_FACTOR, DISKS} & set(question.factors)
     columns = {*question.factors, *((DEVICE_CLASS, LAYOUT_FACTOR) if of_storage else ())}
-    hiding = tuple(text for text in where if columns.intersection(with_conditions(table, [text])[1]))
-    if not hiding or question.name == CHEAPEST:
+    hiding_conditions = tuple(text for text in where if columns.intersection(with_conditions(table, [text])[1]))
+    if not hiding_conditions or question.name == CHEAPEST:
         return ()
-    shown = selected(table, [condition for condition in where if condition not in hiding])
-    return hiding if factors_to_decide(question, shown.subset(usable(shown))) else ()
+    shown_table = selected(table, [condition for condition in where if condition not in hiding_conditions])
+    return hiding_conditions if factors_to_decide(question, shown_table.subset(usable(shown_table))) else ()
 
 
 def _is_simulable(repository: Repository, question: BuyerQuestion) -> bool:

@@ -43,31 +43,39 @@ def decisions_of(repository: Repository, table: RunTable, request: DecisionReque
         return ()
     spread = session_spread(table)  # from all runs, so that conditions do not change the variance between sessions
     counted = counted_runs(repository, selected(table, request.where), request.prices, request.years)
-    chosen, costs, apart = counted.table, counted.costs, counted.implausible
-    outliers = time_outliers(chosen)
-    few = chosen.subset(~outliers)
+    matching_table, costs, apart = counted.table, counted.costs, counted.implausible
+    outliers = time_outliers(matching_table)
+    table_without_outliers = matching_table.subset(~outliers)
     decisions: list[Decision] = []
-    for factor in factors_of_request(chosen, request):
+    for factor in factors_of_request(matching_table, request):
         of_factor = replace(request, factor=factor)
-        factor_decisions = decide(chosen, of_factor, costs, spread)
+        factor_decisions = decide(matching_table, of_factor, costs, spread)
         if outliers.any():
-            without = decide(few, replace(of_factor, prices=None), None, spread) if usable(few).any() else ()
+            without = (
+                decide(table_without_outliers, replace(of_factor, prices=None), None, spread)
+                if usable(table_without_outliers).any()
+                else ()
+            )
             factor_decisions = tuple(
                 _with_outliers(decision, without, int(outliers.sum())) for decision in factor_decisions
             )
         if not request.ignore:
             factor_decisions = tuple(
-                replace(decision, storage_effects=storage_effects_of(chosen, decision, spread, costs))
+                replace(decision, storage_effects=storage_effects_of(matching_table, decision, spread, costs))
                 for decision in factor_decisions
             )
         if len(apart):
             factor_decisions = tuple(_with_implausible(decision, counted) for decision in factor_decisions)
         if request.where:
-            unfiltered = _of_all_runs(repository, table, of_factor, spread)
-            factor_decisions = tuple(with_corrections(item, unfiltered, WITH_FILTER) for item in factor_decisions)
+            decisions_of_all_runs = _of_all_runs(repository, table, of_factor, spread)
+            factor_decisions = tuple(
+                with_corrections(item, decisions_of_all_runs, WITH_FILTER) for item in factor_decisions
+            )
         if factor == NETWORK_FACTOR:
-            factor_decisions = tuple(_with_link_rates(repository, chosen, decision) for decision in factor_decisions)
-        factor_decisions = tuple(_with_causes(repository, chosen, decision) for decision in factor_decisions)
+            factor_decisions = tuple(
+                _with_link_rates(repository, matching_table, decision) for decision in factor_decisions
+            )
+        factor_decisions = tuple(_with_causes(repository, matching_table, decision) for decision in factor_decisions)
         if factor == LAYOUT_FACTOR:
             factor_decisions = tuple(with_corrections(item, decisions, OF_LAYOUTS) for item in factor_decisions)
         decisions += factor_decisions
@@ -94,10 +102,10 @@ def _with_link_rates(repository: Repository, table: RunTable, decision: Decision
     A network whose level is a rate, such as ``25Gbit/s``, needs none.
     """
     networks = [decision.baseline, *(option.option for option in decision.options if option.time)]
-    named = [network for network in networks if network in meanings([network])]
+    networks_with_rates = [network for network in networks if network in meanings([network])]
     valid = table.subset(usable(table) & has_level(table, "origin", decision.origin))
-    rates = link_rates(repository, valid, named)
-    unknown = [compared_option(decision, network) for network in named if network not in rates]
+    rates = link_rates(repository, valid, networks_with_rates)
+    unknown = [compared_option(decision, network) for network in networks_with_rates if network not in rates]
     decision = replace(decision, link_rates=rates)
     if not unknown:
         return decision
@@ -109,8 +117,8 @@ def _of_all_runs(
     repository: Repository, table: RunTable, request: DecisionRequest, spread: SessionVariance
 ) -> tuple[Decision, ...]:
     """Return the decisions on times without the conditions of the request."""
-    counted = counted_runs(repository, table, None).table
-    return decide(counted, replace(request, where=(), prices=None), None, spread)
+    counted_table = counted_runs(repository, table, None).table
+    return decide(counted_table, replace(request, where=(), prices=None), None, spread)
 
 
 @dataclass(frozen=True, slots=True)
@@ -134,9 +142,13 @@ def counted_runs(
     implausible = implausible_runs(table, facts)
     apart = table.subset(implausible.rows)
     reason = implausible.reason(np.flatnonzero(implausible.rows)) if len(apart) else ""
-    counted = table.subset(~implausible.rows) if len(apart) else table
-    costs = _with_stated_workers(repository, counted, run_costs(facts, counted, prices, years)) if prices else None
-    return CountedRuns(counted, costs, apart, reason)
+    counted_table = table.subset(~implausible.rows) if len(apart) else table
+    costs = (
+        _with_stated_workers(repository, counted_table, run_costs(facts, counted_table, prices, years))
+        if prices
+        else None
+    )
+    return CountedRuns(counted_table, costs, apart, reason)
 
 
 def _with_stated_workers(repository: Repository, table: RunTable, costs: RunCosts) -> RunCosts:
@@ -171,33 +183,35 @@ def _with_outliers(decision: Decision, without: Sequence[Decision], outliers: in
     other = next(
         (candidate for candidate in without if (candidate.origin, candidate.lab_scale, candidate.baseline) == key), None
     )
-    named = options_of_answer(decision)
+    options = options_of_answer(decision)
     if other is None:
         text = f"Without {plural(outliers, 'outlier')}, nothing can be compared."
-    elif _verdicts(decision, named) == _verdicts(other, named):
+    elif _verdicts(decision, options) == _verdicts(other, options):
         return decision
     else:
         changed = [
-            _changed_verdict(decision, option, same)
+            _changed_verdict(decision, option, other_option)
             for option in decision.options
-            for same in other.options
-            if option.option == same.option and option.option in named and option.verdict != same.verdict
+            for other_option in other.options
+            if option.option == other_option.option
+            and option.option in options
+            and option.verdict != other_option.verdict
         ]
-        more = (
+        more_text = (
             f"; {plural(len(changed) - 1, 'more verdict changes', 'more verdicts change')}" if len(changed) > 1 else ""
         )
-        what = f"{changed[0]}{more}" if changed else f"the answer changes: {headline(other)[:-1]}"
-        which = "which counts: without it" if outliers == 1 else "which count: without them"
-        text = f"The verdict depends on {plural(outliers, 'outlier')}, {which}, {what}."
+        change_text = f"{changed[0]}{more_text}" if changed else f"the answer changes: {headline(other)[:-1]}"
+        which_text = "which counts: without it" if outliers == 1 else "which count: without them"
+        text = f"The verdict depends on {plural(outliers, 'outlier')}, {which_text}, {change_text}."
     return replace(decision, caveats=in_order([*decision.caveats, Caveat(CaveatKind.OUTLIERS, text)]))
 
 
-def _changed_verdict(decision: Decision, option: OptionResult, same: OptionResult) -> str:
-    """Return how the verdict on an option differs in ``same``: ``InfiniBand is confirmed to be faster``."""
+def _changed_verdict(decision: Decision, option: OptionResult, other_option: OptionResult) -> str:
+    """Return how the verdict on an option differs in ``other_option``: ``InfiniBand is confirmed to be faster``."""
     name, before, after = (
         compared_option(decision, option.option),
         row_verdict(option, reason=False),
-        row_verdict(same, reason=False),
+        row_verdict(other_option, reason=False),
     )
     verb = option_verb(decision.factor, option.option)
     if before == f"{after}, not confirmed":
@@ -232,5 +246,5 @@ def _classes(table: RunTable) -> bool:
         return False
     classes = with_device_class(valid).columns[DEVICE_CLASS].codes
     layouts = valid.columns[LAYOUT_FACTOR].codes
-    known = classes != ABSENT
-    return len(np.unique(layouts[known])) > len(np.unique(classes[known]))
+    is_known = classes != ABSENT
+    return len(np.unique(layouts[is_known])) > len(np.unique(classes[is_known]))

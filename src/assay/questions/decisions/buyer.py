@@ -53,13 +53,13 @@ class BuyerQuestion:
     other_levels: tuple[tuple[str, ...], ...] = ()
     """Levels for a cluster that can't run ``plan_levels``, in the order of preference."""
 
-    def levels_to_plan(self, known: Sequence[str]) -> tuple[tuple[str, ...], ...]:
-        """Return the alternatives of levels that a plan can compare, those with one of the ``known`` levels first.
+    def levels_to_plan(self, known_levels: Sequence[str]) -> tuple[tuple[str, ...], ...]:
+        """Return the alternatives of levels that a plan can compare, those with one of the ``known_levels`` first.
 
         A network of 10 Gbit/s is thus compared with a faster one, not with a slower one.
         """
         alternatives = (self.plan_levels, *self.other_levels)
-        return tuple(sorted(alternatives, key=lambda levels: not set(known) & set(levels)))
+        return tuple(sorted(alternatives, key=lambda levels: not set(known_levels) & set(levels)))
 
 
 def varied(table: RunTable, name: str) -> bool:
@@ -72,8 +72,8 @@ def levels_of_factor(table: RunTable, name: str) -> tuple[tuple[str, ...], int]:
     column = with_factors(table, [name]).columns.get(name)
     if column is None:
         return (), 0
-    recorded = column.codes[column.codes != ABSENT]
-    return tuple(column.levels[code] for code in np.unique(recorded)), len(recorded)
+    recorded_codes = column.codes[column.codes != ABSENT]
+    return tuple(column.levels[code] for code in np.unique(recorded_codes)), len(recorded_codes)
 
 
 def parallelism_factors(table: RunTable | None = None) -> tuple[str, ...]:
@@ -116,11 +116,11 @@ def factor_of_details(table: RunTable, name: str) -> str:
 def _recorded_together(table: RunTable, names: Sequence[str]) -> list[str]:
     """Return the factors to join: a factor is joined if most runs that record the earlier factors record it, too."""
     together: list[str] = []
-    recorded = np.ones(len(table), dtype=np.bool_)
+    is_recorded = np.ones(len(table), dtype=np.bool_)
     for name in names:
-        both = recorded & (table.columns[name].codes != ABSENT)
-        if not together or 2 * np.count_nonzero(both) > np.count_nonzero(recorded):
-            together, recorded = [*together, name], both
+        is_recorded_in_both = is_recorded & (table.columns[name].codes != ABSENT)
+        if not together or 2 * np.count_nonzero(is_recorded_in_both) > np.count_nonzero(is_recorded):
+            together, is_recorded = [*together, name], is_recorded_in_both
     return together
 
 

@@ -48,15 +48,17 @@ def options_of_answer(decision: Decision) -> tuple[str, ...]:
     """
     answer_options = [decision.leader, *decision.ties]
     answer_options += [decision.cheapest.option, *decision.cheapest.ties] if decision.cheapest else []
-    leads = any(o.option == decision.leader and o.verdict is Verdict.FASTER for o in decision.options)
-    return tuple(o.option for o in decision.options if (o.option in answer_options if leads else o.time is not None))
+    has_faster_leader = any(o.option == decision.leader and o.verdict is Verdict.FASTER for o in decision.options)
+    return tuple(
+        o.option for o in decision.options if (o.option in answer_options if has_faster_leader else o.time is not None)
+    )
 
 
 def caveats_of(
-    decision: Decision, matched: MatchedGroups, counted: Ints, request: DecisionRequest, costs: RunCosts | None
+    decision: Decision, matched: MatchedGroups, positions: Ints, request: DecisionRequest, costs: RunCosts | None
 ) -> tuple[Caveat, ...]:
-    """Return the caveats of ``decision``; ``counted``: positions in the table of the runs behind it."""
-    table = matched.table.subset(counted)
+    """Return the caveats of ``decision``; ``positions``: positions in the table of the runs behind it."""
+    table = matched.table.subset(positions)
     return in_order(
         [
             *_confounded(decision, request),
@@ -66,9 +68,9 @@ def caveats_of(
             *_clusters(table),
             *_caches(table),
             *_excluded(decision, matched.table),
-            *_one_price(decision, matched.table, costs, counted),
+            *_one_price(decision, matched.table, costs, positions),
             *_other_size(decision),
-            *_unpriced(decision, costs, counted),
+            *_unpriced(decision, costs, positions),
         ]
     )
 
@@ -85,8 +87,8 @@ def _confounded(decision: Decision, request: DecisionRequest) -> Iterator[Caveat
 
 def _origin(decision: Decision) -> Iterator[Caveat]:
     if decision.origin == Origin.SIMULATED:
-        of_all = _all(decision.runs, "simulated")
-        yield Caveat(CaveatKind.SIMULATED, f"{of_all}. The intervals include the simulator's own error.")
+        subject = _all(decision.runs, "simulated")
+        yield Caveat(CaveatKind.SIMULATED, f"{subject}. The intervals include the simulator's own error.")
     if decision.lab_scale:
         yield Caveat(
             CaveatKind.LAB_SCALE,
@@ -98,9 +100,9 @@ def _origin(decision: Decision) -> Iterator[Caveat]:
 def _scope(decision: Decision, table: RunTable) -> Iterator[Caveat]:
     of_answer = options_of_answer(decision)
     times = [(r.time, workload_title(r.workload)) for r in decision.results if r.time and r.option in of_answer]
-    tested = [(time.groups, workload) for time, workload in times if time.scope is InferenceScope.TESTED]
-    if tested:
-        groups, workload = min(tested)
+    tested_groups = [(time.groups, workload) for time, workload in times if time.scope is InferenceScope.TESTED]
+    if tested_groups:
+        groups, workload = min(tested_groups)
         text = "Nothing is shown for other settings"
         if groups < GROUPS_MIN:
             text += (
@@ -108,8 +110,10 @@ def _scope(decision: Decision, table: RunTable) -> Iterator[Caveat]:
                 "a plan that varies one more factor, such as containers"
             )
         yield Caveat(CaveatKind.TESTED_ONLY, f"{text}.")
-    single = [time for time, _ in times if time.groups == 1]
-    runs_per_option = min((min(time.runs_baseline, time.runs_option) for time in single), default=RUNS_COMFORTABLE)
+    times_of_one_group = [time for time, _ in times if time.groups == 1]
+    runs_per_option = min(
+        (min(time.runs_baseline, time.runs_option) for time in times_of_one_group), default=RUNS_COMFORTABLE
+    )
     smallest_p = smallest_reachable_p(runs_per_option, runs_per_option)
     if smallest_p > ALPHA and decision.origin != Origin.SIMULATED:
         yield Caveat(
@@ -120,13 +124,13 @@ def _scope(decision: Decision, table: RunTable) -> Iterator[Caveat]:
     if len(decision.headline_workloads) == 1:
         workload = workload_title(decision.headline_workloads[0])
         number = sum(1 for runs in counts_by(table, "workload").values() if runs)
-        of_all = f"The answer is for 1 of {number} workloads" if number > 1 else _all(len(table), "of one workload")
-        yield Caveat(CaveatKind.ONE_WORKLOAD, f"{of_all}, {workload}.")
+        subject = f"The answer is for 1 of {number} workloads" if number > 1 else _all(len(table), "of one workload")
+        yield Caveat(CaveatKind.ONE_WORKLOAD, f"{subject}, {workload}.")
 
 
-def _all(number: int, what: str) -> str:
-    """Return the beginning of a sentence that states that all runs are ``what``."""
-    return f"All {number:,} runs are {what}" if number > 1 else f"The only run is {what}"
+def _all(number: int, description: str) -> str:
+    """Return the beginning of a sentence that states that all runs are ``description``."""
+    return f"All {number:,} runs are {description}" if number > 1 else f"The only run is {description}"
 
 
 def _baseline(decision: Decision, request: DecisionRequest) -> Iterator[Caveat]:
@@ -140,8 +144,8 @@ def _baseline(decision: Decision, request: DecisionRequest) -> Iterator[Caveat]:
 def _clusters(table: RunTable) -> Iterator[Caveat]:
     clusters = [name for name, number in counts_by(table, "cluster").items() if number]
     if len(clusters) == 1:
-        of_all = _all(len(table), "of one cluster")
-        yield Caveat(CaveatKind.ONE_CLUSTER, f"{of_all}, {clusters[0]}.")
+        subject = _all(len(table), "of one cluster")
+        yield Caveat(CaveatKind.ONE_CLUSTER, f"{subject}, {clusters[0]}.")
 
 
 def _caches(table: RunTable) -> Iterator[Caveat]:
@@ -159,9 +163,9 @@ def _caches(table: RunTable) -> Iterator[Caveat]:
 
 def _excluded(decision: Decision, table: RunTable) -> Iterator[Caveat]:
     counts = counts_by(table, "status")
-    excluded = {name: number for name, number in counts.items() if name != RunStatus.VALID and number}
-    if excluded:
-        texts = joined([f"{number:,} {name or 'of unknown status'}" for name, number in excluded.items()])
+    excluded_counts = {name: number for name, number in counts.items() if name != RunStatus.VALID and number}
+    if excluded_counts:
+        texts = joined([f"{number:,} {name or 'of unknown status'}" for name, number in excluded_counts.items()])
         yield Caveat(CaveatKind.EXCLUDED, f"Of {plural(len(table), 'run')}, {texts} do not count.")
         yield from _excluded_unevenly(decision, table)
 
@@ -179,22 +183,33 @@ def _excluded_unevenly(decision: Decision, table: RunTable) -> Iterator[Caveat]:
     all_runs = counts_by(table, decision.factor)
     valid = counts_by(table.subset(np.flatnonzero(has_level(table, "status", RunStatus.VALID))), decision.factor)
     names = [decision.baseline, *options_of_answer(decision)]
-    excluded = {name: all_runs[name] - valid.get(name, 0) for name in names if all_runs.get(name)}
-    shares = {name: number / all_runs[name] for name, number in excluded.items()}
+    excluded_counts = {name: all_runs[name] - valid.get(name, 0) for name in names if all_runs.get(name)}
+    shares = {name: number / all_runs[name] for name, number in excluded_counts.items()}
     if len(shares) < 2 or max(shares.values()) - min(shares.values()) < UNEVEN_EXCLUSION_MIN:
         return
-    most, *_, least = sorted(shares, key=lambda name: -shares[name])
-    other_option = decision.baseline if decision.baseline in shares and decision.baseline != most else least
-    of_most = counts_by(table.subset(np.flatnonzero(has_level(table, decision.factor, most))), "status")
-    why = joined([name or "of unknown status" for name, runs in of_most.items() if name != RunStatus.VALID and runs])
+    most_excluded, *_, least_excluded = sorted(shares, key=lambda name: -shares[name])
+    other_option = (
+        decision.baseline if decision.baseline in shares and decision.baseline != most_excluded else least_excluded
+    )
+    statuses_of_most_excluded = counts_by(
+        table.subset(np.flatnonzero(has_level(table, decision.factor, most_excluded))), "status"
+    )
+    why = joined(
+        [
+            name or "of unknown status"
+            for name, runs in statuses_of_most_excluded.items()
+            if name != RunStatus.VALID and runs
+        ]
+    )
     yield Caveat(
         CaveatKind.EXCLUDED_UNEVENLY,
-        f"{excluded[most]:,} of {all_runs[most]:,} runs with {compared_option(decision, most)} do not count ({why}), "
-        f"and {excluded[other_option]:,} of {all_runs[other_option]:,} with {compared_option(decision, other_option)}.",
+        f"{excluded_counts[most_excluded]:,} of {all_runs[most_excluded]:,} runs with "
+        f"{compared_option(decision, most_excluded)} do not count ({why}), and {excluded_counts[other_option]:,} of "
+        f"{all_runs[other_option]:,} with {compared_option(decision, other_option)}.",
     )
 
 
-def _one_price(decision: Decision, table: RunTable, costs: RunCosts | None, counted: Ints) -> Iterator[Caveat]:
+def _one_price(decision: Decision, table: RunTable, costs: RunCosts | None, positions: Ints) -> Iterator[Caveat]:
     """Yield a caveat for each price of a whole cluster that applies to clusters that the item does not distinguish.
 
     These are several clusters, unless the item has a condition on the cluster, and several numbers of workers of one
@@ -203,24 +218,26 @@ def _one_price(decision: Decision, table: RunTable, costs: RunCosts | None, coun
     if costs is None or costs.clusters is None or not any(result.cost for result in decision.results):
         return
     for number, item in enumerate(costs.clusters.items):
-        rows = counted[costs.clusters.item_of_run[counted] == number]
+        rows = positions[costs.clusters.item_of_run[positions] == number]
         clusters = [name for name, runs in counts_by(table.subset(rows), CLUSTER).items() if name and runs]
         workers = costs.clusters.workers[rows]
         sizes = {name: workers[has_level(table.subset(rows), CLUSTER, name)] for name in clusters}
-        varied = [name for name, of_cluster in sizes.items() if len(np.unique(of_cluster[~np.isnan(of_cluster)])) > 1]
-        undistinguished = []
+        clusters_of_several_sizes = [
+            name for name, of_cluster in sizes.items() if len(np.unique(of_cluster[~np.isnan(of_cluster)])) > 1
+        ]
+        undistinguished_texts = []
         if len(clusters) > 1 and CLUSTER not in item.when:
-            more = [f"{len(clusters) - _NAMED} more"] if len(clusters) > _NAMED else []
-            undistinguished.append(f"{len(clusters)} clusters ({joined([*clusters[:_NAMED], *more])})")
-        if varied and WORKERS_FACTOR not in item.when:
-            of_varied = np.concatenate([sizes[name] for name in varied])
-            undistinguished.append(f"{np.nanmin(of_varied):.0f} to {np.nanmax(of_varied):.0f} workers")
-        if undistinguished:
+            more_text = [f"{len(clusters) - _NAMED} more"] if len(clusters) > _NAMED else []
+            undistinguished_texts.append(f"{len(clusters)} clusters ({joined([*clusters[:_NAMED], *more_text])})")
+        if clusters_of_several_sizes and WORKERS_FACTOR not in item.when:
+            worker_counts = np.concatenate([sizes[name] for name in clusters_of_several_sizes])
+            undistinguished_texts.append(f"{np.nanmin(worker_counts):.0f} to {np.nanmax(worker_counts):.0f} workers")
+        if undistinguished_texts:
             yield Caveat(
                 CaveatKind.ONE_PRICE,
-                f"Price book {costs.book} has one price for {joined(undistinguished)}: {item.name!r} is per {item.per} "
-                "and has no condition that distinguishes them. "
-                f"It prices {len(rows):,} of {plural(len(counted), 'run')}.",
+                f"Price book {costs.book} has one price for {joined(undistinguished_texts)}: {item.name!r} is per "
+                f"{item.per} and has no condition that distinguishes them. "
+                f"It prices {len(rows):,} of {plural(len(positions), 'run')}.",
             )
 
 
@@ -230,10 +247,10 @@ def _other_size(decision: Decision) -> Iterator[Caveat]:
         yield Caveat(CaveatKind.OTHER_SIZE, f"{capitalised(text)}.")
 
 
-def _unpriced(decision: Decision, costs: RunCosts | None, counted: Ints) -> Iterator[Caveat]:
+def _unpriced(decision: Decision, costs: RunCosts | None, positions: Ints) -> Iterator[Caveat]:
     if costs is None or not costs.unpriced or all(result.cost for result in decision.results if result.time):
         return
-    number = int(np.isnan(costs.per_h[counted]).sum())
+    number = int(np.isnan(costs.per_h[positions]).sum())
     reason = next(iter(costs.unpriced.values()))
-    which = f"{number:,} of {plural(len(counted), 'run')}" if number else next(iter(costs.unpriced))
-    yield Caveat(CaveatKind.UNPRICED, f"Price book {costs.book} has no price for {which}: {reason}.")
+    runs_text = f"{number:,} of {plural(len(positions), 'run')}" if number else next(iter(costs.unpriced))
+    yield Caveat(CaveatKind.UNPRICED, f"Price book {costs.book} has no price for {runs_text}: {reason}.")

@@ -54,19 +54,22 @@ def forest_rows(decision: Decision, classes: Mapping[str, DeviceClass]) -> list[
             origin=decision.origin,
         )
 
-    compared = [option for option in decision.options if option.time]
-    charted = compared[:OPTIONS_SHOWN]
+    compared_options = [option for option in decision.options if option.time]
+    charted_options = compared_options[:OPTIONS_SHOWN]
     if decision.factor == LAYOUT_FACTOR:
-        order = list(dict.fromkeys(classes.get(option.option) for option in charted))
-        charted = sorted(charted, key=lambda option: order.index(classes.get(option.option)))
-    several = any(len(option.workloads) > 1 for option in compared)
+        order = list(dict.fromkeys(classes.get(option.option) for option in charted_options))
+        charted_options = sorted(charted_options, key=lambda option: order.index(classes.get(option.option)))
+    has_several_workloads = any(len(option.workloads) > 1 for option in compared_options)
     rows = [
-        (f"{_name(decision, option.option)}{_number(option.workloads) if several else ''}", row(option.option, time))
-        for option in charted
+        (
+            f"{_name(decision, option.option)}{_number(option.workloads) if has_several_workloads else ''}",
+            row(option.option, time),
+        )
+        for option in charted_options
         if (time := option.time)
     ]
-    if len(decision.workloads) > 1 and compared:
-        leader = decision.leader if decision.leader != decision.baseline else compared[0].option
+    if len(decision.workloads) > 1 and compared_options:
+        leader = decision.leader if decision.leader != decision.baseline else compared_options[0].option
         rows += [
             (workload_title(result.workload), row(leader, result.time))
             for result in decision.results

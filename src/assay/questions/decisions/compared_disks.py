@@ -24,11 +24,11 @@ def compared_disks(matched: MatchedGroups, of_strata: Mask, of_decision: Mask) -
         return None
     group = matched.groups.of_row
     pairs = np.unique(np.stack([group, table.columns[factor].codes[matched.positions]])[:, of_decision], axis=1)
-    several = np.bincount(pairs[0], minlength=matched.groups.count) > 1
-    compared = _runs_by_kind(matched, np.flatnonzero(of_decision & several[group]))
-    kinds = {disks.kind for disks in compared}
-    others = _runs_by_kind(matched, np.flatnonzero(of_strata))
-    return ComparedDisks(compared, tuple(disks for disks in others if disks.kind not in kinds))
+    has_several_kinds = np.bincount(pairs[0], minlength=matched.groups.count) > 1
+    compared_runs = _runs_by_kind(matched, np.flatnonzero(of_decision & has_several_kinds[group]))
+    kinds = {disks.kind for disks in compared_runs}
+    other_runs = _runs_by_kind(matched, np.flatnonzero(of_strata))
+    return ComparedDisks(compared_runs, tuple(disks for disks in other_runs if disks.kind not in kinds))
 
 
 def _runs_by_kind(matched: MatchedGroups, rows: Ints) -> tuple[DiskRuns, ...]:

@@ -27,28 +27,28 @@ WITH_FILTER = ComparedNumbers("with this filter", "without it")
 OF_LAYOUTS = ComparedNumbers("of layouts", "of storage classes")
 
 
-def with_corrections(decision: Decision, others: Sequence[Decision], numbers: ComparedNumbers) -> Decision:
-    """Return the decision with a caveat if the same runs have another verdict in one of ``others``."""
-    named = options_of_answer(decision)
-    for other in others:
+def with_corrections(decision: Decision, other_decisions: Sequence[Decision], numbers: ComparedNumbers) -> Decision:
+    """Return the decision with a caveat if the same runs have another verdict in one of ``other_decisions``."""
+    options = options_of_answer(decision)
+    for other in other_decisions:
         if (other.origin, other.lab_scale) != (decision.origin, decision.lab_scale) or other.family == decision.family:
             continue
         changed = [
-            (result, same)
+            (result, other_result)
             for result in decision.results
-            for same in other.results
-            if result.option in named and _same_runs(result, same) and result.verdict != same.verdict
+            for other_result in other.results
+            if result.option in options and _same_runs(result, other_result) and result.verdict != other_result.verdict
         ]
         if changed:
-            result, same = changed[0]
+            result, other_result = changed[0]
             name = compared_option(decision, result.option)
-            more = len(changed) - 1
-            verdict, other_verdict = (row_verdict(row, reason=False) for row in (result, same))
+            more_count = len(changed) - 1
+            verdict, other_verdict = (row_verdict(row, reason=False) for row in (result, other_result))
             text = (
                 f"{plural(decision.family, 'comparison')} {numbers.here}, {other.family} {numbers.elsewhere}: the "
                 f'verdict on {name} on {workload_title(result.workload)} is "{verdict}" instead of "{other_verdict}"'
             )
-            text += f"; {plural(more, 'more verdict differs', 'more verdicts differ')}." if more else "."
+            text += f"; {plural(more_count, 'more verdict differs', 'more verdicts differ')}." if more_count else "."
             caveat = Caveat(CaveatKind.COMPARISONS, text)
             return replace(decision, caveats=in_order([*decision.caveats, caveat]))
     return decision

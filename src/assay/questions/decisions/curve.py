@@ -90,13 +90,13 @@ def curve_of(decision: Decision) -> Curve | None:
     numbers = {name: float(name) for name in names if name.replace(".", "", 1).isdecimal() and float(name) > 0}
     if len(numbers) < max(LEVELS_MIN, len(names)) or numbers[decision.baseline] != min(numbers.values()):
         return None
-    scaling = decision.factor in SCALING_FACTORS
+    is_scaling_factor = decision.factor in SCALING_FACTORS
     first_cost = None if decision.currency is None else 1.0
     points = []
     for name, level in sorted(numbers.items(), key=lambda item: item[1]):
         option = options_by_name.get(name)
         speed = option.time.ratio if option and option.time else 1.0
-        efficiency = speed / (level / numbers[decision.baseline]) if scaling else None
+        efficiency = speed / (level / numbers[decision.baseline]) if is_scaling_factor else None
         cost = (option.cost.ratio if option.cost else None) if option else first_cost
         low, high = (option.time.low, option.time.high) if option and option.time else (None, None)
         points.append(CurvePoint(level, speed, low, high, efficiency, cost))
@@ -106,6 +106,6 @@ def curve_of(decision: Decision) -> Curve | None:
         if later.speed > earlier.speed * (1 + KNEE_GAIN):
             break
         knee = earlier
-    law = fit_law([point.level for point in points], [point.speed for point in points]) if scaling else None
+    law = fit_law([point.level for point in points], [point.speed for point in points]) if is_scaling_factor else None
     cheapest = min(priced, key=lambda point: point.cost or 0.0).level if len(priced) == len(points) else None
     return Curve(tuple(points), law, knee.level, cheapest)

@@ -45,20 +45,20 @@ def decide(
     these runs. Raises SpecificationError for a factor or a baseline that no run has.
     """
     names = [name.strip() for name in request.factor.split(",")]
-    joined, factor = combined_or_named(with_factors(table, names), names[0] if len(names) == 1 else names)
+    joined_table, factor = combined_or_named(with_factors(table, names), names[0] if len(names) == 1 else names)
     questions = [question.name for question in BUYER_QUESTIONS]
-    column = require_factor(joined, factor, questions, question_synonyms())
+    column = require_factor(joined_table, factor, questions, question_synonyms())
     if not column.levels:  # no run records all factors that are joined
         return ()
     if request.baseline is not None:
         # Raises if no run has the baseline. It may be in another group of options.
-        request = replace(request, baseline=baseline_of(joined, factor, requested=request.baseline))
+        request = replace(request, baseline=baseline_of(joined_table, factor, requested=request.baseline))
     ignore = frozenset(request.ignore)
     spread = session_spread(table) if spread is None else spread
-    times = OptionEstimates.of(match(joined, factor, ignore, spread=spread))
+    times = OptionEstimates.of(match(joined_table, factor, ignore, spread=spread))
     money = None
     if costs is not None:
-        money = OptionEstimates.of(match(costs.priced(joined), factor, ignore, spread=spread), times)
+        money = OptionEstimates.of(match(costs.priced(joined_table), factor, ignore, spread=spread), times)
     decisions = [
         decision
         for strata in strata_by_origin(times)
@@ -83,11 +83,11 @@ def connected_options(estimates: OptionEstimates, strata: Sequence[int]) -> list
     for stratum in strata:
         fit = estimates.joint[stratum]
         for number in np.unique(fit.blocks.part):
-            merged = set(fit.codes[fit.blocks.part == number].tolist())
-            if len(merged) < 2:
+            connected_codes = set(fit.codes[fit.blocks.part == number].tolist())
+            if len(connected_codes) < 2:
                 continue
-            merged = merged.union(*(part for part in parts if part & merged))
-            parts = [part for part in parts if not part & merged] + [merged]
+            connected_codes = connected_codes.union(*(part for part in parts if part & connected_codes))
+            parts = [part for part in parts if not part & connected_codes] + [connected_codes]
     return [sorted(part) for part in parts]
 
 
@@ -122,7 +122,7 @@ def _decision(
     headline = headline_of(times, rows, code, levels, request.margin)
     example = times.strata.levels(table, strata[0])
     of_means = {workload for option in headline.options for workload in option.workloads}
-    counted = [s for s in strata if times.strata.levels(table, s)["workload"] in of_means]
+    strata_in_mean = [s for s in strata if times.strata.levels(table, s)["workload"] in of_means]
     codes = dict(zip(names, options, strict=True))
     strata_of = {times.strata.levels(table, stratum)["workload"] or "": stratum for stratum in strata}
     matched = times.matched
@@ -144,8 +144,8 @@ def _decision(
         currency=costs.currency if costs else None,
         disks=compared_disks(times.matched, of_strata, of_decision),
         storage_effects=None,
-        baseline_costs=baseline_costs_of(money, table, costs, rows, counted, code) if money and costs else None,
-        energy=energy_use_of(money, table, costs, rows, counted, code) if money and costs else None,
+        baseline_costs=baseline_costs_of(money, table, costs, rows, strata_in_mean, code) if money and costs else None,
+        energy=energy_use_of(money, table, costs, rows, strata_in_mean, code) if money and costs else None,
         cheapest=cheapest_of(money, strata_of, headline, baseline, codes) if money else None,
         link_rates={},
         caveats=(),

@@ -390,8 +390,8 @@ class Decision:
             return self.storage_difference
         over_all = [effect.cost for effect in self.storage_effects.over_all]
         verdicts = {cost.verdict for cost in over_all if cost}
-        shown = verdicts & {CostVerdict.CHEAPER, CostVerdict.DEARER}
-        return self.storage_effects if all(over_all) and shown and len(verdicts) > 1 else None
+        confirmed_verdicts = verdicts & {CostVerdict.CHEAPER, CostVerdict.DEARER}
+        return self.storage_effects if all(over_all) and confirmed_verdicts and len(verdicts) > 1 else None
 
     @property
     def workloads(self) -> tuple[str, ...]:

@@ -4,7 +4,7 @@ In: the estimates of a decision, and its rows with their verdicts. Out:
 :class:`~assay.questions.decisions.decision.FurtherRuns`.
 
 A row is open when it has not enough runs or is not distinguishable, and its 95 % interval is wider than the margin of
-equivalence on either side: a narrower one is precise enough. Further runs narrow the interval. They settle the
+equivalence on either side: a narrower interval is precise enough. Further runs narrow the interval. They settle the
 row when, with an unchanged ratio, the interval either shows a difference after Bonferroni's correction over the
 decision, or is within the margin of equivalence. The standard error of a log ratio is then
 
@@ -41,7 +41,7 @@ _OPEN = (Verdict.NOT_ENOUGH_RUNS, Verdict.NOT_DISTINGUISHABLE)
 
 
 @dataclass(frozen=True, slots=True)
-class _Open:
+class _OpenRow:
     """One open row, in codes of the factor."""
 
     stratum: int
@@ -55,7 +55,7 @@ class _Open:
 
 
 @dataclass(frozen=True, slots=True)
-class _Error:
+class _ErrorModel:
     """How the standard error of a log ratio shrinks with further repetitions or groups."""
 
     scatter: float
@@ -98,12 +98,14 @@ def further_runs(
     return tuple(proposal for _, proposal in proposals[:PROPOSALS_MAX])
 
 
-def _open_rows(times: OptionEstimates, decision: Decision, rows: Sequence[OptionRow], baseline: int) -> Iterator[_Open]:
+def _open_rows(
+    times: OptionEstimates, decision: Decision, rows: Sequence[OptionRow], baseline: int
+) -> Iterator[_OpenRow]:
     """Yield the open rows against the baseline, then on one workload the options that tie with the leader."""
     alpha = ALPHA / max(decision.family, 1)
     for row, result in zip(rows, decision.results, strict=True):
         if row.time is not None and result.verdict in _OPEN:
-            yield _Open(row.stratum, row.workload, baseline, row.option, row.time, result.verdict, alpha)
+            yield _OpenRow(row.stratum, row.workload, baseline, row.option, row.time, result.verdict, alpha)
     if len(decision.headline_workloads) != 1:
         return
     codes = {level: code for code, level in enumerate(times.matched.table.columns[decision.factor].levels)}
@@ -116,42 +118,44 @@ def _open_rows(times: OptionEstimates, decision: Decision, rows: Sequence[Option
                 level = 2 * ALPHA / max(len(decision.options), 1)
                 verdict = Verdict.NOT_DISTINGUISHABLE
                 workload = decision.headline_workloads[0]
-                yield _Open(stratum, workload, codes[option], codes[decision.leader], estimate, verdict, level)
+                yield _OpenRow(stratum, workload, codes[option], codes[decision.leader], estimate, verdict, level)
 
 
-def _proposal(times: OptionEstimates, row: _Open, margin: float) -> FurtherRuns | None:
+def _proposal(times: OptionEstimates, row: _OpenRow, margin: float) -> FurtherRuns | None:
     """Return the fewest further runs that settle the row; None where more than the maximum would be needed."""
     over_groups = row.estimate.mean.scope is not InferenceScope.TESTED and row.estimate.groups >= GROUPS_MIN
     if not over_groups and not row.estimate.groups:
         return None
     groups = _one_sided_groups(times, row) if over_groups else row.estimate.matched_groups
-    now = row.estimate.mean.ratio
-    half_width = None if now.low is None or now.high is None else math.log(now.high / now.low) / 2
+    ratio_now = row.estimate.mean.ratio
+    half_width = (
+        None if ratio_now.low is None or ratio_now.high is None else math.log(ratio_now.high / ratio_now.low) / 2
+    )
     if half_width is not None and half_width <= math.log1p(margin):
         return None
     error = _error(times, row, over_groups=over_groups)
-    least = 1
+    further_min = 1
     if not over_groups and row.estimate.groups == 1:
-        least = max(1, RUNS_MIN - min(row.estimate.runs))
+        further_min = max(1, RUNS_MIN - min(row.estimate.runs))
     if error is not None and half_width is not None and error.half_width(0, ALPHA) < EXPLAINED_MIN * half_width:
         return None  # the ratio depends on another factor: more runs at the same levels do not narrow the interval
     effect = abs(row.estimate.mean.mean)
-    further, aim = least, RunGoal.FIRST_INTERVAL
+    further, aim = further_min, RunGoal.FIRST_INTERVAL
     if error is not None:
-        most = min(FURTHER_MAX, len(groups)) if over_groups else FURTHER_MAX
-        settled = (
+        further_max = min(FURTHER_MAX, len(groups)) if over_groups else FURTHER_MAX
+        sufficient_runs = (
             (count, kind)
-            for count in range(least, most + 1)
-            for kind, narrow in (
+            for count in range(further_min, further_max + 1)
+            for kind, is_sufficient in (
                 (RunGoal.DIFFERENCE, error.half_width(count, row.alpha) < effect),
                 (RunGoal.EQUIVALENCE, effect + error.half_width(count, ALPHA) <= math.log1p(margin)),
             )
-            if narrow
+            if is_sufficient
         )
-        settling = next(settled, None)
-        if settling is None:
+        fewest_runs = next(sufficient_runs, None)
+        if fewest_runs is None:
             return None
-        further, aim = settling
+        further, aim = fewest_runs
     table = times.matched.table
     workload, levels = row.workload, table.columns[times.matched.factor].levels
     return FurtherRuns(
@@ -162,32 +166,42 @@ def _proposal(times: OptionEstimates, row: _Open, margin: float) -> FurtherRuns 
         new_groups=over_groups,
         clusters=_clusters(times, groups),
         aim=aim,
-        ratio=now.value,
+        ratio=ratio_now.value,
         half_width=None if half_width is None else math.expm1(half_width),
         expected_half_width=None if error is None else math.expm1(error.half_width(further, ALPHA)),
         duration_s=_duration_s(times, row, further, len(groups), over_groups=over_groups),
     )
 
 
-def _error(times: OptionEstimates, row: _Open, *, over_groups: bool) -> _Error | None:
+def _error(times: OptionEstimates, row: _OpenRow, *, over_groups: bool) -> _ErrorModel | None:
     """Return how the error of the row shrinks; None where no repetitions show the spread of run times."""
     mean, groups = row.estimate.mean, max(row.estimate.groups, 1)
-    alone = mean.sessions or mean
-    between = (
-        (math.sqrt(max(0.0, mean.error**2 - alone.error**2)), mean.sessions.spread.degrees)
+    mean_without_sessions = mean.sessions or mean
+    session_error = (
+        (math.sqrt(max(0.0, mean.error**2 - mean_without_sessions.error**2)), mean.sessions.spread.degrees)
         if mean.sessions
         else (0.0, math.inf)
     )
     if over_groups:
         if not math.isfinite(mean.error):
             return None
-        return _Error(alone.error * math.sqrt(groups / 2), (groups, groups), 1, alone.degrees, *between)
+        return _ErrorModel(
+            mean_without_sessions.error * math.sqrt(groups / 2),
+            (groups, groups),
+            1,
+            mean_without_sessions.degrees,
+            *session_error,
+        )
     counts = row.estimate.runs[0] / groups, row.estimate.runs[1] / groups
     if math.isfinite(mean.error):
-        scatter = alone.error * math.sqrt(groups / sum(1 / count for count in counts))
-        return _Error(scatter, counts, groups, alone.degrees, *between)
-    pooled = _pooled_scatter(times)
-    return None if pooled is None else _Error(pooled[0], counts, groups, pooled[1], 0.0, math.inf)
+        scatter = mean_without_sessions.error * math.sqrt(groups / sum(1 / count for count in counts))
+        return _ErrorModel(scatter, counts, groups, mean_without_sessions.degrees, *session_error)
+    pooled_scatter = _pooled_scatter(times)
+    return (
+        None
+        if pooled_scatter is None
+        else _ErrorModel(pooled_scatter[0], counts, groups, pooled_scatter[1], 0.0, math.inf)
+    )
 
 
 def _pooled_scatter(times: OptionEstimates) -> tuple[float, float] | None:
@@ -205,16 +219,16 @@ def _pooled_scatter(times: OptionEstimates) -> tuple[float, float] | None:
     return math.sqrt(squares / degrees), float(degrees)
 
 
-def _one_sided_groups(times: OptionEstimates, row: _Open) -> Ints:
+def _one_sided_groups(times: OptionEstimates, row: _OpenRow) -> Ints:
     """Return the matched groups with runs of exactly one of the two options, on clusters that ran both."""
     matched = times.matched
     first, second = (_groups_with(times, row.stratum, code) for code in (row.baseline, row.option))
-    halves: Ints = np.setxor1d(first, second)
+    one_sided_groups: Ints = np.setxor1d(first, second)
     if not len(matched.cluster):
-        return halves
-    both = np.intersect1d(matched.cluster[first], matched.cluster[second])
-    possible: Ints = halves[np.isin(matched.cluster[halves], both)]
-    return possible
+        return one_sided_groups
+    common_clusters = np.intersect1d(matched.cluster[first], matched.cluster[second])
+    groups_on_common_clusters: Ints = one_sided_groups[np.isin(matched.cluster[one_sided_groups], common_clusters)]
+    return groups_on_common_clusters
 
 
 def _groups_with(times: OptionEstimates, stratum: int, code: int) -> Ints:
@@ -232,7 +246,7 @@ def _clusters(times: OptionEstimates, groups: Ints) -> tuple[str, ...]:
     return tuple(levels[code] for code in np.unique(matched.cluster[groups]).tolist() if code != ABSENT)
 
 
-def _duration_s(times: OptionEstimates, row: _Open, further: int, groups: int, *, over_groups: bool) -> float:
+def _duration_s(times: OptionEstimates, row: _OpenRow, further: int, groups: int, *, over_groups: bool) -> float:
     """Return the expected run time of all proposed runs, from the mean time of each option on the workload."""
     matched = times.matched
     durations_s = []

@@ -67,16 +67,18 @@ def headline_of(
 ) -> Headline:
     """Return verdicts of all ``rows``, the options over their workloads, and the leader with its ties."""
     parts = _parts(rows)
-    overall = [over_workloads(parts.get(option, []), option) for option in dict.fromkeys(row.option for row in rows)]
-    compared = [row for row in overall if row.time is not None]
+    overall_rows = [
+        over_workloads(parts.get(option, []), option) for option in dict.fromkeys(row.option for row in rows)
+    ]
+    compared_rows = [row for row in overall_rows if row.time is not None]
     # A mean over one workload is the row of that workload: it is not tested a second time.
-    tested = [*rows, *(row for row in compared if len(parts[row.option]) > 1)]
-    time_p = holm_where_known([row.time.mean.p if row.time else None for row in tested])
-    cost_p = holm_where_known([row.cost.mean.p if row.cost else None for row in tested])
-    position = {id(row): number for number, row in enumerate(tested)}
+    tested_rows = [*rows, *(row for row in compared_rows if len(parts[row.option]) > 1)]
+    time_p = holm_where_known([row.time.mean.p if row.time else None for row in tested_rows])
+    cost_p = holm_where_known([row.cost.mean.p if row.cost else None for row in tested_rows])
+    number_by_row = {id(row): number for number, row in enumerate(tested_rows)}
 
     def verdict_and_ratios(row: OptionRow) -> tuple[Verdict, TimeRatio | None, CostRatio | None]:
-        number = position[id(row)]
+        number = number_by_row[id(row)]
         time = time_ratio(row.time, time_p[number]) if row.time else None
         verdict = time_verdict(time, margin)
         enough_runs = verdict not in (Verdict.NOT_ENOUGH_RUNS, Verdict.CONFOUNDED)
@@ -86,33 +88,33 @@ def headline_of(
     results = tuple(WorkloadResult(row.workload, levels[row.option], *verdict_and_ratios(row)) for row in rows)
     logs = {o: {row.stratum: row.time.mean.mean for row in option_rows if row.time} for o, option_rows in parts.items()}
     ranking = ranked({baseline: {stratum: 0.0 for option_rows in logs.values() for stratum in option_rows}, **logs})
-    leading, rivals = ranking[0], [option for option in (baseline, *parts) if option != ranking[0]]
-    verdicts = {row.option: verdict_and_ratios(row)[0] for row in compared}
+    leader, rivals = ranking[0], [option for option in (baseline, *parts) if option != ranking[0]]
+    verdicts = {row.option: verdict_and_ratios(row)[0] for row in compared_rows}
 
     def separated(option: int) -> bool:
-        if baseline in (option, leading):
-            return verdicts[leading if option == baseline else option] in (Verdict.FASTER, Verdict.SLOWER)
-        return Verdict.NOT_ENOUGH_RUNS not in (verdicts[option], verdicts[leading])
+        if baseline in (option, leader):
+            return verdicts[leader if option == baseline else option] in (Verdict.FASTER, Verdict.SLOWER)
+        return Verdict.NOT_ENOUGH_RUNS not in (verdicts[option], verdicts[leader])
 
     ties = {}
     for option in rivals:
-        strata = strata_of_both(logs, option, leading)
-        ratio = tie_with(estimates, strata, option, leading, len(rivals), separated=separated(option))
+        strata = strata_of_both(logs, option, leader)
+        ratio = tie_with(estimates, strata, option, leader, len(rivals), is_separated=separated(option))
         if ratio is not None:
             ties[option] = ratio
     workloads = {option: tuple(row.workload for row in option_rows) for option, option_rows in parts.items()}
-    ordered = sorted(overall, key=lambda row: ranking.index(row.option) if row.time else len(ranking))
-    named = leading if leading != baseline else next((row.option for row in ordered if row.time), None)
+    ordered_rows = sorted(overall_rows, key=lambda row: ranking.index(row.option) if row.time else len(ranking))
+    headline_option = leader if leader != baseline else next((row.option for row in ordered_rows if row.time), None)
     return Headline(
         options=tuple(
             OptionResult(levels[row.option], *verdict_and_ratios(row), workloads[row.option], ties.get(row.option))
             if row.time
             else OptionResult(levels[row.option], Verdict.NOT_COMPARED, None, None, (), None)
-            for row in ordered
+            for row in ordered_rows
         ),
         results=results,
-        headline_workloads=workloads.get(named, ()) if named is not None else (),
-        leader=levels[leading],
+        headline_workloads=workloads.get(headline_option, ()) if headline_option is not None else (),
+        leader=levels[leader],
         ties=tuple(levels[option] for option in ties),
         family=sum(p is not None for p in time_p),
     )
@@ -128,8 +130,8 @@ def _parts(rows: Sequence[OptionRow]) -> dict[int, list[OptionRow]]:
         parts.setdefault(row.option, []).append(row)
     for option, option_rows in parts.items():
         parts[option] = counted_in_mean(option_rows)
-    most = max(map(len, parts.values()), default=0)
-    return {option: option_rows for option, option_rows in parts.items() if 2 * len(option_rows) >= most}
+    rows_max = max(map(len, parts.values()), default=0)
+    return {option: option_rows for option, option_rows in parts.items() if 2 * len(option_rows) >= rows_max}
 
 
 def counted_in_mean(rows: Sequence[OptionRow]) -> list[OptionRow]:
@@ -149,14 +151,14 @@ def ranked(logs: Mapping[int, Mapping[int, float]]) -> list[int]:
 
     wins = dict.fromkeys(logs, 0)
     for first, second in combinations(logs, 2):
-        both = [stratum for stratum in logs[first] if stratum in logs[second]]
-        if both and mean(first, both) != mean(second, both):
-            wins[first if mean(first, both) > mean(second, both) else second] += 1
+        common_strata = [stratum for stratum in logs[first] if stratum in logs[second]]
+        if common_strata and mean(first, common_strata) != mean(second, common_strata):
+            wins[first if mean(first, common_strata) > mean(second, common_strata) else second] += 1
     return sorted(logs, key=lambda option: (-wins[option], -mean(option, list(logs[option]))))
 
 
 def strata_of_both(logs: Mapping[int, Mapping[int, float]], first: int, second: int) -> list[int]:
-    """Return the strata of two options; one that ``logs`` lacks, the baseline, has the strata of every option."""
+    """Return the strata that both options have. The baseline is not in ``logs``, and has the strata of every option."""
     of_first, of_second = logs.get(first), logs.get(second)
     if of_first is None or of_second is None:
         return list(of_first or of_second or ())
@@ -229,14 +231,20 @@ def is_lower(estimate: PairEstimate, rivals: int) -> bool:
 
 
 def tie_with(
-    estimates: OptionEstimates, strata: Sequence[int], option: int, leader: int, rivals: int, *, separated: bool = True
+    estimates: OptionEstimates,
+    strata: Sequence[int],
+    option: int,
+    leader: int,
+    rivals: int,
+    *,
+    is_separated: bool = True,
 ) -> TimeRatio | None:
     """Return the leader's speedup over ``option`` where the two are not distinguishable; else None.
 
-    ``separated``: whether the verdicts against the baseline separate the two; if not, they tie. None where a stratum
+    ``is_separated``: whether the verdicts against the baseline separate the two; if not, they tie. None where a stratum
     has no estimate.
     """
     estimate = pair_over_workloads(estimates, strata, option, leader)
-    if estimate is None or (separated and is_lower(estimate, rivals)):
+    if estimate is None or (is_separated and is_lower(estimate, rivals)):
         return None
     return time_ratio(estimate, None)

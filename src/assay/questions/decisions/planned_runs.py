@@ -102,13 +102,13 @@ def measuring_plan(
 
 
 def runnable_runs(
-    repository: Repository, valid: RunTable, question: BuyerQuestion, known: Sequence[str] = ()
+    repository: Repository, valid: RunTable, question: BuyerQuestion, known_levels: Sequence[str] = ()
 ) -> tuple[PlannedRuns, QuestionPlan] | None:
     """Return the runs that measure a question, and their plan; None if the cluster of the runs can run none of them.
 
-    ``known``: levels to prefer, such as the measured one.
+    ``known_levels``: levels to prefer, such as the measured one.
     """
-    for levels in question.levels_to_plan(known):
+    for levels in question.levels_to_plan(known_levels):
         planned = planned_runs(valid, question, levels)
         if planned is None:
             return None

@@ -44,8 +44,8 @@ class FirstRuns:
         if baseline is None:
             return ()
         of_workload = [first for (workload, _), first in self._first.items() if workload == run.workload]
-        others = of_workload if run is baseline else [run]
-        return tuple(FirstRunsRatio(self._factor, baseline, other) for other in others if other is not baseline)
+        other_runs = of_workload if run is baseline else [run]
+        return tuple(FirstRunsRatio(self._factor, baseline, other) for other in other_runs if other is not baseline)
 
 
 def provisional_sentence(answer: FirstRunsRatio) -> str:

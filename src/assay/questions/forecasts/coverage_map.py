@@ -51,7 +51,7 @@ def coverage_map(table: RunTable) -> CoverageMap:
     if not len(valid) or "workload" not in valid.columns or not names:
         return CoverageMap((), (), 0, 0)
     workload, groups = valid.columns["workload"], groups_by(valid, names)
-    present = [int(code) for code in np.unique(workload.codes) if code >= 0]
+    workload_codes = [int(code) for code in np.unique(workload.codes) if code >= 0]
     flagged = np.zeros(len(valid), dtype=np.bool_)
     if (anomaly := valid.columns.get(ANOMALY)) is not None:
         flagged = (anomaly.codes >= 0) & (anomaly.codes != anomaly.code(NO_ANOMALY))
@@ -60,10 +60,13 @@ def coverage_map(table: RunTable) -> CoverageMap:
     setups = []
     for group in order[:SETUPS_MAX].tolist():
         of_group = groups.of_row == group
-        cells = (of_group & (workload.codes == code) for code in present)
+        cells = (of_group & (workload.codes == code) for code in workload_codes)
         levels = {name: text for name in names if (text := valid.columns[name].text(int(first[group]))) is not None}
         setups.append(MapSetup(levels, tuple(MapCell(int(cell.sum()), int((cell & flagged).sum())) for cell in cells)))
-    never = sum(cell.runs == 0 for setup in setups for cell in setup.cells)
+    never_measured = sum(cell.runs == 0 for setup in setups for cell in setup.cells)
     return CoverageMap(
-        tuple(workload.levels[code] for code in present), tuple(setups), max(0, len(order) - SETUPS_MAX), never
+        tuple(workload.levels[code] for code in workload_codes),
+        tuple(setups),
+        max(0, len(order) - SETUPS_MAX),
+        never_measured,
     )

@@ -45,9 +45,9 @@ def combined_factors(repository_model: RepositoryModel) -> tuple[str, ...]:
     Empty where fewer than two of them vary. :func:`assay.interfaces.charts.combinations.combinations` draws the
     :attr:`ImportanceView.cells` of these factors for pages and reports.
     """
-    varied = {factor.name for factor in repository_model.model.encoding.factors if factor.varied}
-    names = [name for name in (LAYOUT_FACTOR, NETWORK_FACTOR) if name in varied]
-    names += [name for name in (CONTAINERS, MAP_SLOTS) if name in varied][:1]
+    varied_names = {factor.name for factor in repository_model.model.encoding.factors if factor.varied}
+    names = [name for name in (LAYOUT_FACTOR, NETWORK_FACTOR) if name in varied_names]
+    names += [name for name in (CONTAINERS, MAP_SLOTS) if name in varied_names][:1]
     return tuple(names) if len(names) > 1 else ()
 
 
@@ -70,10 +70,10 @@ def what_matters_by(
     if len(set(names)) < len(names):
         raise SpecificationError("a factor is named twice", where="--by", hint="each once")
     estimates = cells(repository_model.model, table, names) if names else []
-    explained = explain(repository_model.model, table)
-    factors = [effect.factor for effect in explained.factors]
+    factor_importance = explain(repository_model.model, table)
+    factors = [effect.factor for effect in factor_importance.factors]
     decisions = decision_summaries(repository, flagged, factors, where)
-    return ImportanceView(tuple(where), explained, names, tuple(estimates), decisions, repository_model.notices)
+    return ImportanceView(tuple(where), factor_importance, names, tuple(estimates), decisions, repository_model.notices)
 
 
 def importance_sentence(answer: ImportanceView) -> str:

@@ -80,12 +80,14 @@ class Measured:
 
 def measured_runs(repository: Repository, table: RunTable, where: Sequence[str] = ()) -> list[Run]:
     """Return the valid measured runs that match every condition, oldest first."""
-    chosen = selected(table, where, "--where")
+    matching_table = selected(table, where, "--where")
     conditions = (("origin", Origin.MEASURED), ("status", RunStatus.VALID))
-    if not len(chosen) or any(str(level) not in chosen.columns[name].levels for name, level in conditions):
+    if not len(matching_table) or any(
+        str(level) not in matching_table.columns[name].levels for name, level in conditions
+    ):
         return []
-    chosen = selected(chosen, [f"{name}={level}" for name, level in conditions])
-    return repository.runs_at(chosen, range(len(chosen)))
+    matching_table = selected(matching_table, [f"{name}={level}" for name, level in conditions])
+    return repository.runs_at(matching_table, range(len(matching_table)))
 
 
 def is_target(run: Run, target: str) -> bool:
@@ -124,11 +126,11 @@ def fitting_clusters(repository: Repository, runs: Sequence[Run], texts: Mapping
     ``texts``: cluster files by name. Each configuration's first run is checked, up to a maximum.
     """
     examples = {tuple(sorted(run.levels.items())): run for run in reversed(runs)}
-    checked = list(examples.values())[:_CHECKED_MAX]
+    checked_clusters = list(examples.values())[:_CHECKED_MAX]
 
     def fits(text: str) -> bool:
         try:
-            groups, _ = measured_of(repository, checked, text)
+            groups, _ = measured_of(repository, checked_clusters, text)
             for group in groups:
                 refuse_another_scale(group.plan.cluster, group.runs[0])
                 only_run(changed_plan(group.plan, group.levels, group.workload))
@@ -146,9 +148,9 @@ def fitting_examples(repository: Repository, runs: Sequence[Run]) -> tuple[str, 
         return ()
     texts = {str(path): path.read_text(encoding="utf-8") for path in sorted(folder.glob("*/*cluster.yaml"))}
     names = [f"cluster: {run.cluster}\n" for run in runs]
-    fitting = fitting_clusters(repository, runs, texts)
-    ordered = sorted(fitting, key=lambda path: not any(name in texts[path] for name in names))
-    return tuple(from_here(Path(path)) for path in ordered)
+    fitting_paths = fitting_clusters(repository, runs, texts)
+    ordered_paths = sorted(fitting_paths, key=lambda path: not any(name in texts[path] for name in names))
+    return tuple(from_here(Path(path)) for path in ordered_paths)
 
 
 def from_here(path: Path) -> str:

@@ -37,7 +37,7 @@ def with_hardware(repository: Repository, table: RunTable) -> RunTable:
         return table
     clusters = [environment.hardware for environment in repository.environments_at(table, first_rows(groups).tolist())]
     hardware = hardware_values(clusters, shipped_instances() if any(h.instance_type for h in clusters) else {})
-    values = {name: environment[groups.of_row] for name, environment in hardware.items()}
+    values = {name: column[groups.of_row] for name, column in hardware.items()}
     return replace(table, values={**table.values, **values})
 
 
@@ -51,9 +51,9 @@ def learned(repository: Repository, runs: RunTable | None = None, *, threads: in
     measured = MeasuredConfigurations.of(table)
     name = f"times-{table.source.removesuffix('.parquet')}.model"
     notices = []
-    if (stored := cached_model(repository.folders, name)) is not None:
+    if (stored_model := cached_model(repository.folders, name)) is not None:
         try:
-            model = decode_model(stored, table.source)
+            model = decode_model(stored_model, table.source)
             return RepositoryModel(table, measured, model, data_warnings(model, table))
         except RepositoryError as error:
             notices.append(f"{error.message}; the model was trained again")

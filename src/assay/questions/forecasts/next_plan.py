@@ -42,53 +42,55 @@ def next_plan(
     """Return the plan of these configurations. Raises SpecificationError if ``base`` can run none of them."""
     left_out: Counter[str] = Counter()
     notices: dict[str, None] = {}
-    accepted: list[dict[str, str]] = []
+    accepted_levels: list[dict[str, str]] = []
     for configuration in configurations:
         levels = _in_plan_terms(configuration, base, notices)
         if isinstance(levels, str):
             left_out[levels] += 1
-        elif levels not in accepted:
-            accepted.append(levels)
-    if not accepted:
+        elif levels not in accepted_levels:
+            accepted_levels.append(levels)
+    if not accepted_levels:
         why = "; ".join(f"{count}: {reason}" for reason, count in left_out.items())
         raise SpecificationError(f"none of these configurations can be run by the plan {base.name}: {why}")
-    while accepted:
+    while accepted_levels:
         try:
-            plan = _plan_of(accepted, base, name, repetitions)
+            plan = _plan_of(accepted_levels, base, name, repetitions)
         except SpecificationError:
-            refused = _refusals(accepted, base, name)
-            if not refused:
+            refusals = _refusals(accepted_levels, base, name)
+            if not refusals:
                 raise
-            for at, reason in sorted(refused.items(), reverse=True):
+            for at, reason in sorted(refusals.items(), reverse=True):
                 left_out[reason] += 1
-                accepted.pop(at)
-            if not accepted:
+                accepted_levels.pop(at)
+            if not accepted_levels:
                 raise
             continue
         break
     return NextPlan(plan, len(schedule(plan, expand(plan))), dict(left_out), tuple(notices))
 
 
-def _refusals(accepted: Sequence[dict[str, str]], base: Plan, name: str) -> dict[int, str]:
-    refused = {}
-    for at, levels in enumerate(accepted):
+def _refusals(accepted_levels: Sequence[dict[str, str]], base: Plan, name: str) -> dict[int, str]:
+    refusals = {}
+    for at, levels in enumerate(accepted_levels):
         try:
             _plan_of([levels], base, name, 1)
         except SpecificationError as error:
-            refused[at] = error.message
-    return refused
+            refusals[at] = error.message
+    return refusals
 
 
 def _in_plan_terms(configuration: Mapping[str, str], base: Plan, notices: dict[str, None]) -> dict[str, str] | str:
     """Return a configuration in the names and levels of plans, or the reason why ``base`` can't run it."""
     plan_names = (WORKLOAD, CLUSTER, LAYOUT_FACTOR, *setting_names(base.rules))
-    named = {name: level for name, level in configuration.items() if name in plan_names or re.fullmatch(DOTTED, name)}
-    levels = {name: level for name, level in named.items() if level != ABSENT_LEVEL or name == COMPRESSION}
+    named_levels = {
+        name: level for name, level in configuration.items() if name in plan_names or re.fullmatch(DOTTED, name)
+    }
+    levels = {name: level for name, level in named_levels.items() if level != ABSENT_LEVEL or name == COMPRESSION}
     try:
-        levels, translated = base.rules.settings_of(levels)
+        levels, translation_notices = base.rules.settings_of(levels)
     except SpecificationError as error:
         return error.message
-    notices |= dict.fromkeys(translated)
+    notices |= dict.fromkeys(translation_notices)
     if (cluster := levels.pop(CLUSTER, base.cluster.name)) != base.cluster.name:
         notices[f"the plan makes the runs on {base.cluster.name}; they were chosen for {cluster}"] = None
     only_workload = base.workloads[0].key if len(base.workloads) == 1 else ""
@@ -103,26 +105,26 @@ def _in_plan_terms(configuration: Mapping[str, str], base: Plan, notices: dict[s
     return levels
 
 
-def _plan_of(accepted: Sequence[Mapping[str, str]], base: Plan, name: str, repetitions: int) -> Plan:
-    names = list(dict.fromkeys(name for levels in accepted for name in levels if name != WORKLOAD))
-    varied = [name for name in names if len({levels.get(name) for levels in accepted}) > 1]
-    fixed = {name: accepted[0][name] for name in names if name not in varied}
-    complete = [levels for levels in accepted if all(name in levels for name in varied)]
-    if len(complete) < len(accepted):
-        missing = next(name for levels in accepted for name in varied if name not in levels)
+def _plan_of(accepted_levels: Sequence[Mapping[str, str]], base: Plan, name: str, repetitions: int) -> Plan:
+    names = list(dict.fromkeys(name for levels in accepted_levels for name in levels if name != WORKLOAD))
+    varied_names = [name for name in names if len({levels.get(name) for levels in accepted_levels}) > 1]
+    fixed_levels = {name: accepted_levels[0][name] for name in names if name not in varied_names}
+    complete_levels = [levels for levels in accepted_levels if all(name in levels for name in varied_names)]
+    if len(complete_levels) < len(accepted_levels):
+        missing = next(name for levels in accepted_levels for name in varied_names if name not in levels)
         raise SpecificationError(f"some of these configurations say {missing}, others do not")
-    workload_keys = {levels[WORKLOAD] for levels in accepted}
+    workload_keys = {levels[WORKLOAD] for levels in accepted_levels}
     content = content_of(replace(base, workloads=tuple(spec for spec in base.workloads if spec.key in workload_keys)))
     parameters = dict(_first_levels(base))
-    layout = fixed.pop(LAYOUT_FACTOR, None)
-    if layout is None and LAYOUT_FACTOR not in varied:
+    layout = fixed_levels.pop(LAYOUT_FACTOR, None)
+    if layout is None and LAYOUT_FACTOR not in varied_names:
         layout = next(f.levels[0] for f in base.factors if f.name == LAYOUT_FACTOR)
-    parameters |= fixed
+    parameters |= fixed_levels
     for factor in names:
         parameters = _without_rivals(parameters, factor, base.rules.shorthands)
-    parameters = {key: value for key, value in parameters.items() if key not in varied}
+    parameters = {key: value for key, value in parameters.items() if key not in varied_names}
     factors: dict[str, Value] = {
-        factor: list(dict.fromkeys(levels[factor] for levels in accepted)) for factor in varied
+        factor: list(dict.fromkeys(levels[factor] for levels in accepted_levels)) for factor in varied_names
     }
     for key in ("until", "layout", "only"):
         content.pop(key, None)
@@ -133,7 +135,7 @@ def _plan_of(accepted: Sequence[Mapping[str, str]], base: Plan, name: str, repet
         "repetitions": str(repetitions),
     }
     content |= new_content
-    content["only"] = [{key: levels[key] for key in (WORKLOAD, *varied)} for levels in accepted]
+    content["only"] = [{key: levels[key] for key in (WORKLOAD, *varied_names)} for levels in accepted_levels]
     if layout is not None:
         content["layout"] = layout
     content = {key: value for key, value in content.items() if value}

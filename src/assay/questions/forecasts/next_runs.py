@@ -68,6 +68,7 @@ class NextRunsAnswer:
     """The runs, the most informative first."""
 
     about: str
+    """``surface``, or the factor whose levels are compared."""
     candidates: int
     measured: int
     uncertainty: float
@@ -149,18 +150,18 @@ def next_runs_by(
     estimates = estimates_by_tree(
         repository_model.model.encoding.of(measured), training.logs, features, repository_model.model.seed
     )
-    question = _question(candidates, about, repository_model)
+    question = _contrast_of_question(candidates, about, repository_model)
     answers = predict(repository_model.model, candidates)
     has_time = answers.high_s <= WIDTH_MAX * answers.low_s
     # Within a budget of time, a run without a reliable time counts with the upper end of its interval.
     upper_s = np.where(np.isfinite(answers.high_s), answers.high_s, np.inf)
     planned_s: Floats = np.where(has_time, answers.expected_s, upper_s)
     choice = most_informative(estimates, question, runs=budget.runs, expected_s=planned_s, budget_s=budget.seconds)
-    varied = [factor.name for factor in repository_model.model.encoding.factors if factor.varied]
-    several = [name for name in varied if len(np.unique(candidates.columns[name].codes)) > 1]
+    varied_names = [factor.name for factor in repository_model.model.encoding.factors if factor.varied]
+    names_with_choices = [name for name in varied_names if len(np.unique(candidates.columns[name].codes)) > 1]
     runs = tuple(
         NextRun(
-            {name: candidates.columns[name].text(at) or "none" for name in several},
+            {name: candidates.columns[name].text(at) or "none" for name in names_with_choices},
             float(answers.expected_s[at]) if has_time[at] else None,
             float(answers.low_s[at]) if np.isfinite(answers.low_s[at]) else None,
             float(answers.high_s[at]) if np.isfinite(answers.high_s[at]) else None,
@@ -168,7 +169,9 @@ def next_runs_by(
         )
         for at, uncertainty in zip(choice.order, choice.uncertainty[1:], strict=True)
     )
-    same = {name: candidates.columns[name].text(0) or "none" for name in varied if name not in several}
+    common_levels = {
+        name: candidates.columns[name].text(0) or "none" for name in varied_names if name not in names_with_choices
+    }
     factors = [] if about == SURFACE else [factor_named(about, repository_model.model.encoding, "--about").name]
     return NextRunsAnswer(
         about=about,
@@ -176,14 +179,14 @@ def next_runs_by(
         measured=len(measured),
         uncertainty=float(np.expm1(choice.uncertainty[0])),
         runs=runs,
-        same=same,
+        same=common_levels,
         unpredicted=sum(run.expected_s is None for run in runs),
         decision=next(iter(decision_summaries(repository, flagged, factors, where)), None),
         notices=repository_model.notices,
     )
 
 
-def _question(candidates: RunTable, about: str, repository_model: RepositoryModel) -> Floats | None:
+def _contrast_of_question(candidates: RunTable, about: str, repository_model: RepositoryModel) -> Floats | None:
     if about == SURFACE:
         return None
     name = factor_named(about, repository_model.model.encoding, "--about").name
@@ -196,8 +199,8 @@ def _question(candidates: RunTable, about: str, repository_model: RepositoryMode
 
 def _unmeasured(measured: RunTable, repository_model: RepositoryModel) -> RunTable:
     """Return the combinations of measured levels that were not measured. Dependent factors are combined as measured."""
-    varied = [factor.name for factor in repository_model.model.encoding.factors if factor.varied]
-    blocks = _blocks(measured, [name for name in varied if name in measured.columns])
+    varied_names = [factor.name for factor in repository_model.model.encoding.factors if factor.varied]
+    blocks = _blocks(measured, [name for name in varied_names if name in measured.columns])
     choices = [_choices(measured, block) for block in blocks]
     size = int(np.prod([float(len(choice)) for choice in choices]))
     random = np.random.default_rng(repository_model.model.seed)
@@ -205,17 +208,21 @@ def _unmeasured(measured: RunTable, repository_model: RepositoryModel) -> RunTab
         cells = [sum(cell, ()) for cell in itertools.product(*choices)]
     else:
         picks = [random.integers(0, len(choice), 4 * CANDIDATES_MAX) for choice in choices]
-        drawn = zip(
+        drawn_cells = zip(
             *([choice[int(at)] for at in pick] for choice, pick in zip(choices, picks, strict=True)), strict=True
         )
-        cells = list(dict.fromkeys(sum(cell, ()) for cell in drawn))
+        cells = list(dict.fromkeys(sum(cell, ()) for cell in drawn_cells))
     names = [name for block in blocks for name in block]
     measured_cells = {tuple(row) for row in _codes(measured, names).tolist()}
-    possible = _possible(measured, names)
-    unmeasured = [cell for cell in cells if cell not in measured_cells and possible(cell)]
-    if len(unmeasured) > CANDIDATES_MAX:
-        unmeasured = [unmeasured[int(at)] for at in np.sort(random.permutation(len(unmeasured))[:CANDIDATES_MAX])]
-    return _table(measured, names, np.array(unmeasured, dtype=np.int32).reshape(len(unmeasured), len(names)))
+    is_possible = _possible(measured, names)
+    unmeasured_cells = [cell for cell in cells if cell not in measured_cells and is_possible(cell)]
+    if len(unmeasured_cells) > CANDIDATES_MAX:
+        unmeasured_cells = [
+            unmeasured_cells[int(at)] for at in np.sort(random.permutation(len(unmeasured_cells))[:CANDIDATES_MAX])
+        ]
+    return _table(
+        measured, names, np.array(unmeasured_cells, dtype=np.int32).reshape(len(unmeasured_cells), len(names))
+    )
 
 
 def _possible(measured: RunTable, names: Sequence[str]) -> Callable[[tuple[int, ...]], bool]:
@@ -224,15 +231,15 @@ def _possible(measured: RunTable, names: Sequence[str]) -> Callable[[tuple[int, 
         return lambda _: True
     cluster = names.index("cluster")
     hardware = [(at, name) for at, name in enumerate(names) if name in _HARDWARE]
-    known = {at: {tuple(pair) for pair in _codes(measured, ["cluster", name]).tolist()} for at, name in hardware}
-    return lambda cell: all((cell[cluster], cell[at]) in pairs for at, pairs in known.items())
+    known_pairs = {at: {tuple(pair) for pair in _codes(measured, ["cluster", name]).tolist()} for at, name in hardware}
+    return lambda cell: all((cell[cluster], cell[at]) in pairs for at, pairs in known_pairs.items())
 
 
 def _choices(measured: RunTable, block: Sequence[str]) -> list[tuple[int, ...]]:
     """Return the measured combinations of levels; of a single factor, an unrecorded level only if there is no other."""
     cells = sorted({tuple(row) for row in _codes(measured, block).tolist()})
-    known = [cell for cell in cells if cell != (ABSENT,)]
-    return known or cells
+    known_cells = [cell for cell in cells if cell != (ABSENT,)]
+    return known_cells or cells
 
 
 def _codes(table: RunTable, names: Sequence[str]) -> np.ndarray:
@@ -244,8 +251,8 @@ def _blocks(table: RunTable, names: Sequence[str]) -> list[list[str]]:
     blocks: list[list[str]] = []
     for name in names:
         for block in blocks:
-            alone = [groups_by(table, [single]).count for single in (name, block[0])]
-            if min(alone) > 1 and groups_by(table, [name, block[0]]).count == max(alone):
+            single_counts = [groups_by(table, [column_name]).count for column_name in (name, block[0])]
+            if min(single_counts) > 1 and groups_by(table, [name, block[0]]).count == max(single_counts):
                 block.append(name)
                 break
         else:
@@ -262,14 +269,14 @@ def _table(measured: RunTable, names: Sequence[str], codes: np.ndarray) -> RunTa
     for at, name in enumerate(names):
         columns[name] = Column(codes[:, at].astype(np.int32), measured.columns[name].levels)
     values = {}
-    for of, name in (("layout", LAYOUT_DEVICES), ("cluster", "")):
-        if of not in names or not size:
+    for factor, name in (("layout", LAYOUT_DEVICES), ("cluster", "")):
+        if factor not in names or not size:
             continue
-        first = {int(code): at for at, code in reversed(list(enumerate(measured.columns[of].codes.tolist())))}
-        rows = np.array([first[int(code)] for code in columns[of].codes])
-        if of == "layout" and name in columns:
+        first_rows = {int(code): at for at, code in reversed(list(enumerate(measured.columns[factor].codes.tolist())))}
+        rows = np.array([first_rows[int(code)] for code in columns[factor].codes])
+        if factor == "layout" and name in columns:
             columns[name] = Column(measured.columns[name].codes[rows], measured.columns[name].levels)
-        if of == "cluster":
+        if factor == "cluster":
             values = {key: value[rows] for key, value in measured.values.items() if key.startswith("cluster.")}
     return RunTable(np.zeros(size, np.int64), columns, values)
 
@@ -300,7 +307,7 @@ class Characterisation:
 
 
 def characterise(
-    repository: Repository, cluster: str, precision: float, where: Sequence[str] = (), most: int = 80
+    repository: Repository, cluster: str, precision: float, where: Sequence[str] = (), runs_max: int = 80
 ) -> Characterisation:
     """Return the fewest runs that predict the other runs on ``cluster`` with a median error of ``precision``.
 
@@ -314,33 +321,33 @@ def characterise(
     if column is None or code == ABSENT:
         levels = ", ".join(column.levels) if column else "none"
         raise SpecificationError(f"no run has cluster {cluster!r}", where="CLUSTER", hint=f"clusters: {levels}")
-    others = _learning(table.subset(column.codes != code), "of other clusters")
-    of_cluster = _learning(table.subset(column.codes == code), f"on {cluster}")
-    return _replayed(repository_model, others, of_cluster, cluster, precision, most)
+    other_data = _training_data(table.subset(column.codes != code), "of other clusters")
+    of_cluster = _training_data(table.subset(column.codes == code), f"on {cluster}")
+    return _replayed(repository_model, other_data, of_cluster, cluster, precision, runs_max)
 
 
-def _learning(table: RunTable, which: str) -> TrainingData:
+def _training_data(table: RunTable, cluster_text: str) -> TrainingData:
     try:
         return TrainingData.of(table)
     except SpecificationError as error:
-        raise SpecificationError(f"{which}: {error.message}", where="CLUSTER", hint=error.hint) from error
+        raise SpecificationError(f"{cluster_text}: {error.message}", where="CLUSTER", hint=error.hint) from error
 
 
 def _replayed(
     repository_model: RepositoryModel,
-    others: TrainingData,
+    other_data: TrainingData,
     of_cluster: TrainingData,
     cluster: str,
     precision: float,
-    most: int,
+    runs_max: int,
 ) -> Characterisation:
     encoding, seed = repository_model.model.encoding, repository_model.model.seed
     plan = of_cluster.configurations()
-    other_features, plan_features = encoding.of(others.configurations()), encoding.of(plan)
-    chosen: list[int] = []
+    other_features, plan_features = encoding.of(other_data.configurations()), encoding.of(plan)
+    chosen_rows: list[int] = []
     steps: list[Step] = []
-    enough: int | None = None
-    sizes = [size for size in SIZES if size <= min(most, len(plan) - REST_MIN)]
+    enough_runs: int | None = None
+    sizes = [size for size in SIZES if size <= min(runs_max, len(plan) - REST_MIN)]
     if not sizes:
         raise SpecificationError(
             f"{cluster} was measured in {len(plan)} configurations only, which is too few",
@@ -349,29 +356,29 @@ def _replayed(
         )
     for size in sizes:
         estimates = estimates_by_tree(
-            np.concatenate([other_features, plan_features[chosen]]),
-            np.concatenate([others.logs, of_cluster.logs[chosen]]),
+            np.concatenate([other_features, plan_features[chosen_rows]]),
+            np.concatenate([other_data.logs, of_cluster.logs[chosen_rows]]),
             plan_features,
             seed,
         )
-        remaining = np.setdiff1d(np.arange(len(plan)), chosen)
-        choice = most_informative(estimates[remaining], None, runs=size - len(chosen))
-        chosen += [int(remaining[at]) for at in choice.order]
+        remaining_rows = np.setdiff1d(np.arange(len(plan)), chosen_rows)
+        choice = most_informative(estimates[remaining_rows], None, runs=size - len(chosen_rows))
+        chosen_rows += [int(remaining_rows[at]) for at in choice.order]
         estimates_after = estimates_by_tree(
-            np.concatenate([other_features, plan_features[chosen]]),
-            np.concatenate([others.logs, of_cluster.logs[chosen]]),
+            np.concatenate([other_features, plan_features[chosen_rows]]),
+            np.concatenate([other_data.logs, of_cluster.logs[chosen_rows]]),
             plan_features,
             seed,
         )
-        remaining_after = np.setdiff1d(np.arange(len(plan)), chosen)
+        remaining_after = np.setdiff1d(np.arange(len(plan)), chosen_rows)
         errors = np.abs(np.expm1(estimates_after.mean(axis=1)[remaining_after] - of_cluster.logs[remaining_after]))
         steps.append(Step(size, float(np.median(errors)), float(errors.mean())))
-        if steps[-1].error <= precision and enough is None:
-            enough = size
+        if steps[-1].error <= precision and enough_runs is None:
+            enough_runs = size
             break
-    varied = [factor.name for factor in encoding.factors if factor.varied and factor.name in plan.columns]
-    order = tuple({name: plan.columns[name].text(at) or "none" for name in varied} for at in chosen)
-    return Characterisation(cluster, len(plan), precision, enough, order, tuple(steps), repository_model.notices)
+    varied_names = [factor.name for factor in encoding.factors if factor.varied and factor.name in plan.columns]
+    order = tuple({name: plan.columns[name].text(at) or "none" for name in varied_names} for at in chosen_rows)
+    return Characterisation(cluster, len(plan), precision, enough_runs, order, tuple(steps), repository_model.notices)
 
 
 def next_runs_sentence(answer: NextRunsAnswer) -> str:
@@ -384,12 +391,12 @@ def next_runs_sentence(answer: NextRunsAnswer) -> str:
 
 def enough_runs_sentence(answer: Characterisation) -> str:
     """Return how many runs are enough for predictions with the precision of the request."""
-    reached = (
+    count_text = (
         f"{plural(answer.enough, 'run is', 'runs are')} enough"
         if answer.enough
         else f"{plural(len(answer.order), 'run is', 'runs are')} not enough"
     )
     return (
-        f"{reached} to predict the other configurations on {answer.cluster} ({answer.plan:,} in all) with a median "
+        f"{count_text} to predict the other configurations on {answer.cluster} ({answer.plan:,} in all) with a median "
         f"error of {format_percent(answer.precision)}."
     )

@@ -55,19 +55,19 @@ def first_question(table: RunTable) -> tuple[str, ...]:
 
 def conditions(where: Sequence[str], encoding: Encoding) -> dict[str, str]:
     """Return factor to level. Raises SpecificationError for another form than ``COLUMN=LEVEL``, and unknown factors."""
-    named = []
+    named_levels = []
     for text in (part.strip() for condition in where for part in condition.split(",")):
         name, equals, level = text.partition("=")
         if not equals or not name or not level:
             raise SpecificationError(f"{text!r} is not COLUMN=LEVEL", where="--where", hint="such as workload=terasort")
-        named.append((name, level))
-    return levels_named(named, encoding)
+        named_levels.append((name, level))
+    return levels_named(named_levels, encoding)
 
 
-def levels_named(named: Iterable[tuple[str, str]], encoding: Encoding) -> dict[str, str]:
+def levels_named(name_levels: Iterable[tuple[str, str]], encoding: Encoding) -> dict[str, str]:
     """Return factor to level from pairs. Raises SpecificationError for a factor that is unknown or named twice."""
     levels: dict[str, str] = {}
-    for name, level in named:
+    for name, level in name_levels:
         factor = factor_named(name, encoding, "--where")
         if factor.name in levels:
             raise SpecificationError(f"{factor.name} is named twice", where="--where", hint="one level of each")
@@ -78,26 +78,26 @@ def levels_named(named: Iterable[tuple[str, str]], encoding: Encoding) -> dict[s
 def factor_named(name: str, encoding: Encoding, option: str) -> EncodedFactor:
     """Return the factor that a short name means. Raises SpecificationError for an unknown or ambiguous name."""
     by_name = {factor.name: factor for factor in encoding.factors}
-    exact = by_name.get(name) or by_name.get(SHORT.get(name, name))
-    ending = [factor for factor in encoding.factors if factor.name.endswith(f".{name}")]
-    matching_factors = [exact] if exact else ending
+    exact_factor = by_name.get(name) or by_name.get(SHORT.get(name, name))
+    factors_with_ending = [factor for factor in encoding.factors if factor.name.endswith(f".{name}")]
+    matching_factors = [exact_factor] if exact_factor else factors_with_ending
     if len(matching_factors) == 1:
         return matching_factors[0]
-    several = ", ".join(factor.name for factor in matching_factors)
-    known = ", ".join(sorted(factor.name for factor in encoding.factors if factor.varied))
+    factors_text = ", ".join(factor.name for factor in matching_factors)
+    known_text = ", ".join(sorted(factor.name for factor in encoding.factors if factor.varied))
     raise SpecificationError(
-        f"{name!r} is ambiguous: {several}" if matching_factors else f"no run has a factor {name!r}",
+        f"{name!r} is ambiguous: {factors_text}" if matching_factors else f"no run has a factor {name!r}",
         where=f"{option} {name}",
-        hint="write the full name" if matching_factors else f"factors that vary: {known}",
+        hint="write the full name" if matching_factors else f"factors that vary: {known_text}",
     )
 
 
 def _level(factor: EncodedFactor, text: str) -> str:
     if factor.name == "workload":
         return workload_named(text, factor.levels)
-    same = [level for level in factor.levels if level.casefold() == text.casefold()]
-    if same or not factor.numeric:
-        return same[0] if same else text
+    equal_levels = [level for level in factor.levels if level.casefold() == text.casefold()]
+    if equal_levels or not factor.numeric:
+        return equal_levels[0] if equal_levels else text
     value = number_of(text)
     if np.isnan(value):
         try:
@@ -112,32 +112,32 @@ def _level(factor: EncodedFactor, text: str) -> str:
 
 
 def complete_configuration(
-    table: RunTable, encoding: Encoding, named: Mapping[str, str], hardware: Hardware | None = None
+    table: RunTable, encoding: Encoding, named_levels: Mapping[str, str], hardware: Hardware | None = None
 ) -> CompleteConfiguration:
     """Return the complete configuration; ``hardware``: that of a cluster without runs."""
     keep = usable(table)
-    for name in sorted(named, key=lambda name: _ORDER.index(name) if name in _ORDER else len(_ORDER)):
+    for name in sorted(named_levels, key=lambda name: _ORDER.index(name) if name in _ORDER else len(_ORDER)):
         column = table.columns[name]
-        code = column.code(named[name])
+        code = column.code(named_levels[name])
         rows: Mask = column.codes == code if code >= 0 else np.zeros(len(table), dtype=np.bool_)
         matching_rows = rows & keep
         keep = matching_rows if matching_rows.any() else keep
-    matching = table.subset(keep)
-    groups = groups_by(matching, [name for name in table.factors if name not in named])
-    most_common = matching.subset(first_rows(groups)[[int(np.argmax(np.bincount(groups.of_row)))]])
-    columns = {name: coded([named.get(name, most_common.columns[name].text(0))]) for name in table.factors}
-    if most_common.columns.get("layout", Column(np.zeros(1, np.int32), ("",))).text(0) == named.get("layout"):
+    matching_table = table.subset(keep)
+    groups = groups_by(matching_table, [name for name in table.factors if name not in named_levels])
+    most_common = matching_table.subset(first_rows(groups)[[int(np.argmax(np.bincount(groups.of_row)))]])
+    columns = {name: coded([named_levels.get(name, most_common.columns[name].text(0))]) for name in table.factors}
+    if most_common.columns.get("layout", Column(np.zeros(1, np.int32), ("",))).text(0) == named_levels.get("layout"):
         columns[LAYOUT_DEVICES] = coded(
             [most_common.columns[LAYOUT_DEVICES].text(0)] if LAYOUT_DEVICES in most_common.columns else [None]
         )
     values = {name: value for name, value in most_common.values.items() if name.startswith("cluster.")}
-    is_other_cluster = "cluster" in named and most_common.columns["cluster"].text(0) != named["cluster"]
+    is_other_cluster = "cluster" in named_levels and most_common.columns["cluster"].text(0) != named_levels["cluster"]
     if is_other_cluster or hardware is not None:
-        described = hardware or rented_cluster(named["cluster"])
-        values = hardware_values([described], shipped_instances()) if described else {}
-    varied = {factor.name for factor in encoding.factors if factor.varied}
-    assumed = {n: c.text(0) or "none" for n, c in columns.items() if n not in named and n in varied}
-    return CompleteConfiguration(RunTable(np.zeros(1, np.int64), columns, values), named, assumed)
+        described_hardware = hardware or rented_cluster(named_levels["cluster"])
+        values = hardware_values([described_hardware], shipped_instances()) if described_hardware else {}
+    varied_names = {factor.name for factor in encoding.factors if factor.varied}
+    assumed_levels = {n: c.text(0) or "none" for n, c in columns.items() if n not in named_levels and n in varied_names}
+    return CompleteConfiguration(RunTable(np.zeros(1, np.int64), columns, values), named_levels, assumed_levels)
 
 
 def rented_cluster(name: str) -> Hardware | None:

@@ -103,16 +103,20 @@ def predict_with(
     repository: Repository, model: RepositoryModel, where: Sequence[str], cluster: ClusterRequest | None = None
 ) -> Prediction:
     """Return the prediction of a trained model."""
-    wanted = configuration_of(model, conditions(where, model.model.encoding), cluster)
-    answer = predict(model.model, wanted.table)
-    near = nearest(model.model.encoding, model.measured, wanted.table)
-    ids = repository.ids_at(model.table, [configuration.position for configuration in near]) if near else []
-    expected, low, high = (float(value[0]) for value in (answer.expected_s, answer.low_s, answer.high_s))
-    is_known = expected == expected  # not NaN
+    full_configuration = configuration_of(model, conditions(where, model.model.encoding), cluster)
+    answer = predict(model.model, full_configuration.table)
+    nearest_configurations = nearest(model.model.encoding, model.measured, full_configuration.table)
+    ids = (
+        repository.ids_at(model.table, [configuration.position for configuration in nearest_configurations])
+        if nearest_configurations
+        else []
+    )
+    expected_s, low, high = (float(value[0]) for value in (answer.expected_s, answer.low_s, answer.high_s))
+    is_known = expected_s == expected_s  # not NaN
     return Prediction(
-        configuration=dict(wanted.named),
-        assumed=dict(wanted.assumed),
-        expected_s=expected if is_known else None,
+        configuration=dict(full_configuration.named),
+        assumed=dict(full_configuration.assumed),
+        expected_s=expected_s if is_known else None,
         low_s=low if is_known else None,
         high_s=high if is_known else None,
         level=LEVEL,
@@ -120,7 +124,7 @@ def predict_with(
         reasons=answer.reasons.get(0, ()),
         nearest=tuple(
             MeasuredConfiguration(run_id, configuration.median_s, configuration.runs, configuration.differs)
-            for run_id, configuration in zip(ids, near, strict=True)
+            for run_id, configuration in zip(ids, nearest_configurations, strict=True)
         ),
         runs=model.model.runs,
         configurations=len(model.model.median_logs),
@@ -130,21 +134,23 @@ def predict_with(
 
 
 def configuration_of(
-    model: RepositoryModel, named: Mapping[str, str], cluster: ClusterRequest | None
+    model: RepositoryModel, named_levels: Mapping[str, str], cluster: ClusterRequest | None
 ) -> CompleteConfiguration:
     """Return the complete configuration. Raises SpecificationError without a workload, or with two clusters."""
     if cluster is not None:
-        if named.get("cluster", cluster.name) != cluster.name:
+        if named_levels.get("cluster", cluster.name) != cluster.name:
             raise SpecificationError(
-                f"two clusters are named: {named['cluster']} and {cluster.name}", where="--cluster"
+                f"two clusters are named: {named_levels['cluster']} and {cluster.name}", where="--cluster"
             )
-        named = {**named, "cluster": cluster.name}
+        named_levels = {**named_levels, "cluster": cluster.name}
     workload = model.model.encoding.factor("workload")
-    if workload is not None and "workload" not in named:
+    if workload is not None and "workload" not in named_levels:
         raise SpecificationError(
             "no workload is named", where="--where", hint=f"add a workload: {', '.join(workload.levels)}"
         )
-    return complete_configuration(model.table, model.model.encoding, named, cluster.hardware if cluster else None)
+    return complete_configuration(
+        model.table, model.model.encoding, named_levels, cluster.hardware if cluster else None
+    )
 
 
 def cluster_named(text: str | None) -> ClusterRequest | None:
@@ -153,11 +159,11 @@ def cluster_named(text: str | None) -> ClusterRequest | None:
         return None
     if not os.path.isfile(text):  # noqa: PTH113 - Path.is_file raises for a name that is too long
         return ClusterRequest(text, None)
-    described = load_cluster(text)
-    types = [node.type for node in described.workers]
-    cores = sum(kind.cores for kind in types) / len(types)
-    memory = sum(kind.memory_bytes for kind in types) / len(types) * described.scale
-    return ClusterRequest(described.name, Hardware(len(types), cores, memory))
+    described_cluster = load_cluster(text)
+    types = [node.type for node in described_cluster.workers]
+    cores = sum(node_type.cores for node_type in types) / len(types)
+    memory = sum(node_type.memory_bytes for node_type in types) / len(types) * described_cluster.scale
+    return ClusterRequest(described_cluster.name, Hardware(len(types), cores, memory))
 
 
 def prediction_sentence(answer: Prediction) -> str:
@@ -169,5 +175,5 @@ def prediction_sentence(answer: Prediction) -> str:
             f"Unknown: the {100 * answer.level:.0f} % interval of a single run, "
             f"{interval_s(answer.low_s, answer.high_s)} s, spans a factor of {answer.span:,.0f}."
         )
-    within = f"{100 * answer.level:.0f} % interval of a single run: {interval_s(answer.low_s, answer.high_s)} s"
-    return f"{seconds(answer.expected_s)} s, predicted ({within})."
+    interval_text = f"{100 * answer.level:.0f} % interval of a single run: {interval_s(answer.low_s, answer.high_s)} s"
+    return f"{seconds(answer.expected_s)} s, predicted ({interval_text})."

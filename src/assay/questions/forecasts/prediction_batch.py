@@ -117,7 +117,10 @@ def _predicted(
         except ValueError as error:
             problems[index] = str(error)
     answers = (
-        predict(repository_model.model, _joined([whole.table for whole in configurations.values()]))
+        predict(
+            repository_model.model,
+            _joined([full_configuration.table for full_configuration in configurations.values()]),
+        )
         if configurations
         else None
     )
@@ -164,15 +167,16 @@ def _configuration(
     """Return a row's configuration. Raises SpecificationError or ValueError for an invalid row."""
     encoding = repository_model.model.encoding
     facts = {name: text for name, text in row.levels.items() if name in HARDWARE and encoding.factor(name) is None}
-    named = levels_named(((name, text) for name, text in row.levels.items() if name not in facts), encoding)
+    named_levels = levels_named(((name, text) for name, text in row.levels.items() if name not in facts), encoding)
     if facts:
-        described = hardware_of(facts)
+        described_hardware = hardware_of(facts)
         cluster = ClusterRequest(
-            named.get("cluster") or cluster_name(described), Environment({"cluster": dict(described)}).hardware
+            named_levels.get("cluster") or cluster_name(described_hardware),
+            Environment({"cluster": dict(described_hardware)}).hardware,
         )
-    elif "cluster" in named:
+    elif "cluster" in named_levels:
         cluster = None
-    return configuration_of(repository_model, {**defaults, **named}, cluster)
+    return configuration_of(repository_model, {**defaults, **named_levels}, cluster)
 
 
 def _joined(tables: Sequence[RunTable]) -> RunTable:

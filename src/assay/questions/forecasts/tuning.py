@@ -92,8 +92,8 @@ def _same_tuning_ids(plan: Plan, repository: Repository) -> set[str]:
 
 
 def _has_plan(file: Path, plan: Plan) -> bool:
-    described = object_in(file.parent / "campaign.json")
-    return described.get("fingerprint") == plan.fingerprint
+    campaign_facts = object_in(file.parent / "campaign.json")
+    return campaign_facts.get("fingerprint") == plan.fingerprint
 
 
 @dataclass(frozen=True, slots=True)
@@ -161,16 +161,16 @@ class TuningState:
 def tuning_state(repository: Repository, prefix: str | None = None) -> TuningState:
     """Return the state of the newest tuning whose id begins with ``prefix``. Raises NoTuningError without one."""
     folders = sorted(path.parent for path in repository.folders.campaigns.glob(f"*/{TUNING}"))
-    chosen = [folder for folder in folders if prefix is None or folder.name.startswith(prefix)]
-    if not chosen:
+    chosen_folders = [folder for folder in folders if prefix is None or folder.name.startswith(prefix)]
+    if not chosen_folders:
         message = "the repository has no tuning" if prefix is None else f"no id of a tuning begins with {prefix!r}"
         raise NoTuningError(message, where=str(repository.root), hint="`assay tune PLAN --over …` starts one")
-    folder = chosen[-1]
-    description, described = object_in(folder / TUNING), object_in(folder / "campaign.json")
+    folder = chosen_folders[-1]
+    description, campaign_facts = object_in(folder / TUNING), object_in(folder / "campaign.json")
     if not all(isinstance(description.get(name), kind) for name, kind in _DESCRIPTION_TYPES.items()):
         raise RepositoryError("the description of this tuning is damaged", where=str(folder / TUNING))
     runs = [run for run in repository.runs(environment=False) if run.campaign_id == folder.name]
-    return state_of(folder.name, description, described, runs)
+    return state_of(folder.name, description, campaign_facts, runs)
 
 
 _DESCRIPTION_TYPES = {"workload": str, "over": dict, "defaults": dict, "budget": int, "pairs": int}
@@ -182,12 +182,12 @@ def is_tuning(repository: Repository, campaign_id: str) -> bool:
 
 
 def state_of(
-    campaign_id: str, description: Mapping[str, Any], described: Mapping[str, Any], runs: Sequence[Run]
+    campaign_id: str, description: Mapping[str, Any], campaign_facts: Mapping[str, Any], runs: Sequence[Run]
 ) -> TuningState:
     """Return the state of a tuning.
 
-    ``description``: written by :meth:`PlannedTuning.keep`. ``described``: the contents of ``campaign.json``. ``runs``:
-    the runs of the campaign.
+    ``description``: written by :meth:`PlannedTuning.keep`. ``campaign_facts``: the contents of ``campaign.json``.
+    ``runs``: the runs of the campaign.
     """
     budget, pairs, over = int(description["budget"]), int(description["pairs"]), dict(description["over"])
     defaults = dict(description["defaults"])
@@ -203,15 +203,15 @@ def state_of(
     mean = log_ratio(sides[0], sides[1]) if all(sides) else None
     ratio = mean.ratio if mean else None
     tuned_trials = [trial for trial in trials if trial.comparison and not trial.is_default]
-    searched = len(search) >= budget and best is not None
+    is_searched = len(search) >= budget and best is not None
     # Tunings of earlier releases did not record the expectation: their fastest runs decide.
-    nothing_better = searched and bool(description.get(NOTHING_BETTER, best is not None and best.levels == defaults))
+    nothing_better = is_searched and bool(description.get(NOTHING_BETTER, best is not None and best.levels == defaults))
     settled_by_search = len(search) >= budget and (best is None or (pairs > 0 and nothing_better))
     complete = len(comparison_runs) >= 2 * pairs or settled_by_search
     return TuningState(
         campaign_id=campaign_id,
-        plan=str(described.get("plan", "")),
-        cluster=str(described.get("cluster", "")),
+        plan=str(campaign_facts.get("plan", "")),
+        cluster=str(campaign_facts.get("cluster", "")),
         workload=str(description["workload"]),
         origin=str(runs[0].origin) if runs else None,
         strategy=str(description.get("strategy", "")),
@@ -249,9 +249,9 @@ def _comparison_claim(mean: LogMean, runs_defaults: int, runs_tuned: int) -> str
     return f"{text} ({evidence_text(ratio.low, ratio.high, basis, mean.scope)})."
 
 
-def _why_not_compared(searched: int, budget: int, best: MeanTime | None, *, nothing_better: bool) -> str:
-    if searched < budget:
-        return f"the search is not finished: {searched} of {budget} runs are made"
+def _why_not_compared(search_runs: int, budget: int, best: MeanTime | None, *, nothing_better: bool) -> str:
+    if search_runs < budget:
+        return f"the search is not finished: {search_runs} of {budget} runs are made"
     if best is None:
         return "no run of the search was valid, so there is no result; `assay runs` shows why each failed"
     return "the search found nothing faster than the plan's configuration" if nothing_better else "not compared yet"

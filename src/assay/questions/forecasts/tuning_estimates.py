@@ -30,7 +30,7 @@ WARM_START_HINT = "--warm simulation uses the simulator instead; without --warm 
 
 
 @dataclass(frozen=True, slots=True)
-class Estimated:
+class CandidateEstimates:
     """Estimated times of the candidates, and the basis of the estimate as text."""
 
     log_s: Floats
@@ -39,16 +39,18 @@ class Estimated:
 
 def simulated_logs(tuner: Tuner, profile: CostProfile) -> Floats:
     """Return the logarithm of each candidate's simulated time; the longest for candidates that can't be run."""
-    planned = _planned(tuner)
+    planned_runs = _planned(tuner)
     plan = tuner.space.plan
-    requests = [request_of(plan, run, profile) for run in planned.values()]
+    requests = [request_of(plan, run, profile) for run in planned_runs.values()]
     results = simulate([scenario_of(request).with_seed(plan.seed, "estimate") for request in requests])
     logs = np.full(len(tuner.possible), math.log(max(result.duration_s for result in results)))
-    logs[list(planned)] = [math.log(result.duration_s) for result in results]
+    logs[list(planned_runs)] = [math.log(result.duration_s) for result in results]
     return logs
 
 
-def predicted_logs(tuner: Tuner, repository: Repository | None, origin: Origin, left_out: Collection[str]) -> Estimated:
+def predicted_logs(
+    tuner: Tuner, repository: Repository | None, origin: Origin, left_out: Collection[str]
+) -> CandidateEstimates:
     """Return the times of the candidates, predicted from runs of ``origin`` outside the campaigns ``left_out``.
 
     Leave out the campaigns of the same tuning: the tuner reads their runs itself. Raises SpecificationError for too few
@@ -57,15 +59,15 @@ def predicted_logs(tuner: Tuner, repository: Repository | None, origin: Origin, 
     if repository is None:
         raise SpecificationError("there is no repository to predict from", where="--warm", hint=WARM_START_HINT)
     table = repository.table()
-    learned_from = with_hardware(repository, table.subset(_runs_to_learn_from(table, origin, left_out)))
+    training_table = with_hardware(repository, table.subset(_runs_to_learn_from(table, origin, left_out)))
     try:
-        model = learn(learned_from)
+        model = learn(training_table)
     except SpecificationError as error:
         raise SpecificationError(
             f"the candidates can't be predicted: {error.message}", where="--warm", hint=WARM_START_HINT
         ) from error
-    planned = _planned(tuner)
-    candidates = _rows([_as_recorded(run, tuner.space.plan, origin) for run in planned.values()], learned_from)
+    planned_runs = _planned(tuner)
+    candidates = _rows([_as_recorded(run, tuner.space.plan, origin) for run in planned_runs.values()], training_table)
     answers = predict(model, candidates)
     has_time = np.isfinite(answers.expected_s)
     if not has_time.any():
@@ -77,10 +79,12 @@ def predicted_logs(tuner: Tuner, repository: Repository | None, origin: Origin, 
         )
     known_logs = np.log(answers.expected_s[has_time])
     logs = np.full(len(tuner.possible), float(known_logs.max()))
-    logs[list(planned)] = np.where(has_time, np.log(np.where(has_time, answers.expected_s, 1.0)), np.median(known_logs))
-    number = f"{int(has_time.sum()):,} of {len(planned):,}"
+    logs[list(planned_runs)] = np.where(
+        has_time, np.log(np.where(has_time, answers.expected_s, 1.0)), np.median(known_logs)
+    )
+    number = f"{int(has_time.sum()):,} of {len(planned_runs):,}"
     basis = f"{number} configurations have a prediction, from {model.runs:,} {origin} runs"
-    return Estimated(logs, basis if has_time.all() else f"{basis}; the others start at the median")
+    return CandidateEstimates(logs, basis if has_time.all() else f"{basis}; the others start at the median")
 
 
 def _planned(tuner: Tuner) -> dict[int, PlannedRun]:
@@ -126,13 +130,13 @@ def _as_recorded(planned: PlannedRun, plan: Plan, origin: Origin) -> Run:
     )
 
 
-def _rows(runs: list[Run], like: RunTable) -> RunTable:
-    """Return the runs as a table with the columns, engine version and hardware of the table ``like``."""
+def _rows(runs: list[Run], reference_table: RunTable) -> RunTable:
+    """Return the runs as a table with the columns, engine version and hardware of the table ``reference_table``."""
     table = table_of(runs)
     size = len(table)
-    same_cluster = like.columns["cluster"].codes == like.columns["cluster"].code(runs[0].cluster)
-    nearest = like.subset(same_cluster) if same_cluster.any() else like
-    columns = {name: table.columns.get(name, coded([None] * size)) for name in like.columns}
+    same_cluster = reference_table.columns["cluster"].codes == reference_table.columns["cluster"].code(runs[0].cluster)
+    nearest = reference_table.subset(same_cluster) if same_cluster.any() else reference_table
+    columns = {name: table.columns.get(name, coded([None] * size)) for name in reference_table.columns}
     versions = nearest.columns["engine_version"]
     counts = np.bincount(versions.codes[versions.codes >= 0], minlength=max(len(versions.levels), 1))
     columns["engine_version"] = Column(np.full(size, int(counts.argmax()), dtype=np.int32), versions.levels)

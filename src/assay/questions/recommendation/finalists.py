@@ -108,7 +108,7 @@ def examine_finalists(search: ClusterSearch, progress: Progress | None) -> Final
         for number in range(len(search.works)):
             times_s[position, number] = scaled_s.get((row, number, "requests"), flows_s[position, number])
     sensitivities, assumptions, extrapolation = _sensitivities(search, rows, flows_s, scaled_s)
-    exact = {row for row, _, name in scaled_s if name == "requests"}
+    exact_rows = {row for row, _, name in scaled_s if name == "requests"}
     return Finalists(
         rows=rows,
         times_s=times_s,
@@ -116,7 +116,7 @@ def examine_finalists(search: ClusterSearch, progress: Progress | None) -> Final
         prices=search.priced(rows),
         bottlenecks=tuple(tuple(job.bottleneck for job in search.store.jobs[row]) for row in rows.tolist()),
         credits=tuple(tuple(job.credits for job in search.store.jobs[row]) for row in rows.tolist()),
-        fidelities=tuple("requests" if row in exact else "flows" for row in rows.tolist()),
+        fidelities=tuple("requests" if row in exact_rows else "flows" for row in rows.tolist()),
         simulations=len(documents),
         assumptions=tuple(assumptions),
         extrapolation=extrapolation,
@@ -128,9 +128,9 @@ def last_stages(search: ClusterSearch, simulations_max: int, finalists: Finalist
     text = "simulated as flows: the best of each kind of storage, the predicted Pareto front, and similar clusters"
     if len(search.store) >= simulations_max:
         text += f"; the maximum of {simulations_max} was reached, so a better cluster may not be simulated"
-    exact = sum(fidelity == "requests" for fidelity in finalists.fidelities)
-    examined = f"examined with {finalists.simulations} more simulations, {exact} of them request by request"
-    return [SearchStage("flows", len(search.store), text), SearchStage("finals", len(finalists.rows), examined)]
+    exact_count = sum(fidelity == "requests" for fidelity in finalists.fidelities)
+    examined_text = f"examined with {finalists.simulations} more simulations, {exact_count} of them request by request"
+    return [SearchStage("flows", len(search.store), text), SearchStage("finals", len(finalists.rows), examined_text)]
 
 
 def _requests(search: ClusterSearch, work: Work) -> float:
@@ -145,10 +145,10 @@ def _chosen_rows(search: ClusterSearch) -> Ints:
     """Return the best simulated clusters, then the Pareto front (thinned if long), of those that may be in time."""
     rows = search.store.rows()
     times_s = search.store.times_s(rows)
-    near = search.in_time(times_s, _NEAR)
-    if not near.any():
-        near[np.argsort(times_s @ search.per_day)[:BEST_MAX]] = True
-    rows, times_s = rows[near], times_s[near]
+    may_be_in_time = search.in_time(times_s, _NEAR)
+    if not may_be_in_time.any():
+        may_be_in_time[np.argsort(times_s @ search.per_day)[:BEST_MAX]] = True
+    rows, times_s = rows[may_be_in_time], times_s[may_be_in_time]
     day_s = times_s @ search.per_day
     objective = search.objective_of(rows, day_s)
     front = np.flatnonzero(on_front(day_s, search.money(rows, day_s))[0])
@@ -157,8 +157,8 @@ def _chosen_rows(search: ClusterSearch) -> Ints:
         front = front[np.unique(np.linspace(0, len(front) - 1, FRONT_MAX).astype(np.int64))]
     in_time = search.in_time(times_s * math.exp(_TARGET_Z * _TYPICAL_SIGMA), 1.0)
     best = np.lexsort((objective, ~in_time))[:BEST_MAX]
-    chosen: Ints = rows[np.array(list(dict.fromkeys([*best.tolist(), *front.tolist()])), dtype=np.int64)]
-    return chosen
+    chosen_rows: Ints = rows[np.array(list(dict.fromkeys([*best.tolist(), *front.tolist()])), dtype=np.int64)]
+    return chosen_rows
 
 
 def _sensitivities(
@@ -194,7 +194,7 @@ def _sensitivities(
 
 def _cpu_sigmas(search: ClusterSearch, machines: Sequence[Machine]) -> tuple[Floats, list[str]]:
     """Return the standard deviation of log CPU time by finalist: of the learned costs and the processor's speed."""
-    learned, assumptions = cpu_sigma(search.profile), []
+    learned_sigma, assumptions = cpu_sigma(search.profile), []
     sigmas = []
     for machine in machines:
         option = machine.option
@@ -205,7 +205,7 @@ def _cpu_sigmas(search: ClusterSearch, machines: Sequence[Machine]) -> tuple[Flo
                 f"the speed of {option.name}'s processor relative to the profile's is not stated "
                 f"(cpu: {{speed, low, high}}): {option.cpu_speed:g} is assumed, within a factor of {SPEED_FACTOR:g}"
             )
-        sigmas.append(math.hypot(learned, speed_sigma))
+        sigmas.append(math.hypot(learned_sigma, speed_sigma))
     return np.array(sigmas), list(dict.fromkeys(assumptions))
 
 

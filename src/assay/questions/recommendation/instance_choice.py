@@ -101,48 +101,48 @@ def known_prices(folders: Iterable[Path]) -> dict[str, Decimal]:
     return prices
 
 
-def choose_instances(request: InstanceChoiceRequest, known: Mapping[str, Decimal]) -> InstanceChoice:
+def choose_instances(request: InstanceChoiceRequest, known_prices: Mapping[str, Decimal]) -> InstanceChoice:
     """Return the matching types and the files of the chosen types. Raises SpecificationError for an invalid filter."""
     listing = list_instances(request.filters)
-    most = _amount(request.max_price, "max_price") if request.max_price else None
-    priced = [PricedInstance(kind, known.get(node_type_name(kind.name))) for kind in listing.instances]
-    if most is not None:
-        priced = [item for item in priced if item.price is not None and item.price <= most]
-    others = [item for item in priced if item.instance.name not in request.types]
-    choice = InstanceChoice(tuple(others[:SHOWN_MAX]), len(priced), listing.total, ())
+    price_max = _amount(request.max_price, "max_price") if request.max_price else None
+    priced = [PricedInstance(kind, known_prices.get(node_type_name(kind.name))) for kind in listing.instances]
+    if price_max is not None:
+        priced = [item for item in priced if item.price is not None and item.price <= price_max]
+    other_types = [item for item in priced if item.instance.name not in request.types]
+    choice = InstanceChoice(tuple(other_types[:SHOWN_MAX]), len(priced), listing.total, ())
     if not request.types:
         return choice
-    chosen: list[PricedInstance] = []
+    chosen_types: list[PricedInstance] = []
     try:
         if len(request.types) > TYPES_MAX:
             raise SpecificationError(f"at most {TYPES_MAX} types can be chosen", where="type")
         for name in dict.fromkeys(request.types):
             instance = one_instance(name)
             text = (request.prices or {}).get(name, "")
-            price = _amount(text, f"price of {name}") if text else known.get(node_type_name(name))
-            chosen.append(PricedInstance(instance, price))
-        files = _catalogue_request(request, chosen)
-        compared = tuple(item.name for item in compared_types(files))
+            price = _amount(text, f"price of {name}") if text else known_prices.get(node_type_name(name))
+            chosen_types.append(PricedInstance(instance, price))
+        files = _catalogue_request(request, chosen_types)
+        compared_names = tuple(item.name for item in compared_types(files))
         hardware = catalogue_text(files)
-        book = _price_book(request, [item for item in chosen if item.instance.name in compared])
+        book = _price_book(request, [item for item in chosen_types if item.instance.name in compared_names])
     except AssayError as error:
-        return InstanceChoice(choice.matching, choice.matches, choice.total, tuple(chosen), problem=error)
+        return InstanceChoice(choice.matching, choice.matches, choice.total, tuple(chosen_types), problem=error)
     return replace(
         choice,
-        chosen=tuple(chosen),
-        compared=compared,
+        chosen=tuple(chosen_types),
+        compared=compared_names,
         assumptions=catalogue_of(hardware).assumptions,
         catalogue_text=hardware,
         prices_text=book,
     )
 
 
-def _catalogue_request(request: InstanceChoiceRequest, chosen: list[PricedInstance]) -> CatalogueRequest:
-    architectures = {item.instance.architecture for item in chosen}
-    kinds = {str(item.instance.disks.kind) for item in chosen if item.instance.disks}
+def _catalogue_request(request: InstanceChoiceRequest, chosen_types: list[PricedInstance]) -> CatalogueRequest:
+    architectures = {item.instance.architecture for item in chosen_types}
+    kinds = {str(item.instance.disks.kind) for item in chosen_types if item.instance.disks}
     speeds, rates = request.cpu_speeds or {}, request.disk_rates or {}
     return CatalogueRequest(
-        types=tuple(item.instance.name for item in chosen),
+        types=tuple(item.instance.name for item in chosen_types),
         count=request.count,
         disk_rates=tuple(f"{kind}={text}" for kind, text in rates.items() if text and kind in kinds),
         volumes=request.volumes,
@@ -150,14 +150,14 @@ def _catalogue_request(request: InstanceChoiceRequest, chosen: list[PricedInstan
     )
 
 
-def _price_book(request: InstanceChoiceRequest, chosen: list[PricedInstance]) -> str:
-    prices = {item.instance.name: [item.price] for item in chosen if item.price is not None}
-    if missing := [item.instance.name for item in chosen if item.price is None]:
+def _price_book(request: InstanceChoiceRequest, chosen_types: list[PricedInstance]) -> str:
+    prices = {item.instance.name: [item.price] for item in chosen_types if item.price is not None}
+    if missing := [item.instance.name for item in chosen_types if item.price is None]:
         message = f"no stored price book has the price of {', '.join(missing)}"
         raise SpecificationError(message, where="price", hint="state its price per hour: $0.50")
     book = instance_price_book(
         prices,
-        master=chosen[0].instance.name,
+        master=chosen_types[0].instance.name,
         region="chosen",
         spot=False,
         source="stated by the user",

@@ -80,7 +80,7 @@ def list_instances(request: InstanceRequest) -> InstanceListing:
     except ValueError as error:
         raise SpecificationError(str(error), where="memory") from error
     types = _table(request.table)
-    chosen = [
+    matching_instances = [
         instance
         for instance in types
         if fnmatch.fnmatchcase(instance.name.lower(), (request.pattern or "*").lower())
@@ -92,8 +92,8 @@ def list_instances(request: InstanceRequest) -> InstanceListing:
         and (request.previous_generation or instance.current_generation)
         and (request.accelerators or not instance.accelerators)
     ]
-    chosen.sort(key=lambda instance: (instance.family, instance.cores, instance.vcpus, instance.name))
-    return InstanceListing(tuple(chosen), len(types))
+    matching_instances.sort(key=lambda instance: (instance.family, instance.cores, instance.vcpus, instance.name))
+    return InstanceListing(tuple(matching_instances), len(types))
 
 
 def one_instance(name: str, table: Path | None = None) -> InstanceType:
@@ -131,30 +131,30 @@ def compared_types(request: CatalogueRequest) -> list[InstanceType]:
     """
     instances = named_instances(_table(request.table), request.types)
     rates = _disk_rates(request)
-    compared = [
+    compared_instances = [
         instance for instance in instances if instance.disks is None or request.volumes or _rates_of(instance, rates)
     ]
-    if compared:
-        return compared
-    lacking = " and ".join(
+    if compared_instances:
+        return compared_instances
+    lacking_text = " and ".join(
         f"{instance.name} ({disks.count} × {format_bytes(disks.capacity_bytes)} {disks.kind})"
         for instance in instances
         if (disks := instance.disks)
     )
     raise SpecificationError(
-        f"no source states the rate of the local disks of {lacking}",
+        f"no source states the rate of the local disks of {lacking_text}",
         where="--disk-rates",
         hint=f"--disk-rates {instances[0].name}=READ:WRITE, of one disk; assay baseline measures it on an instance. "
         "Or use network volumes: --volumes gp3:1TB:4",
     )
 
 
-def _assumptions(request: CatalogueRequest, compared: Sequence[InstanceType]) -> list[str]:
+def _assumptions(request: CatalogueRequest, compared_instances: Sequence[InstanceType]) -> list[str]:
     """Return what the catalogue assumes, and which types it omits."""
     texts = []
-    stated = {text.partition("=")[0]: text for text in request.cpu_speeds}
-    for name in sorted({instance.architecture for instance in compared}):
-        text = stated.get(name, "")
+    speeds_by_architecture = {text.partition("=")[0]: text for text in request.cpu_speeds}
+    for name in sorted({instance.architecture for instance in compared_instances}):
+        text = speeds_by_architecture.get(name, "")
         if name == ASSUMED_ARCHITECTURE and text in ("", f"{name}={ASSUMED_SPEED}"):
             texts.append(
                 f"a core of these {name} types is as fast as one of the log's or the profile's machines, within a "
@@ -167,11 +167,11 @@ def _assumptions(request: CatalogueRequest, compared: Sequence[InstanceType]) ->
     rates = _disk_rates(request)
     unknown_rates = [item for item in named_instances(_table(request.table), request.types) if item.disks]
     unknown_rates = [item for item in unknown_rates if not _rates_of(item, rates)]
-    names_compared = [item.name for item in unknown_rates if item in compared]
+    names_compared = [item.name for item in unknown_rates if item in compared_instances]
     if names_compared:
         texts.append(f"local disks of {', '.join(names_compared)} are not used: their rate is unknown")
-    if omitted := [item.name for item in unknown_rates if item not in compared]:
-        texts.append(f"not compared: {', '.join(omitted)}, whose local disks have an unknown rate")
+    if omitted_names := [item.name for item in unknown_rates if item not in compared_instances]:
+        texts.append(f"not compared: {', '.join(omitted_names)}, whose local disks have an unknown rate")
     return texts
 
 
@@ -188,8 +188,8 @@ def _cpu_speeds(request: CatalogueRequest, instances: Sequence[InstanceType]) ->
     """Return the YAML text of the processor by architecture."""
     architectures = sorted({instance.architecture for instance in instances})
     speeds = {}
-    assumed = (f"{ASSUMED_ARCHITECTURE}={ASSUMED_SPEED}",) if ASSUMED_ARCHITECTURE in architectures else ()
-    for text in (*assumed, *request.cpu_speeds):
+    assumed_speeds = (f"{ASSUMED_ARCHITECTURE}={ASSUMED_SPEED}",) if ASSUMED_ARCHITECTURE in architectures else ()
+    for text in (*assumed_speeds, *request.cpu_speeds):
         architecture, _, numbers = text.partition("=")
         parts = numbers.split(":")
         try:
@@ -244,10 +244,10 @@ def _local_disk_lines(instance: InstanceType, request: CatalogueRequest) -> list
             hint="add network volumes with --volumes gp3:1TB:4",
         )
     capacity = format_bytes(disks.capacity_bytes)
-    stated = _rates_of(instance, _disk_rates(request))
-    if stated is None:  # it has network volumes
+    stated_rates = _rates_of(instance, _disk_rates(request))
+    if stated_rates is None:  # it has network volumes
         return []
-    read, write = stated
+    read, write = stated_rates
     return [
         f"      local: {{kind: {disks.kind}, count: {disks.count}, read: {read}, write: {write}, capacity: {capacity}}}"
     ]
@@ -262,16 +262,16 @@ def _disk_rates(request: CatalogueRequest) -> dict[str, tuple[str, str]]:
     """Return instance type or disk kind to the read and write rate of one disk, as text for YAML."""
     rates = {}
     for text in request.disk_rates:
-        which, _, rates_text = text.partition("=")
-        if which not in (*request.types, *map(str, DeviceKind)):
+        type_or_kind, _, rates_text = text.partition("=")
+        if type_or_kind not in (*request.types, *map(str, DeviceKind)):
             choices = [*map(str, DeviceKind), *request.types]
-            raise SpecificationError(unknown("disk kind or instance type", which, choices), where="--disk-rates")
+            raise SpecificationError(unknown("disk kind or instance type", type_or_kind, choices), where="--disk-rates")
         try:
             read, write = (format_byte_rate(parse_byte_rate(rate)) for rate in rates_text.split(":"))
         except ValueError as error:
             hint = "WHICH=READ:WRITE, such as nvme=1.4GB/s:900MB/s"
             raise SpecificationError(f"{text[:60]!r}: {error}", where="--disk-rates", hint=hint) from error
-        rates[which] = (read, write)
+        rates[type_or_kind] = (read, write)
     return rates
 
 
@@ -281,11 +281,11 @@ def _volume_lines(instance: InstanceType, request: CatalogueRequest) -> list[str
     volumes = parse_volumes(request.volumes, "--volumes")
     rate, iops = instance.volume_rate(volumes)
     name, kind = volumes.name, volumes.type
-    shown = format_byte_rate(rate)
+    rate_text = format_byte_rate(rate)
     return [
         f"      # {kind.source}; limited by the instance's own rate for volumes",
-        f"      {name}: {{kind: {kind.kind}, count: {volumes.count}, read: {shown}, write: {shown}, iops: {iops}, "
-        f"capacity: {format_bytes(volumes.capacity_bytes)}}}",
+        f"      {name}: {{kind: {kind.kind}, count: {volumes.count}, read: {rate_text}, write: {rate_text}, "
+        f"iops: {iops}, capacity: {format_bytes(volumes.capacity_bytes)}}}",
     ]
 
 

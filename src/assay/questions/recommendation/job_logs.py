@@ -17,7 +17,7 @@ from assay.store.formats.hadoop import jhist_import
 from assay.store.formats.source import sources_in, with_progress
 from assay.store.formats.spark import event_import
 
-_FORMATS = {chosen.name: chosen for chosen in (jhist_import.FORMAT, event_import.FORMAT)}
+_FORMATS = {log_format.name: log_format for log_format in (jhist_import.FORMAT, event_import.FORMAT)}
 _JOB = re.compile(r"job_[0-9]+_[0-9]+")
 
 

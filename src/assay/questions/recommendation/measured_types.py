@@ -103,7 +103,7 @@ def measured_types(root: Path) -> MeasuredTypes | None:
 def timed_finalists(
     search: ClusterSearch, measured: MeasuredTypes | None, progress: Progress | None
 ) -> tuple[Finalists, str, Origin]:
-    """Return the finalists with their times, which model answered, and the origin of the times."""
+    """Return the finalists with their times, a sentence on the model of the times, and their origin."""
     finalists = examine_finalists(search, progress)
     if progress is not None:
         progress("finalists ranked with uncertain quantities", 0, 0)
@@ -124,7 +124,7 @@ def predicted_finalists(search: ClusterSearch, finalists: Finalists, measured: M
     """Return the finalists with predicted times and their uncertainty, or why the model does not answer."""
     table = measured.model.table
     for work in search.works:
-        if reason := _unknown_size(table, work, search.data_factor):
+        if reason := _why_size_unusable(table, work, search.data_factor):
             return reason
     types = {node_type_name(name): name for name in shipped_instances()}
     rows: list[ConfigurationRow] = []
@@ -140,7 +140,7 @@ def predicted_finalists(search: ClusterSearch, finalists: Finalists, measured: M
             rows.append(ConfigurationRow(len(rows) + 1, levels))
     answers = batch_predicted(measured.model, rows).rows
     for answer in answers:
-        if reason := _unknown(answer):
+        if reason := _why_unusable(answer):
             return reason
     shape = finalists.times_s.shape
     times_s = np.array([answer.expected_s for answer in answers], dtype=np.float64).reshape(shape)
@@ -153,14 +153,16 @@ def predicted_finalists(search: ClusterSearch, finalists: Finalists, measured: M
     return replace(finalists, times_s=times_s, sensitivities=sensitivities, extrapolation=Extrapolation())
 
 
-def _unknown_size(table: RunTable, work: Work, data_factor: float) -> str:
-    """Return why the runs do not tell the time of this size of data; empty if they do."""
+def _why_size_unusable(table: RunTable, work: Work, data_factor: float) -> str:
+    """Return why the runs support no time for this size of data; empty if they do."""
     rows = table.columns["workload"].codes == table.columns["workload"].code(work.workload)
     if not rows.any():
         return f"no run has the workload {work.workload}"
-    recorded = table.columns.get("data_bytes")
-    levels = set(recorded.codes[rows].tolist()) - {ABSENT} if recorded is not None else set()
-    sizes = np.array([float(recorded.levels[code]) for code in levels]) if recorded is not None else np.zeros(0)
+    recorded_sizes = table.columns.get("data_bytes")
+    levels = set(recorded_sizes.codes[rows].tolist()) - {ABSENT} if recorded_sizes is not None else set()
+    sizes = (
+        np.array([float(recorded_sizes.levels[code]) for code in levels]) if recorded_sizes is not None else np.zeros(0)
+    )
     data_bytes = work.data_bytes * data_factor
     if not sizes.size:
         return f"the runs of {work.workload} record no data size"
@@ -169,7 +171,7 @@ def _unknown_size(table: RunTable, work: Work, data_factor: float) -> str:
     return ""
 
 
-def _unknown(answer: PredictedRow) -> str:
+def _why_unusable(answer: PredictedRow) -> str:
     """Return why a predicted time is not used; empty if it is."""
     row = f"{answer.configuration.get('workload', '')} on {answer.configuration.get('cluster', '')}".strip()
     if answer.problem:

@@ -271,9 +271,11 @@ class _Ranking:
         if constraints.budget is not None:
             kept = kept & (bills <= constraints.budget)
         confident: Mask = kept.mean(axis=0) >= request.confidence
-        expected = objective.mean(axis=0)
+        expected_objective = objective.mean(axis=0)
         groups = (np.flatnonzero(confident), np.flatnonzero(~confident))
-        order = np.concatenate([n[best_first(search.objective, expected[n], middle_s[n])] for n in groups]).tolist()
+        order = np.concatenate(
+            [n[best_first(search.objective, expected_objective[n], middle_s[n])] for n in groups]
+        ).tolist()
         hardware = [hardware_of(search.candidates.levels(int(row))) for row in finalists.rows]
         return cls(
             request,
@@ -423,13 +425,15 @@ class _Ranking:
     def uncertainties(self) -> tuple[tuple[Uncertainty, ...], float]:
         """Return the uncertain inputs, the most valuable first, and the value of perfect information."""
         loss = losses(self.objective, self.kept)
-        chosen = int(np.argmin(loss.mean(axis=0)))
-        perfect = value_of_perfect_information(loss, chosen)
+        best = int(np.argmin(loss.mean(axis=0)))
+        perfect = value_of_perfect_information(loss, best)
         uncertainties = []
         for name, values in self.draws.inputs.items():
-            value = min(perfect, value_of_information(values, loss, chosen, self.request.seed))
-            what, measurement = input_text(name)
-            uncertainties.append(Uncertainty(name, what, value, value / perfect if perfect > 0 else 0.0, measurement))
+            value = min(perfect, value_of_information(values, loss, best, self.request.seed))
+            input_name, measurement = input_text(name)
+            uncertainties.append(
+                Uncertainty(name, input_name, value, value / perfect if perfect > 0 else 0.0, measurement)
+            )
         return tuple(sorted(uncertainties, key=lambda uncertainty: -uncertainty.value)), perfect
 
 

@@ -29,7 +29,7 @@ from assay.model.clusters.credits import CreditKind, CreditUse
 from assay.questions.costs.extra_costs import ExtraCosts
 from assay.questions.costs.mix import DAY_S, Work, parse_mix
 from assay.questions.costs.surplus_credits import cpu_bucket_of, surplus_vcpu_h
-from assay.questions.recommendation.clusters.capacity import needed_room, with_room, work_size
+from assay.questions.recommendation.clusters.capacity import capacity_need, with_capacity, work_size
 from assay.questions.recommendation.clusters.unpriced_choices import CostObstacle, cost_obstacle
 from assay.questions.recommendation.request import Constraints, Objective, RecommendRequest
 from assay.text import money
@@ -143,9 +143,9 @@ class Surrogate:
             prior[:] = sums.sum(axis=0) / counts.sum()
         log_ratios = (sums + prior) / (counts + 1)
         times_s: Floats = self.bound_s[rows] * np.exp(log_ratios[self.family[rows]])
-        known = np.isin(rows, simulated)
-        if known.any():
-            times_s[known] = store.times_s(rows[known])
+        is_simulated = np.isin(rows, simulated)
+        if is_simulated.any():
+            times_s[is_simulated] = store.times_s(rows[is_simulated])
         return times_s
 
 
@@ -268,8 +268,8 @@ class ClusterSearch:
             job = SimulatedJob.of(request, scenario.limited(result))
             jobs.setdefault(row, []).append(job)
         self.store.jobs.update((row, tuple(of_row)) for row, of_row in jobs.items() if len(of_row) == works)
-        failed = [row for row in rows if row not in self.store.jobs]
-        self.rows = np.setdiff1d(self.rows, np.array(failed, dtype=np.int64), assume_unique=True)
+        failed_rows = [row for row in rows if row not in self.store.jobs]
+        self.rows = np.setdiff1d(self.rows, np.array(failed_rows, dtype=np.int64), assume_unique=True)
 
     def run(self, simulations_max: int, progress: Progress | None = None) -> None:
         """Simulate the best clusters, at most ``simulations_max``.
@@ -278,7 +278,7 @@ class ClusterSearch:
         about another's. Then the predicted Pareto front, until it is simulated. Then the clusters that differ from one
         of the best in one choice, until the best stay the same.
         """
-        expanded: set[int] = set()
+        expanded_rows: set[int] = set()
         """Clusters whose neighbours are simulated."""
         while len(self.store) < simulations_max and len(self.rows):
             rows = self.rows
@@ -287,18 +287,18 @@ class ClusterSearch:
             objective = self.objective_of(rows, day_s)
             in_time = self.in_time(times_s, _CONSTRAINT_FACTOR_MAX)
             if not len(self.store):
-                chosen = _best_of_each(self.surrogate.family[rows], in_time, objective)
+                best_rows = _best_of_each(self.surrogate.family[rows], in_time, objective)
             else:
-                chosen = _front_and_best(day_s, self.money(rows, day_s), objective, in_time)[:_BATCH]
-            new = self._not_simulated(rows[chosen])
+                best_rows = _front_and_best(day_s, self.money(rows, day_s), objective, in_time)[:_BATCH]
+            new = self._not_simulated(rows[best_rows])
             if not new:
                 order = np.lexsort((objective, ~in_time))
-                best = next((row for row in rows[order[:_EXPANDED]].tolist() if row not in expanded), None)
+                best = next((row for row in rows[order[:_EXPANDED]].tolist() if row not in expanded_rows), None)
                 if best is None:
                     return
-                expanded.add(best)
-                near = order[self.candidates.differ_in_one_choice(best)[rows[order]]]
-                new = self._not_simulated(rows[near])[:_NEAR_BEST]
+                expanded_rows.add(best)
+                similar_rows = order[self.candidates.differ_in_one_choice(best)[rows[order]]]
+                new = self._not_simulated(rows[similar_rows])[:_NEAR_BEST]
             self.simulate(new[: simulations_max - len(self.store)], progress, simulations_max)
 
     def _not_simulated(self, rows: Ints) -> list[int]:
@@ -370,17 +370,16 @@ def start_search(
         unpriced = ", ".join(list(prices.unpriced)[:5])
         stages.append(SearchStage("prices", len(rows), f"priced; {unpriced} of {len(prices.unpriced)} layouts are not"))
     power = powers(candidates)
-    rows, text = with_room(rows, power, candidates, needed_room(candidates, works, constraints, profile, data_factor))
+    need = capacity_need(candidates, works, constraints, profile, data_factor)
+    rows, text = with_capacity(rows, power, candidates, need)
     stages.append(SearchStage("room", len(rows), text))
-    bound_s = np.stack(
-        [
-            shortest_times_s(
-                power, profile, profile.workloads[work.workload], _data_volumes(candidates, work, profile, data_factor)
-            )
-            for work in works
-        ],
-        1,
-    )
+    bounds_s = [
+        shortest_times_s(
+            power, profile, profile.workloads[work.workload], _data_volumes(candidates, work, profile, data_factor)
+        )
+        for work in works
+    ]
+    bound_s = np.stack(bounds_s, 1)
     search = ClusterSearch(
         request=request,
         candidates=candidates,
@@ -414,9 +413,9 @@ def start_search(
 
 def why_none_simulated(search: ClusterSearch) -> str:
     """Return which bound, or which failure of the simulator, rules out every cluster."""
-    empty = next((stage for stage in search.stages if stage.left == 0), None)
-    if empty is not None:
-        return f"of the catalogue's clusters, none {empty.text}"
+    empty_stage = next((stage for stage in search.stages if stage.left == 0), None)
+    if empty_stage is not None:
+        return f"of the catalogue's clusters, none {empty_stage.text}"
     return f"no cluster could be simulated: {'; '.join(search.store.failures) or 'no cluster is left'}"
 
 

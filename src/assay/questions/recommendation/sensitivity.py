@@ -74,34 +74,36 @@ def hardware_of(levels: Mapping[str, str]) -> Hardware:
 def changes_of(
     search: ClusterSearch,
     finalists: Finalists,
-    chosen: int,
+    chosen_finalist: int,
     catalogue: HardwareCatalogue,
     book: PriceBook,
     progress: Progress | None,
     origin: Origin,
 ) -> tuple[AnswerChange, ...]:
-    """Return what would change the choice of the finalist ``chosen``.
+    """Return what would change the choice of the finalist ``chosen_finalist``.
 
     ``origin``: of the finalists' times. The changes that a repeated search finds are left out unless it is simulated.
     """
-    changes = [] if search.objective is Objective.TIME else _price_changes(search, finalists, chosen, book)
+    changes = [] if search.objective is Objective.TIME else _price_changes(search, finalists, chosen_finalist, book)
     if origin is not Origin.SIMULATED:
         return tuple(changes)
     now = _best_again(search, catalogue, book, finalists.margin(), 1.0)
     if now is None:
         return tuple(changes)
-    chosen_hardware = hardware_of(search.candidates.levels(int(finalists.rows[chosen])))
+    chosen_hardware = hardware_of(search.candidates.levels(int(finalists.rows[chosen_finalist])))
     changes.append(_growth(search, finalists, catalogue, book, now.hardware, progress))
-    changes.append(_codec(search, finalists, chosen, catalogue, book, (chosen_hardware, now.hardware)))
+    changes.append(_codec(search, finalists, chosen_finalist, catalogue, book, (chosen_hardware, now.hardware)))
     return tuple(changes)
 
 
-def _price_changes(search: ClusterSearch, finalists: Finalists, chosen: int, book: PriceBook) -> list[AnswerChange]:
+def _price_changes(
+    search: ClusterSearch, finalists: Finalists, chosen_finalist: int, book: PriceBook
+) -> list[AnswerChange]:
     """Return, for each price, the switching prices at which other hardware becomes the best."""
     eligible = search.in_time(finalists.times_s * finalists.margin(), 1.0)
     if search.constraints.budget is not None:
         eligible &= finalists.prices.rates_per_h * search.constraints.years * YEAR_H <= search.constraints.budget
-    eligible[chosen] = True
+    eligible[chosen_finalist] = True
     positions = np.flatnonzero(eligible)
     day_s = finalists.times_s[positions] @ search.per_day
     surplus = search.surplus_vcpu_h(finalists.rows[positions], day_s)
@@ -111,10 +113,10 @@ def _price_changes(search: ClusterSearch, finalists: Finalists, chosen: int, boo
         day_s = np.ones_like(day_s)  # every cluster is paid for the same hours
     elif search.extras.surplus_price:
         prices = _with_surplus(prices, search.extras.surplus_price, surplus * HOUR_S / day_s)
-    chosen_hardware = hardware_of(search.candidates.levels(int(finalists.rows[chosen])))
+    chosen_hardware = hardware_of(search.candidates.levels(int(finalists.rows[chosen_finalist])))
     by_time = positions[np.argsort(-(finalists.times_s[positions] @ search.per_day), kind="stable")]
     day_of = dict(zip(finalists.rows.tolist(), (finalists.times_s @ search.per_day).tolist(), strict=True))
-    now_s = day_of[int(finalists.rows[chosen])]
+    now_s = day_of[int(finalists.rows[chosen_finalist])]
     fastest_of = {hardware_of(search.candidates.levels(row)): row for row in finalists.rows[by_time].tolist()}
     changes = []
     for change in compute_switching_prices(day_s, prices):
@@ -161,12 +163,12 @@ def _best_again(
     if not rows.size:
         return None
     times_s = again.store.times_s(rows)
-    kept = again.in_time(times_s * margin, 1.0)
+    is_kept = again.in_time(times_s * margin, 1.0)
     if search.constraints.budget is not None:
-        kept &= again.bill(rows) <= search.constraints.budget
-    if not kept.any():
+        is_kept &= again.bill(rows) <= search.constraints.budget
+    if not is_kept.any():
         return None
-    rows, day_s = rows[kept], times_s[kept] @ again.per_day
+    rows, day_s = rows[is_kept], times_s[is_kept] @ again.per_day
     best = int(rows[best_first(again.objective, again.objective_of(rows, day_s), day_s)[0]])
     return _Best(again.candidates.label(best), hardware_of(again.candidates.levels(best)))
 
@@ -196,21 +198,21 @@ def _growth(
 def _codec(
     search: ClusterSearch,
     finalists: Finalists,
-    chosen: int,
+    chosen_finalist: int,
     catalogue: HardwareCatalogue,
     book: PriceBook,
-    same: tuple[Hardware, Hardware],
+    hardware_pair: tuple[Hardware, Hardware],
 ) -> AnswerChange:
     """Return the best cluster with another codec of map output."""
-    levels = search.candidates.levels(int(finalists.rows[chosen]))
+    levels = search.candidates.levels(int(finalists.rows[chosen_finalist]))
     now = levels.get(COMPRESSION) or catalogue.parameters.get(COMPRESSION, "none")
     codecs = [codec for codec in catalogue.compressions if codec != now] or ["none" if now != "none" else _CODEC]
     parameters = {name: text for name, text in catalogue.parameters.items() if name != COMPRESSION}
     changed = replace(catalogue, compressions=tuple(codecs), parameters=parameters)
     best = _best_again(search, changed, book, finalists.margin(), 1.0)
-    what, others, now = "compression of map output", ", ".join(map(codec_text, codecs)), codec_text(now)
+    choice_name, other_codecs, now = "compression of map output", ", ".join(map(codec_text, codecs)), codec_text(now)
     if best is None:
-        return AnswerChange("codec", what, now, others, _NO_CLUSTER)
-    if best.hardware in same:
-        return AnswerChange("codec", what, now, "", f"the same hardware, with {others}")
-    return AnswerChange("codec", what, now, others, best.label)
+        return AnswerChange("codec", choice_name, now, other_codecs, _NO_CLUSTER)
+    if best.hardware in hardware_pair:
+        return AnswerChange("codec", choice_name, now, "", f"the same hardware, with {other_codecs}")
+    return AnswerChange("codec", choice_name, now, other_codecs, best.label)

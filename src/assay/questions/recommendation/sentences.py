@@ -105,22 +105,22 @@ def summary(answer: Recommendation) -> str:
     """Return the answer in one sentence: the best cluster with its price and time, or why there is none."""
     if answer.chosen is None:
         return f"No recommendation: {answer.why_none}."
-    kept, goal = _kept_text(answer), _first_small(GOALS[answer.objective])
-    best = f"the {goal}{f' that keeps {kept}' if kept else ''} is {_short(answer.chosen, answer)}"
+    kept_text, goal = _kept_text(answer), _first_small(GOALS[answer.objective])
+    best = f"the {goal}{f' that keeps {kept_text}' if kept_text else ''} is {_short(answer.chosen, answer)}"
     close = answer.runner_up is not None and answer.too_close and not answer.extrapolated and not answer.tied
     return f"Too close to call: {best}, or the runner-up." if close else f"{choice_title(answer)}: {best}."
 
 
 def _runner_up_text(answer: Recommendation) -> str:
     """Return the price and the time of the runner-up relative to the chosen cluster."""
-    chosen, runner_up = answer.chosen, answer.runner_up
-    if chosen is None or runner_up is None:
+    chosen_choice, runner_up = answer.chosen, answer.runner_up
+    if chosen_choice is None or runner_up is None:
         return ""
     by_day = answer.objective is Objective.DAY_COST
-    now, then = (choice.day_cost if by_day else choice.bill for choice in (chosen, runner_up))
+    now, then = (choice.day_cost if by_day else choice.bill for choice in (chosen_choice, runner_up))
     difference = money(abs(then - now), answer.currency)
     costs = f"costs {difference} {'more' if then >= now else 'less'}"
-    ratio = runner_up.day_s / chosen.day_s
+    ratio = runner_up.day_s / chosen_choice.day_s
     if math.isclose(ratio, 1, rel_tol=PRICE_TIE):
         time = "takes the same time"
     else:
@@ -181,31 +181,39 @@ def _beyond_text(answer: Recommendation) -> str:
 
 def headline(answer: Recommendation) -> Iterator[str]:
     """Yield how certain the recommendation is, or why there is none."""
-    kept = constraints_text(answer.constraints, answer.currency)
+    kept_text = constraints_text(answer.constraints, answer.currency)
     if answer.chosen is None:
         yield f"No recommendation: {answer.why_none}."
         return
-    chosen, runner_up = answer.chosen, answer.runner_up
+    chosen_choice, runner_up = answer.chosen, answer.runner_up
     if answer.too_close and runner_up is not None and not answer.tied:
-        both = probability(min(1.0, chosen.hardware_probability + runner_up.hardware_probability))
-        others = f"the hardware of one of them has {OBJECTIVES[answer.objective]} in {both} of {answer.origin} draws"
+        probability_of_both = probability(min(1.0, chosen_choice.hardware_probability + runner_up.hardware_probability))
+        others_text = (
+            f"the hardware of one of them has {OBJECTIVES[answer.objective]} in {probability_of_both} of "
+            f"{answer.origin} draws"
+        )
         if answer.extrapolated:
-            others = "another candidate may be better"
-        yield f"Too close to call between the first cluster and the runner-up; {others}."
+            others_text = "another candidate may be better"
+        yield f"Too close to call between the first cluster and the runner-up; {others_text}."
     if not answer.extrapolated:
-        best_share, keeps_share = probability(chosen.hardware_probability), probability(chosen.keeps_probability)
-        keeps = f" With these settings it keeps {_kept_text(answer)} ({kept}) in {keeps_share}." if kept else ""
+        best_share, keeps_share = (
+            probability(chosen_choice.hardware_probability),
+            probability(chosen_choice.keeps_probability),
+        )
+        keeps = (
+            f" With these settings it keeps {_kept_text(answer)} ({kept_text}) in {keeps_share}." if kept_text else ""
+        )
         draws = f"{best_share} of {answer.draws:,} {answer.origin} draws"
         yield f"The hardware named first has {OBJECTIVES[answer.objective]} in {draws}.{keeps}"
     if runner_up is None:
         keeps = _kept_text(answer) or "the time of a day"
         yield f"No other hardware keeps {keeps} in {format_percent(answer.confidence)} of the draws."
-    elif not answer.tied and answer.objective is Objective.PRICE and runner_up.bill < chosen.bill:
+    elif not answer.tied and answer.objective is Objective.PRICE and runner_up.bill < chosen_choice.bill:
         yield (
-            f"The runner-up costs less at the list prices. {chosen.label} costs less on average over the possible "
-            "prices, which sets the order."
+            f"The runner-up costs less at the list prices. {chosen_choice.label} costs less on average over the "
+            "possible prices, which sets the order."
         )
-    for choice in {choice.label: choice for choice in (chosen, _other(answer), runner_up) if choice}.values():
+    for choice in {choice.label: choice for choice in (chosen_choice, _other(answer), runner_up) if choice}.values():
         for time in choice.times:
             yield from (f"{choice.label}: {time.workload} {text}." for text in credit_texts(time.credits))
 
@@ -216,18 +224,20 @@ def lead(answer: Recommendation) -> Iterator[str]:
     """
     if answer.unpriced:
         yield f"Times alone are ranked: {answer.unpriced}."
-    if far := extrapolation_text(answer):
-        yield far
+    if extrapolation := extrapolation_text(answer):
+        yield extrapolation
     if text := _runner_up_text(answer):
         yield text
     if (other := _other(answer)) is not None:
         goal = GOALS[Objective.PRICE if answer.objective is Objective.TIME else Objective.TIME]
         yield f"The {_first_small(goal)} is {_short(other, answer)}."
-    if kept := constraints_text(answer.constraints, answer.currency):
-        yield f"Constraints: {kept}."
-    near = [change for change in answer.changes if change.factor is not None and _distance(change) <= SWITCH_STATED]
-    if near:
-        change = min(near, key=_distance)
+    if kept_text := constraints_text(answer.constraints, answer.currency):
+        yield f"Constraints: {kept_text}."
+    near_changes = [
+        change for change in answer.changes if change.factor is not None and _distance(change) <= SWITCH_STATED
+    ]
+    if near_changes:
+        change = min(near_changes, key=_distance)
         then = f"the answer is {change.then}{_time_text(change)}"
         yield f"If the {change.what} is {change.at} (now {change.now}), {then}."
     if (out := answer.over_budget) is not None:
@@ -247,8 +257,8 @@ def _time_text(change: AnswerChange) -> str:
     duration, factor = format_duration(change.day_s), change.time_factor
     if math.isclose(factor, 1, rel_tol=PRICE_TIE):
         return f", with the same time ({duration})"
-    slower = f"{factor:.2g} times as long" if factor > 1 else f"{format_percent(1 - factor)} less time"
-    return f", and a day's work takes {slower} ({duration})"
+    difference_text = f"{factor:.2g} times as long" if factor > 1 else f"{format_percent(1 - factor)} less time"
+    return f", and a day's work takes {difference_text} ({duration})"
 
 
 def _distance(change: AnswerChange) -> float:
@@ -263,12 +273,15 @@ def clusters_table(answer: Recommendation) -> TextTable:
         return TextTable("", (), ())
     best = GOALS[answer.objective]
     other = GOALS[Objective.PRICE if answer.objective is Objective.TIME else Objective.TIME]
-    named = ((best, answer.chosen), (other, _other(answer)), ("Runner-up", answer.runner_up))
+    titled_choices = ((best, answer.chosen), (other, _other(answer)), ("Runner-up", answer.runner_up))
     clusters: dict[str, tuple[str, Choice]] = {}
-    for role, choice in named:
+    for role, choice in titled_choices:
         if choice is not None:
-            known = clusters.get(choice.label)
-            clusters[choice.label] = f"{known[0]}, {role[0].lower()}{role[1:]}" if known else role, choice
+            known_cluster = clusters.get(choice.label)
+            clusters[choice.label] = (
+                f"{known_cluster[0]}, {role[0].lower()}{role[1:]}" if known_cluster else role,
+                choice,
+            )
     years = f"over {answer.constraints.years:g} years"
     made_of = ("Made of",) if _priced_by_part(answer) else ()
     money_titles: tuple[str, ...] = ()
@@ -288,8 +301,8 @@ def cluster_sentences(answer: Recommendation) -> Iterator[str]:
     """Yield a sentence with the cells of each row of :func:`clusters_table`."""
     table = clusters_table(answer)
     for role, label, *cells in table.rows:
-        named = zip(table.headers[2:], cells, strict=True)
-        yield f"{role}: {label}. {'; '.join(f'{header}: {cell}' for header, cell in named)}."
+        titled_cells = zip(table.headers[2:], cells, strict=True)
+        yield f"{role}: {label}. {'; '.join(f'{header}: {cell}' for header, cell in titled_cells)}."
 
 
 def _cells(choice: Choice, answer: Recommendation) -> tuple[str, ...]:
@@ -348,10 +361,12 @@ def interval_header(*, extrapolated: bool) -> str:
 def front_title(answer: Recommendation) -> str:
     """Return the title of the list of candidates."""
     intervals = intervals_name(extrapolated=answer.extrapolated)
-    kept = _kept_text(answer)
+    kept_text = _kept_text(answer)
     if answer.chosen is None:
-        return f"No candidate keeps {kept or 'the time of a day'}; these come nearest: {answer.origin}, {intervals}"
-    among = f" among candidates that keep {kept}" if kept else ""
+        return (
+            f"No candidate keeps {kept_text or 'the time of a day'}; these come nearest: {answer.origin}, {intervals}"
+        )
+    among = f" among candidates that keep {kept_text}" if kept_text else ""
     return f"Pareto front of money and time{among}: {answer.origin}, {intervals}"
 
 

@@ -216,25 +216,25 @@ class SizeAnswer:
 def describe_job(logs: JobLogs, request: SizeRequest) -> SizeAnswer:
     """Return what the logs tell about the job, without shapes. Raises SpecificationError for an invalid request."""
     growth = request.growth
-    longest = max(logs.runs, key=lambda item: data_bytes_of(item.run))
-    run = longest.run
-    staged = bool(run.stages)
+    longest_run = max(logs.runs, key=lambda item: data_bytes_of(item.run))
+    run = longest_run.run
+    has_stages = bool(run.stages)
     job = JobFacts(
         name=logs.name,
         engine=run.engine,
         logs=len(logs.runs),
-        jobs=len({task.job_id for task in longest.tasks}),
+        jobs=len({task.job_id for task in longest_run.tasks}),
         stages=len([stage for stage in run.stages if stage.failure is None]),
         data_bytes=data_bytes_of(run),
-        shuffled_bytes=run.metrics.get("shuffle_write_bytes" if staged else "shuffle_bytes"),
-        written_bytes=run.metrics.get("output_bytes" if staged else "hdfs_write_bytes"),
+        shuffled_bytes=run.metrics.get("shuffle_write_bytes" if has_stages else "shuffle_bytes"),
+        written_bytes=run.metrics.get("output_bytes" if has_stages else "hdfs_write_bytes"),
         spilled_bytes=run.metrics.get("disk_spilled_bytes"),
         cpu_s=run.metrics.get("cpu_s"),
-        shares=job_shares(run, longest.tasks),
+        shares=job_shares(run, longest_run.tasks),
     )
     return SizeAnswer(
         job=job,
-        memory=_memory(logs.runs, longest, growth),
+        memory=_memory(logs.runs, longest_run, growth),
         growth=growth,
         deadline=request.deadline,
         budget=request.budget,
@@ -258,8 +258,8 @@ def size(
     probability = request.interruption_probability_per_h
     answer = describe_job(logs, request)
     if answer.job.data_bytes <= 0 or not answer.job.cpu_s:
-        lacking = "bytes" if answer.job.data_bytes <= 0 else "CPU time"
-        return replace(answer, why_none=f"the log counts no {lacking} of the tasks, so the job can't be simulated")
+        lacking_text = "bytes" if answer.job.data_bytes <= 0 else "CPU time"
+        return replace(answer, why_none=f"the log counts no {lacking_text} of the tasks, so the job can't be simulated")
     first = logs.runs[0].run
     workload = first.workload if first.workload in _SAME_WORKLOADS else _CARRIER
     name = "1 log" if len(logs.runs) == 1 else f"{len(logs.runs)} logs"
@@ -327,14 +327,16 @@ def _amounts(shape: Shape) -> tuple[float, float]:
     return shape.time_s, shape.job_cost
 
 
-def _equal(amounts: Sequence[float], others: Sequence[float]) -> bool:
-    return all(math.isclose(a, b, rel_tol=PRICE_TIE) for a, b in zip(amounts, others, strict=True))
+def _equal(amounts: Sequence[float], other_amounts: Sequence[float]) -> bool:
+    return all(math.isclose(a, b, rel_tol=PRICE_TIE) for a, b in zip(amounts, other_amounts, strict=True))
 
 
-def _beats(amounts: Sequence[float], others: Sequence[float]) -> bool:
+def _beats(amounts: Sequence[float], other_amounts: Sequence[float]) -> bool:
     """Return whether the amounts are nowhere larger, and one is smaller by more than PRICE_TIE."""
-    nowhere_larger = all(a <= b or math.isclose(a, b, rel_tol=PRICE_TIE) for a, b in zip(amounts, others, strict=True))
-    return nowhere_larger and not _equal(amounts, others)
+    nowhere_larger = all(
+        a <= b or math.isclose(a, b, rel_tol=PRICE_TIE) for a, b in zip(amounts, other_amounts, strict=True)
+    )
+    return nowhere_larger and not _equal(amounts, other_amounts)
 
 
 def _interrupted(shape: Shape, probability_per_h: float | None) -> Shape:
@@ -346,24 +348,24 @@ def _interrupted(shape: Shape, probability_per_h: float | None) -> Shape:
     return replace(shape, interrupted_time_s=time_s, interrupted_cost=cost)
 
 
-def _memory(runs: Sequence[ImportedRun], longest: ImportedRun, growth: float) -> tuple[MemoryNeed, ...]:
+def _memory(runs: Sequence[ImportedRun], longest_run: ImportedRun, growth: float) -> tuple[MemoryNeed, ...]:
     """Return the need of each kind of process. Map tasks grow in number with the data."""
-    if longest.run.engine != "hadoop":
+    if longest_run.run.engine != "hadoop":
         peaks = [float(peak) for item in runs for peak in item.memory_bytes.get("executor", ())]
-        parameters = longest.run.parameters
+        parameters = longest_run.run.parameters
         local = parameters.get(spark.MASTER, "").startswith("local")  # the driver's heap, whose size is not recorded
-        requested = None if local else spark.memory_mb(parameters.get(spark.MEMORY, "1g"))
-        processes = max(1, len(longest.run.executors))
-        return (memory_need("executor", peaks, requested * 2**20 if requested else None, processes),)
+        requested_mb = None if local else spark.memory_mb(parameters.get(spark.MEMORY, "1g"))
+        processes = max(1, len(longest_run.run.executors))
+        return (memory_need("executor", peaks, requested_mb * 2**20 if requested_mb else None, processes),)
     needs = []
     for kind, parameter in _TASK_MEMORY.items():
-        processes = len({task.task_id for task in longest.tasks if task.kind == kind})
+        processes = len({task.task_id for task in longest_run.tasks if task.kind == kind})
         if not processes:
             continue
         peaks = [float(peak) for item in runs for peak in item.memory_bytes.get(kind, ())]
-        text = longest.run.parameters.get(parameter, STOCK_MEMORY[parameter] if longest.run.parameters else "")
-        requested = float(text) * 2**20 if text.isdecimal() else None
-        needs.append(memory_need(kind, peaks, requested, round(processes * (growth if kind == "map" else 1.0))))
+        text = longest_run.run.parameters.get(parameter, STOCK_MEMORY[parameter] if longest_run.run.parameters else "")
+        requested_mb = float(text) * 2**20 if text.isdecimal() else None
+        needs.append(memory_need(kind, peaks, requested_mb, round(processes * (growth if kind == "map" else 1.0))))
     return tuple(needs)
 
 
@@ -371,12 +373,17 @@ def _completed(
     catalogue: HardwareCatalogue, parameters: Mapping[str, str], runs: Sequence[ImportedRun]
 ) -> tuple[HardwareCatalogue, tuple[str, ...]]:
     """Return the catalogue with the job's parameters and an interval of each core's speed, and what that assumes."""
-    kept = {name: parameters[name] for name in _KEPT_PARAMETERS if name in parameters}
+    kept_parameters = {name: parameters[name] for name in _KEPT_PARAMETERS if name in parameters}
     cores = [executor.cores for executor in runs[0].run.executors if executor.cores]
     if cores:
         heap_mb = spark.memory_mb(parameters.get(spark.MEMORY, "1g")) or 1024
         overhead_mb = max(_OVERHEAD_MIN_MB, _OVERHEAD_SHARE * heap_mb)
-        kept = {spark.CORES: str(max(cores)), spark.MEMORY: "1g", spark.OVERHEAD: f"{overhead_mb:.0f}m", **kept}
+        kept_parameters = {
+            spark.CORES: str(max(cores)),
+            spark.MEMORY: "1g",
+            spark.OVERHEAD: f"{overhead_mb:.0f}m",
+            **kept_parameters,
+        }
     assumptions = [f"costs of the job: {len(runs)} of its runs, on hardware that a log does not describe"]
     workers = []
     for option in catalogue.workers:
@@ -388,7 +395,7 @@ def _completed(
             )
             low, high = option.cpu_speed / SPEED_FACTOR, option.cpu_speed * SPEED_FACTOR
         workers.append(replace(option, cpu_speed_low=low, cpu_speed_high=high))
-    changed: dict[str, Any] = {"workers": tuple(workers), "parameters": {**kept, **catalogue.parameters}}
+    changed: dict[str, Any] = {"workers": tuple(workers), "parameters": {**kept_parameters, **catalogue.parameters}}
     return replace(catalogue, **changed), tuple(assumptions)
 
 
@@ -402,12 +409,12 @@ def _hourly(text: str) -> str:
 def _candidates(recommendation: Recommendation, number: int) -> tuple[Shape, ...]:
     """Return the best finalists: the best of each kind of worker, then others with different hardware."""
     by_worker: dict[str, Choice] = {}
-    others: dict[object, Choice] = {}
+    other_choices: dict[object, Choice] = {}
     for choice in recommendation.finalists:
         by_worker.setdefault(choice.levels["worker"], choice)
-        others.setdefault(hardware_of(choice.levels), choice)
-    ranked = list(by_worker.values())
-    ranked += [choice for choice in others.values() if choice not in ranked]
+        other_choices.setdefault(hardware_of(choice.levels), choice)
+    ranked_choices = list(by_worker.values())
+    ranked_choices += [choice for choice in other_choices.values() if choice not in ranked_choices]
     order = recommendation.finalists.index
     hours = YEAR_H * recommendation.constraints.years
     return tuple(
@@ -431,5 +438,5 @@ def _candidates(recommendation: Recommendation, number: int) -> tuple[Shape, ...
             credits=choice.times[0].credits,
             cost_lines=choice.cost_lines,
         )
-        for choice in sorted(ranked[:number], key=order)
+        for choice in sorted(ranked_choices[:number], key=order)
     )

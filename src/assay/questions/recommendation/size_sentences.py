@@ -25,16 +25,16 @@ _RISK_SHOWN_MIN = 1e-4
 
 def limit_sentence(answer: SizeAnswer) -> str:
     """Return where most of the job's time went in the log, and the limit of the simulation on the best cluster."""
-    logged = f"{_logged_limit(answer)}."
+    logged_text = f"{_logged_limit(answer)}."
     if not answer.shapes:
-        return logged
+        return logged_text
     limit, where = answer.shapes[0].limit, "In the simulation of the cluster listed first"
     if limit in _NO_LIMIT:
-        return f"{logged} {where}, there is no bottleneck."
+        return f"{logged_text} {where}, there is no bottleneck."
     why = ""
     if answer.job.shares.limit is JobLimit.WAITING and limit == Resource.CPU:
         why = "; the simulation leaves out the waiting in the log"
-    return f"{logged} {where}, {limit_title(limit)} limits the tasks for the longest time{why}."
+    return f"{logged_text} {where}, {limit_title(limit)} limits the tasks for the longest time{why}."
 
 
 def first_sentences(answer: SizeAnswer) -> Iterator[str]:
@@ -131,13 +131,13 @@ def job_sentences(answer: SizeAnswer) -> Iterator[str]:
         f"{job.engine}: {parts}, {plural(shares.tasks, 'task')} on {plural(shares.nodes, 'node')}, "
         f"{format_duration(shares.duration_s)}{source}."
     )
-    shuffled, written, spilled = (
+    shuffled_text, written_text, spilled_text = (
         NO_VALUE if value is None else format_bytes(value)
         for value in (job.shuffled_bytes, job.written_bytes, job.spilled_bytes)
     )
     data = format_bytes(job.data_bytes) if job.data_bytes else "not known"
-    spills = f", spilled {spilled}" if job.engine != "hadoop" else ""
-    yield f"Data {data}, shuffled {shuffled}, written {written}{spills}."
+    spills = f", spilled {spilled_text}" if job.engine != "hadoop" else ""
+    yield f"Data {data}, shuffled {shuffled_text}, written {written_text}{spills}."
     yield (
         f"Of the time of the {_slots(shares)}: {share(shares.cpu_share)} on CPU, {share(shares.collection_share)} in "
         f"garbage collection, {share(shares.waiting_share)} waiting, {share(shares.idle_share)} without a task."
@@ -154,12 +154,14 @@ def memory_sentences(answer: SizeAnswer) -> Iterator[str]:
 
 def _memory_text(need: MemoryNeed, logs: str) -> str:
     name = _KINDS[need.kind]
-    requested = "request not known" if need.requested_bytes is None else f"requested {_memory(need.requested_bytes)}"
+    requested_text = (
+        "request not known" if need.requested_bytes is None else f"requested {_memory(need.requested_bytes)}"
+    )
     if need.peak_bytes is None:
-        return f"Memory per {name}: {requested}, used: not known, because the log has no such metric."
-    used = f"used {_memory(need.median_bytes)} (median), {_memory(need.high_bytes)} (95 %)"
-    used += f", {_memory(need.peak_bytes)} (peak)"
-    line = f"Memory per {name}: {requested}; {used} over {plural(need.processes, name)}{logs}"
+        return f"Memory per {name}: {requested_text}, used: not known, because the log has no such metric."
+    used_text = f"used {_memory(need.median_bytes)} (median), {_memory(need.high_bytes)} (95 %)"
+    used_text += f", {_memory(need.peak_bytes)} (peak)"
+    line = f"Memory per {name}: {requested_text}; {used_text} over {plural(need.processes, name)}{logs}"
     if need.processes < PROCESSES_MIN:
         return f"{line}. The risk is not known: {PROCESSES_MIN} {name}s or more are needed."
     if need.request_risk is not None:
@@ -248,11 +250,11 @@ def missing_sentences(answer: SizeAnswer) -> Iterator[str]:
 def assumption_sentences(answer: SizeAnswer) -> Iterator[str]:
     """Yield the assumptions of the shapes, and what limits the statements about memory."""
     yield from answer.assumptions
-    waiting = answer.job.shares.waiting_share
-    if answer.shapes and waiting is not None:
+    waiting_share = answer.job.shares.waiting_share
+    if answer.shapes and waiting_share is not None:
         yield (
-            f"the waiting in the log ({share(waiting)}) is not carried over: the simulation derives waiting from the "
-            "disks, the network and the cores of each cluster, so a job that waits for anything else takes longer"
+            f"the waiting in the log ({share(waiting_share)}) is not carried over: the simulation derives waiting from "
+            "the disks, the network and the cores of each cluster, so a job that waits for anything else takes longer"
         )
     yield from memory_caveats(answer)
 

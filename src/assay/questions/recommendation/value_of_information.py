@@ -143,42 +143,42 @@ def draw_inputs(
     return InputDraws(np.exp(log_s), rates_per_h, inputs)
 
 
-def losses(objective: Floats, kept: Mask) -> Floats:
+def losses(objective: Floats, is_kept: Mask) -> Floats:
     """Return the loss of each choice in each draw (draws × finalists): its objective, plus a second cluster's if it
     breaks a constraint.
 
     The second cluster is the best that keeps all constraints in that draw, or the most expensive where none does.
     """
-    best = np.where(kept, objective, np.inf).min(axis=1, keepdims=True)
+    best = np.where(is_kept, objective, np.inf).min(axis=1, keepdims=True)
     second = np.where(np.isfinite(best), best, objective.max(axis=1, keepdims=True))
-    loss: Floats = objective + np.where(kept, 0.0, second)
+    loss: Floats = objective + np.where(is_kept, 0.0, second)
     return loss
 
 
-def value_of_information(values: Floats, loss: Floats, chosen: int, seed: int) -> float:
-    """Return the mean loss avoided by knowing one input, compared with always choosing ``chosen``.
+def value_of_information(values: Floats, loss: Floats, chosen_finalist: int, seed: int) -> float:
+    """Return the mean loss avoided by knowing one input, compared with always choosing ``chosen_finalist``.
 
     The estimate for shuffled draws of the input, which is due to chance, is subtracted.
     """
     generator = np.random.default_rng((seed, 4))
-    by_chance = [_avoided_loss(generator.permutation(values), loss, chosen) for _ in range(_SHUFFLES)]
-    return max(0.0, _avoided_loss(values, loss, chosen) - float(np.mean(by_chance)))
+    by_chance = [_avoided_loss(generator.permutation(values), loss, chosen_finalist) for _ in range(_SHUFFLES)]
+    return max(0.0, _avoided_loss(values, loss, chosen_finalist) - float(np.mean(by_chance)))
 
 
-def _avoided_loss(values: Floats, loss: Floats, chosen: int) -> float:
+def _avoided_loss(values: Floats, loss: Floats, chosen_finalist: int) -> float:
     basis = np.vander(values / max(float(np.std(values)), 1e-12), _DEGREE + 1)
-    fitted = basis @ np.linalg.lstsq(basis, loss, rcond=None)[0]
-    return float(np.mean(fitted[:, chosen] - fitted.min(axis=1)))
+    fitted_loss = basis @ np.linalg.lstsq(basis, loss, rcond=None)[0]
+    return float(np.mean(fitted_loss[:, chosen_finalist] - fitted_loss.min(axis=1)))
 
 
-def value_of_perfect_information(loss: Floats, chosen: int) -> float:
+def value_of_perfect_information(loss: Floats, chosen_finalist: int) -> float:
     """Return the mean loss avoided by knowing every input."""
-    return float(np.mean(loss[:, chosen] - loss.min(axis=1)))
+    return float(np.mean(loss[:, chosen_finalist] - loss.min(axis=1)))
 
 
-def best_shares(objective: Floats, kept: Mask) -> Floats:
+def best_shares(objective: Floats, is_kept: Mask) -> Floats:
     """Return the share of draws in which each finalist is the best that keeps the constraints; ties share a draw."""
-    allowed = np.where(kept, objective, np.inf)
-    best = (allowed == allowed.min(axis=1, keepdims=True)) & np.isfinite(allowed)
+    allowed_objective = np.where(is_kept, objective, np.inf)
+    best = (allowed_objective == allowed_objective.min(axis=1, keepdims=True)) & np.isfinite(allowed_objective)
     shares: Floats = (best / np.maximum(1, best.sum(axis=1, keepdims=True))).mean(axis=0)
     return shares

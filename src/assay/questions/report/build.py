@@ -70,7 +70,7 @@ def report_of(repository: Repository, table: RunTable, request: ReportRequest, b
         warnings = (*warnings, *(warning for c in configurations.comparisons for warning in c.warnings))
     written_on = request.date or datetime.now(UTC).date().isoformat()
     job_costs = _job_costs(configurations, decisions, book)
-    compared = {result.workload for d in decisions for result in d.results if result.time}
+    compared_workloads = {result.workload for d in decisions for result in d.results if result.time}
     return Report(
         request=request,
         written_on=written_on,
@@ -83,7 +83,7 @@ def report_of(repository: Repository, table: RunTable, request: ReportRequest, b
         layout_classes=layout_classes(table),
         not_compared=_options_not_compared(table, request, decisions),
         workloads_not_compared=tuple(
-            name for name, runs in counts_by(table, "workload").items() if runs and name not in compared
+            name for name, runs in counts_by(table, "workload").items() if runs and name not in compared_workloads
         ),
         method=method_facts(table, loaded_runs, decisions, all_loaded=bool(runs)),
         hardware=hardware_of(repository, loaded_runs),
@@ -140,11 +140,11 @@ def _configurations(
     repository: Repository, table: RunTable, request: ReportRequest, decisions: Sequence[Decision]
 ) -> ConfigurationDetails | None:
     """Return the details of each configuration; None if there are too many, or a factor is derived from others."""
-    detailed = _decisions_with_details(request, decisions)
-    derived = any(decision.factor not in table.columns for _, decision in detailed)
-    if request.details is DetailLevel.GROUPS or derived:
+    decisions_with_details = _decisions_with_details(request, decisions)
+    has_derived_factor = any(decision.factor not in table.columns for _, decision in decisions_with_details)
+    if request.details is DetailLevel.GROUPS or has_derived_factor:
         return None
-    number = count_comparisons(table, [decision for _, decision in detailed])
+    number = count_comparisons(table, [decision for _, decision in decisions_with_details])
     if number > COMPARISONS_MAX:
         if request.details is None:
             return None
@@ -154,12 +154,12 @@ def _configurations(
         )
     runs = with_figures(repository, repository.runs_at(table, range(len(table))))
     by_id = {run.run_id: run for run in runs}
-    selected = []
-    for position, decision in detailed:
-        chosen = runs_of_decision(table, decision)
-        ids = repository.ids_at(chosen, range(len(chosen)))
-        selected.append((position, decision, [by_id[run_id] for run_id in ids]))
-    return configuration_details(runs, selected, repository.trace, partial(read_complete_run, repository))
+    selected_rows = []
+    for position, decision in decisions_with_details:
+        decision_rows = runs_of_decision(table, decision)
+        ids = repository.ids_at(decision_rows, range(len(decision_rows)))
+        selected_rows.append((position, decision, [by_id[run_id] for run_id in ids]))
+    return configuration_details(runs, selected_rows, repository.trace, partial(read_complete_run, repository))
 
 
 def _origins(table: RunTable) -> tuple[tuple[Origin, float | None], ...]:
@@ -174,13 +174,13 @@ def _options_not_compared(
     table: RunTable, request: ReportRequest, decisions: Sequence[Decision]
 ) -> tuple[tuple[str, str], ...]:
     """Return factor and level of the options among valid runs that no decision has."""
-    detailed = [decision for _, decision in _decisions_with_details(request, decisions)]
+    detailed_decisions = [decision for _, decision in _decisions_with_details(request, decisions)]
     missing: list[tuple[str, str]] = []
-    for factor in dict.fromkeys(decision.factor for decision in detailed):
-        of_factor = [decision for decision in detailed if decision.factor == factor]
-        compared = {level for d in of_factor for level in (d.baseline, *(option.option for option in d.options))}
+    for factor in dict.fromkeys(decision.factor for decision in detailed_decisions):
+        of_factor = [decision for decision in detailed_decisions if decision.factor == factor]
+        compared_levels = {level for d in of_factor for level in (d.baseline, *(option.option for option in d.options))}
         levels = levels_in(with_factor(table.subset(usable(table)), factor), factor)
-        missing += [(factor, level) for level in levels if level not in compared]
+        missing += [(factor, level) for level in levels if level not in compared_levels]
     return tuple(missing)
 
 

@@ -37,11 +37,11 @@ def combined_times(repository: Repository, table: RunTable) -> tuple[CombinedTim
         repository_model = learned(repository)
     except SpecificationError:
         return ()
-    modelled = {factor.name for factor in repository_model.model.encoding.factors}
+    modelled_names = {factor.name for factor in repository_model.model.encoding.factors}
     times = []
     for workload in sorted(counts, key=lambda name: -counts[name])[:WORKLOADS_MAX]:
         runs = selected(repository_model.table, (f"workload={workload}",), "workload")
-        names = tuple(name for name in factors_of(runs) if name in modelled)
+        names = tuple(name for name in factors_of(runs) if name in modelled_names)
         if len(names) < 2:
             continue
         try:

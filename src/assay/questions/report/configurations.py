@@ -62,8 +62,8 @@ def configuration_details(
         comparisons = compare(of_decision, factor=decision.factor, baseline=decision.baseline)
         for key in dict.fromkeys((c.group, c.context) for c in comparisons):
             members = tuple(c for c in comparisons if (c.group, c.context) == key)
-            compared = [c.runs for c in members if c.runs is not None]
-            summaries = (compared[0].baseline, *(runs_of_pair.candidate for runs_of_pair in compared))
+            compared_runs = [c.runs for c in members if c.runs is not None]
+            summaries = (compared_runs[0].baseline, *(runs_of_pair.candidate for runs_of_pair in compared_runs))
             sections.append(ReportSection(number, *key, members, summaries))
     positions_with_charts = sorted(
         range(len(sections)), key=lambda position: -sum(s.n for s in sections[position].summaries)
@@ -95,19 +95,21 @@ def _with_charts(
 ) -> ReportSection:
     """Return the section with the traffic and the views of its baseline, its leader and some further configurations."""
     baseline_level = section.summaries[0].level
-    ranked = sorted(section.summaries, key=lambda summary: (summary.level != baseline_level, summary.level != leader))
-    levels = {summary.level for summary in ranked[:LEVELS_MAX]}
-    levels_with_views = {summary.level for summary in ranked[:VIEWS_MAX]}
+    ranked_summaries = sorted(
+        section.summaries, key=lambda summary: (summary.level != baseline_level, summary.level != leader)
+    )
+    levels = {summary.level for summary in ranked_summaries[:LEVELS_MAX]}
+    levels_with_views = {summary.level for summary in ranked_summaries[:VIEWS_MAX]}
     summaries = tuple(summary for summary in section.summaries if summary.level in levels)
-    typical = [(s.level, by_id[s.typical_run_id]) for s in summaries if s.typical_run_id is not None]
-    step_s = grid_step_s(max((run.duration_s for _, run in typical), default=0.0))
+    typical_runs = [(s.level, by_id[s.typical_run_id]) for s in summaries if s.typical_run_id is not None]
+    step_s = grid_step_s(max((run.duration_s for _, run in typical_runs), default=0.0))
     traffic = [
         RunTraffic(level, run.run_id, tuple(series))
-        for level, run in typical
+        for level, run in typical_runs
         if (series := disk_traffic(trace_of(run.run_id), run.duration_s, step_s=step_s))
     ]
     whole_runs = (
-        [(level, observed_of(run)) for level, run in typical if level in levels_with_views] if observed_of else []
+        [(level, observed_of(run)) for level, run in typical_runs if level in levels_with_views] if observed_of else []
     )
     views = [
         _view(level, complete_run, step_s)

@@ -57,8 +57,8 @@ def _names(table: RunTable, *columns: str) -> str:
     """Return the levels of ``columns``, at most :data:`NAMES_MAX` of each."""
     parts = [levels_in(table, name) for name in columns]
     texts = [", ".join(levels[:NAMES_MAX]) for levels in parts if levels]
-    more = sum(max(0, len(levels) - NAMES_MAX) for levels in parts)
-    return " ".join(texts) + (f" and {more} more" if more else "")
+    more_count = sum(max(0, len(levels) - NAMES_MAX) for levels in parts)
+    return " ".join(texts) + (f" and {more_count} more" if more_count else "")
 
 
 def _clusters(table: RunTable, loaded: Sequence[Run]) -> str:
@@ -73,8 +73,8 @@ def _clusters(table: RunTable, loaded: Sequence[Run]) -> str:
             origin = "simulated" if example.origin is Origin.SIMULATED else "emulated on one machine"
             text += f", {origin} at scale {scale_text(example.lab_scale)}"
         texts.append(text)
-    more = len(names) - len(texts)
-    return "; ".join([*texts, *([f"{more} more"] if more else [])])
+    more_count = len(names) - len(texts)
+    return "; ".join([*texts, *([f"{more_count} more"] if more_count else [])])
 
 
 def _directories(counts: Mapping[str, int]) -> str:
@@ -102,11 +102,13 @@ def _runs(table: RunTable) -> str:
 
 
 def _when(table: RunTable) -> str:
-    known = table.values["started_unix_s"]
-    known = known[np.isfinite(known)]
-    if len(known) == 0:
+    start_times = table.values["started_unix_s"]
+    start_times = start_times[np.isfinite(start_times)]
+    if len(start_times) == 0:
         return ""
-    first, last = (f"{datetime.fromtimestamp(float(at), UTC):%Y-%m-%d %H:%M}" for at in (known.min(), known.max()))
+    first, last = (
+        f"{datetime.fromtimestamp(float(at), UTC):%Y-%m-%d %H:%M}" for at in (start_times.min(), start_times.max())
+    )
     return f"{first} to {last} (UTC)"
 
 
@@ -135,8 +137,10 @@ def _caches(table: RunTable, loaded: Sequence[Run]) -> str:
     text += f", warm before {warm:,}" if warm else ""
     unknown = len(table) - cold - warm
     text += f", unknown for {unknown:,}." if unknown else "."
-    left = [cache.cached_after_bytes for run in loaded for cache in run.caches if cache.dropped]
-    return text + (f" A node kept {median(left) / 1e6:,.0f} MB cached after a drop (median)." if left else "")
+    cached_bytes = [cache.cached_after_bytes for run in loaded for cache in run.caches if cache.dropped]
+    return text + (
+        f" A node kept {median(cached_bytes) / 1e6:,.0f} MB cached after a drop (median)." if cached_bytes else ""
+    )
 
 
 def _repetitions(decisions: Sequence[Decision]) -> str:

@@ -63,8 +63,8 @@ def settings_of(table: RunTable) -> tuple[FactorLevels, ...]:
         if levels:
             levels.sort(key=lambda item: -item[1])
             of_one_workload = name.partition(".")[0] in workloads  # other workloads can't have this option
-            absent = 0 if of_one_workload else int((column.codes < 0).sum())
-            settings.append(FactorLevels(name, tuple(levels), absent))
+            absent_count = 0 if of_one_workload else int((column.codes < 0).sum())
+            settings.append(FactorLevels(name, tuple(levels), absent_count))
     return tuple(sorted(settings, key=lambda setting: not setting.varies))
 
 
@@ -129,8 +129,8 @@ def _facts(runs: Sequence[Run], imports: Sequence[ImportFacts], assay_version: s
 
 def _files(source: ImportFacts) -> str:
     names = [f"{name} (SHA-256 {digest[:16]}…)" for name, digest in source.files[:NAMES_MAX]]
-    more = len(source.files) - len(names)
-    return ", ".join([*names, *([f"{more:,} more files"] if more else [])])
+    more_count = len(source.files) - len(names)
+    return ", ".join([*names, *([f"{more_count:,} more files"] if more_count else [])])
 
 
 def _commands(request: ReportRequest, plans: Sequence[PlanText], imports: Sequence[ImportFacts]) -> tuple[str, ...]:

@@ -14,18 +14,18 @@ from assay.questions.decisions.decision import Decision
 def with_factor(table: RunTable, factor: str) -> RunTable:
     """Return the table with a column for the factor of a decision, derived or joined if necessary."""
     names = factor.split(" + ")
-    joined, _ = combined_or_named(with_factors(table, names), names[0] if len(names) == 1 else names)
-    return joined
+    joined_table, _ = combined_or_named(with_factors(table, names), names[0] if len(names) == 1 else names)
+    return joined_table
 
 
 def runs_of_decision(table: RunTable, decision: Decision) -> RunTable:
     """Return the rows of ``table`` with an option of the decision, and with its origin and lab scale."""
-    joined = with_factor(table, decision.factor)
-    column = joined.columns[decision.factor]
+    joined_table = with_factor(table, decision.factor)
+    column = joined_table.columns[decision.factor]
     options = [column.code(level) for level in (decision.baseline, *(option.option for option in decision.options))]
-    chosen = np.isin(column.codes, options)
+    is_chosen = np.isin(column.codes, options)
     for name, level in (("origin", decision.origin), ("lab_scale", decision.lab_scale)):
         stratum = table.columns.get(name)
         if stratum is not None:
-            chosen &= stratum.codes == (ABSENT if level is None else stratum.code(level))
-    return table.subset(chosen)
+            is_chosen &= stratum.codes == (ABSENT if level is None else stratum.code(level))
+    return table.subset(is_chosen)

@@ -16,6 +16,7 @@ from assay.store.campaigns.plan_texts import PlanText, plan_texts
 from assay.store.campaigns.status import CampaignStatus, campaign_folders, find, status_of
 
 LISTED_MAX = 200
+"""Maximum number of listed campaigns."""
 CLUSTERS_MAX = 200
 """Maximum number of cluster files read from one folder."""
 HISTORY_MAX = 5_000
@@ -25,9 +26,9 @@ CLUSTER_BYTES_MAX = 200_000
 _CLUSTER_FILE = re.compile(r"^cluster:.*^nodes:", re.MULTILINE | re.DOTALL)
 
 
-def campaigns(repository: Repository, now_unix_s: float, most: int | None = None) -> list[CampaignStatus]:
-    """Return the progress of the campaigns, newest first; at most ``most``."""
-    folders = campaign_folders(repository.folders.campaigns)[::-1][:most]
+def campaigns(repository: Repository, now_unix_s: float, campaigns_max: int | None = None) -> list[CampaignStatus]:
+    """Return the progress of the campaigns, newest first; at most ``campaigns_max``."""
+    folders = campaign_folders(repository.folders.campaigns)[::-1][:campaigns_max]
     return [status_of(folder, now_unix_s) for folder in folders]
 
 
@@ -54,13 +55,13 @@ def runs_of_campaign(table: RunTable, campaign_id: str) -> int:
     return int(np.count_nonzero(has_level(table, "campaign_id", campaign_id))) if len(table) else 0
 
 
-def cluster_files(repository: Repository, served: Iterable[Path]) -> dict[str, str]:
-    """Return the text of each cluster file in the ``served`` folders and in the repository, by name.
+def cluster_files(repository: Repository, served_folders: Iterable[Path]) -> dict[str, str]:
+    """Return the text of each cluster file in ``served_folders`` and in the repository, by name.
 
     Files that are too large, unreadable, or reached by a link out of the folder are left out.
     """
     texts: dict[str, str] = {}
-    for folder in (*served, repository.folders.clusters):
+    for folder in (*served_folders, repository.folders.clusters):
         for path in sorted([*folder.glob("*.yaml"), *folder.glob("*/*.yaml")])[:CLUSTERS_MAX]:
             try:
                 if not path.resolve().is_relative_to(folder.resolve()) or path.stat().st_size > CLUSTER_BYTES_MAX:

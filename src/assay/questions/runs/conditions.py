@@ -49,20 +49,24 @@ def with_conditions(
 
 def with_columns(names: Iterable[str], table: RunTable) -> RunTable:
     """Return the table with the derived factors among ``names`` as columns, for example the device class."""
-    derived = {name: with_factors(table, [name]).columns.get(name) for name in names if name not in table.columns}
-    return replace(table, columns={**table.columns, **{name: column for name, column in derived.items() if column}})
+    derived_columns = {
+        name: with_factors(table, [name]).columns.get(name) for name in names if name not in table.columns
+    }
+    return replace(
+        table, columns={**table.columns, **{name: column for name, column in derived_columns.items() if column}}
+    )
 
 
 def _column_named(table: RunTable, word: str, level: str, option: str) -> str:
     """Return the column that a word names. ``storage`` is the device class, or the layout if ``level`` is a layout."""
     if word in with_columns([word], table).columns:
         return word
-    folded = word.casefold()
-    if folded == STORAGE:
+    folded_word = word.casefold()
+    if folded_word == STORAGE:
         column = DEVICE_CLASS if level.casefold() in _CLASS_WORDS else LAYOUT_FACTOR
     else:
         of_title = {column_title(name).casefold(): name for name in (*table.columns, DEVICE_CLASS, DISKS)}
-        name = of_title.get(folded) or question_synonyms().get(folded, folded)
+        name = of_title.get(folded_word) or question_synonyms().get(folded_word, folded_word)
         question = question_named(name)
         factors = (question.factors or parallelism_factors(table)) if question else (name,)
         column = next((factor for factor in factors if factor in table.columns), name)
@@ -78,9 +82,11 @@ def _column_named(table: RunTable, word: str, level: str, option: str) -> str:
 def _columns_text(table: RunTable) -> str:
     """Return the names of columns in a message, those of hardware and workloads first, parameters last."""
     names = {*table.columns, *([STORAGE] if LAYOUT_FACTOR in table.columns else [])}
-    named = [name for name in _FIRST_LISTED if name in names]
-    others = sorted((name for name in table.columns if name not in named), key=lambda name: ("." in name, name))
-    return ", ".join([*named, *others])
+    first_names = [name for name in _FIRST_LISTED if name in names]
+    other_names = sorted(
+        (name for name in table.columns if name not in first_names), key=lambda name: ("." in name, name)
+    )
+    return ", ".join([*first_names, *other_names])
 
 
 def _level_named(table: RunTable, column: str, text: str) -> str:
@@ -92,6 +98,8 @@ def _level_named(table: RunTable, column: str, text: str) -> str:
         return workload_named(text, levels)
     if column == DEVICE_CLASS:
         return _CLASS_WORDS.get(text.casefold(), text)
-    folded = text.casefold()
-    same = [level for level in levels if folded in (level.casefold(), level_text(column, level).casefold())]
-    return same[0] if len(same) == 1 else text
+    folded_text = text.casefold()
+    equal_levels = [
+        level for level in levels if folded_text in (level.casefold(), level_text(column, level).casefold())
+    ]
+    return equal_levels[0] if len(equal_levels) == 1 else text

@@ -41,10 +41,10 @@ def dataset_table(address: str, on: str, where: Sequence[str], progress: Callabl
         )
     levels = levels_in(store.read(DESCRIPTION))
     no_codes = np.empty(0, dtype=np.int32)
-    columns = {name: Column(no_codes, tuple(known)) for name, known in levels.items()}
-    empty = RunTable(np.empty(0, dtype=np.int64), columns, {})
-    wide, conditions = with_conditions(empty, where)
-    matching(wide, conditions)
+    columns = {name: Column(no_codes, tuple(level_names)) for name, level_names in levels.items()}
+    empty_table = RunTable(np.empty(0, dtype=np.int64), columns, {})
+    table_with_columns, conditions = with_conditions(empty_table, where)
+    matching(table_with_columns, conditions)
     with select_runs(address, on, conditions, BASE_VALUES, METADATA_FOLDER, progress) as folder:
         return read_selected_runs(folder, levels, BASE_VALUES)
 

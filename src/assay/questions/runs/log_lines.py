@@ -55,16 +55,16 @@ class LogHits:
 
 def _lines(chunks: Iterator[bytes]) -> Iterator[bytes]:
     """Yield lines with their ends."""
-    rest = b""
+    incomplete_line = b""
     for chunk in chunks:
-        *whole, rest = (rest + chunk).split(b"\n")
-        for line in (part + b"\n" for part in whole):
+        *complete_lines, incomplete_line = (incomplete_line + chunk).split(b"\n")
+        for line in (part + b"\n" for part in complete_lines):
             yield from (line[at : at + LINE_MAX] for at in range(0, len(line), LINE_MAX))
-        while len(rest) > LINE_MAX:
-            yield rest[:LINE_MAX]
-            rest = rest[LINE_MAX:]
-    if rest:
-        yield rest
+        while len(incomplete_line) > LINE_MAX:
+            yield incomplete_line[:LINE_MAX]
+            incomplete_line = incomplete_line[LINE_MAX:]
+    if incomplete_line:
+        yield incomplete_line
 
 
 def _text(line: bytes) -> str:
@@ -74,17 +74,17 @@ def _text(line: bytes) -> str:
 def log_lines(repository: Repository, run_id: str, name: str, offset_bytes: int = 0) -> LogLines:
     """Return about :data:`PART_BYTES` of a log, from the first line that begins at ``offset_bytes`` or later."""
     at, first, start, size = 0, 0, 0, 0
-    shown: list[str] = []
+    shown_lines: list[str] = []
     for number, line in enumerate(_lines(repository.log_chunks(run_id, name)), start=1):
         if at >= offset_bytes:
-            if shown and size + len(line) > PART_BYTES:
-                return LogLines(name, first, tuple(shown), start, at)
-            if not shown:
+            if shown_lines and size + len(line) > PART_BYTES:
+                return LogLines(name, first, tuple(shown_lines), start, at)
+            if not shown_lines:
                 first, start = number, at
-            shown.append(_text(line))
+            shown_lines.append(_text(line))
             size += len(line)
         at += len(line)
-    return LogLines(name, first, tuple(shown), start, None)
+    return LogLines(name, first, tuple(shown_lines), start, None)
 
 
 def log_hits(repository: Repository, run_id: str, name: str, wanted: str) -> LogHits:
@@ -92,12 +92,12 @@ def log_hits(repository: Repository, run_id: str, name: str, wanted: str) -> Log
     at, number, total = 0, 0, 0
     hits: list[LogHit] = []
     before: deque[int] = deque(maxlen=_LINES_BEFORE)
-    folded = wanted.casefold()
+    folded_text = wanted.casefold()
     for line in _lines(repository.log_chunks(run_id, name)):
         number += 1
         before.append(at)
         text = _text(line)
-        if folded in text.casefold():
+        if folded_text in text.casefold():
             total += 1
             if len(hits) < HITS_MAX:
                 hits.append(LogHit(number, text[:_HIT_LENGTH_MAX], before[0]))

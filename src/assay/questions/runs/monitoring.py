@@ -69,10 +69,10 @@ def monitoring(table: RunTable, campaigns: Iterable[CampaignStatus] = ()) -> Mon
 
 def host_samples(repository: Repository, campaigns: Iterable[CampaignStatus]) -> tuple[tuple[str, HostSample], ...]:
     """Return the latest sample of each node of the jobs that the running ``campaigns`` execute."""
-    running = (campaign.campaign_id for campaign in campaigns if campaign.running)
+    running_ids = (campaign.campaign_id for campaign in campaigns if campaign.running)
     return tuple(
         (campaign_id, sample)
-        for campaign_id in running
+        for campaign_id in running_ids
         for sample in HostSamplesFile(repository.folders.campaigns / campaign_id).read()
     )
 
@@ -81,9 +81,11 @@ def last_runs(table: RunTable) -> tuple[LastRun, ...]:
     """Return the newest valid run of each kind with a known start, the newest kind first."""
     if not len(table):
         return ()
-    started, duration = (table.values[name] for name in ("started_unix_s", "duration_s"))
-    rows = np.flatnonzero(has_level(table, "status", RunStatus.VALID) & np.isfinite(started) & np.isfinite(duration))
-    rows = rows[np.argsort(started[rows], kind="stable")[::-1]]
+    start_times, duration = (table.values[name] for name in ("started_unix_s", "duration_s"))
+    rows = np.flatnonzero(
+        has_level(table, "status", RunStatus.VALID) & np.isfinite(start_times) & np.isfinite(duration)
+    )
+    rows = rows[np.argsort(start_times[rows], kind="stable")[::-1]]
     names = [name for name in KIND if name in table.columns]
     groups = groups_by(table, names).of_row[rows]
     _, first, number = np.unique(groups, return_index=True, return_counts=True)
@@ -94,7 +96,7 @@ def last_runs(table: RunTable) -> tuple[LastRun, ...]:
                 (name, table.columns[name].text(row) or "") if name in table.columns else (name, "") for name in KIND
             ),
             float(duration[row]),
-            float(started[row]),
+            float(start_times[row]),
             runs,
         )
         for row, runs in ((int(rows[at]), runs) for at, runs in newest)

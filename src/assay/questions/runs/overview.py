@@ -32,7 +32,9 @@ def counts_of(
             counts = level_counts(column, all_runs)
             levels = [LevelCount(level, int(count), False) for level, count in zip(column.levels, counts, strict=True)]
             by[name] = tuple(sorted((item for item in levels if item.runs), key=lambda item: -item.runs))
-    started = table.values["started_unix_s"]
-    dated = started[np.isfinite(started)]
-    first, last = (float(dated.min()), float(dated.max())) if len(dated) else (None, None)
+    start_times = table.values["started_unix_s"]
+    known_start_times = start_times[np.isfinite(start_times)]
+    first, last = (
+        (float(known_start_times.min()), float(known_start_times.max())) if len(known_start_times) else (None, None)
+    )
     return RunCounts(len(table), by, first, last)

@@ -67,9 +67,12 @@ def recorded_plan(run: Run) -> str:
         "parameters": {**run.parameters},
         "workloads": [{program: options if program == run.workload else {"label": run.workload, **options}}],
     }
-    recorded = run.recorded.cluster
-    if recorded is not None and recorded.layout is not None and not devices_of_code(run.layout):
-        layout = {"hdfs": dict(recorded.layout.hdfs), "intermediate": dict(recorded.layout.intermediate)}
+    recorded_cluster = run.recorded.cluster
+    if recorded_cluster is not None and recorded_cluster.layout is not None and not devices_of_code(run.layout):
+        layout = {
+            "hdfs": dict(recorded_cluster.layout.hdfs),
+            "intermediate": dict(recorded_cluster.layout.intermediate),
+        }
         content["layouts"] = {run.layout: layout}
     return json.dumps(content)
 
@@ -107,10 +110,10 @@ def newest_plan(repository: Repository, cluster: str | None) -> Plan:
     For a cluster without a stored plan, it is that of its newest run, on the example file that describes the cluster.
     Raises SpecificationError if there is neither.
     """
-    for stored in plan_texts(repository.folders.campaigns):
-        text = cluster_text(repository.folders.campaigns, stored.campaign_id)
+    for stored_plan in plan_texts(repository.folders.campaigns):
+        text = cluster_text(repository.folders.campaigns, stored_plan.campaign_id)
         try:
-            plan = plan_of_texts(document_of(stored.text.encode(), PLAN_FILE).content, text)
+            plan = plan_of_texts(document_of(stored_plan.text.encode(), PLAN_FILE).content, text)
         except SpecificationError:
             continue
         if cluster in (None, plan.cluster.name):

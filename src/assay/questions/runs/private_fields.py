@@ -51,20 +51,22 @@ def public_runs(runs: Sequence[Run]) -> PublicRuns:
     counts: Counter[tuple[str, str]] = Counter()
     public = []
     for run in runs:
-        changed, removed = _public(run, names)
-        public.append(changed)
-        counts.update(removed)
-    ordered = sorted(counts.items(), key=lambda item: (-item[1], item[0]))
-    return PublicRuns(tuple(public), tuple(RemovedField(name, why, count) for (name, why), count in ordered), names)
+        public_run, removed_fields = _public(run, names)
+        public.append(public_run)
+        counts.update(removed_fields)
+    ordered_counts = sorted(counts.items(), key=lambda item: (-item[1], item[0]))
+    return PublicRuns(
+        tuple(public), tuple(RemovedField(name, why, count) for (name, why), count in ordered_counts), names
+    )
 
 
 def public_parts(tasks: Sequence[TaskAttempt], trace: Trace) -> tuple[tuple[TaskAttempt, ...], Trace]:
     """Return the task attempts and the trace of one run with numbered nodes instead of their names."""
     numbers = _numbers({*trace.node, *(task.node for task in tasks)})
-    renamed = Trace(
+    renamed_trace = Trace(
         trace.t_s, [numbers[node] for node in trace.node], trace.subject, trace.metric, trace.counter, trace.value
     )
-    return tuple(msgspec.structs.replace(task, node=numbers[task.node]) for task in tasks), renamed
+    return tuple(msgspec.structs.replace(task, node=numbers[task.node]) for task in tasks), renamed_trace
 
 
 def private_columns(table: RunTable, names: frozenset[str]) -> list[str]:
@@ -108,27 +110,27 @@ def _named_in(tree: Any) -> Iterator[str]:
 
 def _numbers(names: set[str]) -> dict[str, str]:
     """Return a number for each node. An unknown node stays unknown."""
-    known = sorted(name for name in names if name)
-    return {"": "", **{name: f"node{number}" for number, name in enumerate(known, start=1)}}
+    known_names = sorted(name for name in names if name)
+    return {"": "", **{name: f"node{number}" for number, name in enumerate(known_names, start=1)}}
 
 
 def _public(run: Run, names: frozenset[str]) -> tuple[Run, set[tuple[str, str]]]:
-    removed = {(name, _TEXT) for name, present in _texts_of(run).items() if present}
+    removed_fields = {(name, _TEXT) for name, is_present in _texts_of(run).items() if is_present}
     numbers = _numbers({cache.node for cache in run.caches} | {executor.node for executor in run.executors})
     if any(numbers.values()):
-        removed.add(("names of nodes", "host names; nodes are numbered within each run"))
+        removed_fields.add(("names of nodes", "host names; nodes are numbered within each run"))
     if run.environment:
-        removed.add(("environment", "hosts, addresses, users and installation paths"))
+        removed_fields.add(("environment", "hosts, addresses, users and installation paths"))
     changes: dict[str, Any] = {}
     for field in ("parameters", "workload_parameters", "levels", "sources"):
         values: Mapping[str, str] = getattr(run, field)
         public_values = {
             name: value for name, value in values.items() if name in _FACTS or not is_private(value, names)
         }
-        removed |= {(f"{field}: {name}", _VALUE) for name in values.keys() - public_values.keys()}
+        removed_fields |= {(f"{field}: {name}", _VALUE) for name in values.keys() - public_values.keys()}
         changes[field] = public_values
     if is_private(run.source_id, names):
-        removed.add(("source_id", _VALUE))
+        removed_fields.add(("source_id", _VALUE))
         changes["source_id"] = ""
     return (
         replace(
@@ -144,7 +146,7 @@ def _public(run: Run, names: frozenset[str]) -> tuple[Run, set[tuple[str, str]]]
             executors=tuple(replace(executor, node=numbers[executor.node]) for executor in run.executors),
             **changes,
         ),
-        removed,
+        removed_fields,
     )
 
 

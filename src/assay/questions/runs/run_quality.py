@@ -80,22 +80,22 @@ def why_not_valid(repository: Repository, table: RunTable) -> NotValid:
     return NotValid(len(rows), len(runs), tuple(causes_of(runs)))
 
 
-def causes_sentence(excluded: NotValid) -> str:
+def causes_sentence(not_valid: NotValid) -> str:
     """Return the recorded causes: ``Recorded causes of all 9 runs that do not count: "out of memory" (8 runs), ...``.
 
     Causes after the third are counted.
     """
     texts = []
-    for cause in excluded.causes[:_CAUSES_NAMED]:
+    for cause in not_valid.causes[:_CAUSES_NAMED]:
         text = cause.text or ", ".join(cause.checks) or cause.failure_class or "none"
-        shortened = text if len(text) <= _CAUSE_MAX else f"{text[: _CAUSE_MAX - 1]}…"
-        runs = f" ({plural(cause.runs, 'run')})" if len(excluded.causes) > 1 else ""
-        texts.append(f'"{shortened}"{runs}')
-    more = len(excluded.causes) - _CAUSES_NAMED
-    names = joined([*texts, *([f"{more} more"] if more > 0 else [])])
-    newest = f"the newest {excluded.examined:,} of " if excluded.examined < excluded.not_valid else "all "
-    causes = "cause" if len(excluded.causes) == 1 else "causes"
-    return f"Recorded {causes} of {newest}{plural(excluded.not_valid, 'run')} that do not count: {names}."
+        shortened_text = text if len(text) <= _CAUSE_MAX else f"{text[: _CAUSE_MAX - 1]}…"
+        runs = f" ({plural(cause.runs, 'run')})" if len(not_valid.causes) > 1 else ""
+        texts.append(f'"{shortened_text}"{runs}')
+    more_count = len(not_valid.causes) - _CAUSES_NAMED
+    names = joined([*texts, *([f"{more_count} more"] if more_count > 0 else [])])
+    newest = f"the newest {not_valid.examined:,} of " if not_valid.examined < not_valid.not_valid else "all "
+    causes = "cause" if len(not_valid.causes) == 1 else "causes"
+    return f"Recorded {causes} of {newest}{plural(not_valid.not_valid, 'run')} that do not count: {names}."
 
 
 def traced_rows(repository: Repository, table: RunTable) -> Ints:
@@ -107,8 +107,11 @@ def traced_rows(repository: Repository, table: RunTable) -> Ints:
 
 def coverage(table: RunTable, traced: Ints) -> tuple[Coverage, ...]:
     """Return the number of runs with a trace and with cold caches by plan. ``traced``: from :func:`traced_rows`."""
-    named = table.columns.get("plan", Column(np.zeros(len(table), np.int32), (NO_PLAN,)))
-    plans = Column(np.where(named.codes < 0, len(named.levels), named.codes).astype(np.int32), (*named.levels, NO_PLAN))
+    plan_column = table.columns.get("plan", Column(np.zeros(len(table), np.int32), (NO_PLAN,)))
+    plans = Column(
+        np.where(plan_column.codes < 0, len(plan_column.levels), plan_column.codes).astype(np.int32),
+        (*plan_column.levels, NO_PLAN),
+    )
     cold, warm, simulated = (has_level(table, "cold", level) for level in ("cold", "warm", "simulated"))
     counts = [
         level_counts(plans, mask)
@@ -121,21 +124,21 @@ def coverage(table: RunTable, traced: Ints) -> tuple[Coverage, ...]:
     )
 
 
-def still_needed(repository: Repository, table: RunTable, wanted: float = PRECISION) -> MissingRepetitions:
-    """Return the repetitions that each configuration needs for a half-width of ``wanted``, a share of its mean."""
-    return missing_repetitions(table, wanted, run_ids=lambda rows: repository.ids_at(table, rows))
+def still_needed(repository: Repository, table: RunTable, half_width: float = PRECISION) -> MissingRepetitions:
+    """Return the repetitions that each configuration needs for a half-width of ``half_width``, a share of its mean."""
+    return missing_repetitions(table, half_width, run_ids=lambda rows: repository.ids_at(table, rows))
 
 
 def anomalous_runs(
     repository: Repository, flagged: Flagged, table: RunTable, limit: int | None = None
 ) -> AnomalousRuns:
     """Return the ``limit`` most serious anomalies, or all, of the runs of ``table``, compared with all runs."""
-    among = flagged.among(table)
-    listed = flagged.anomalies.at(among[:limit])
+    positions = flagged.among(table)
+    listed_anomalies = flagged.anomalies.at(positions[:limit])
     all_runs = flagged.table
-    ids = repository.ids_at(all_runs, [item.position for item in listed]) if listed else []
+    ids = repository.ids_at(all_runs, [item.position for item in listed_anomalies]) if listed_anomalies else []
     return AnomalousRuns(
-        len(among),
+        len(positions),
         int(np.count_nonzero(usable(table))),
         tuple(
             AnomalousRun(
@@ -150,7 +153,7 @@ def anomalous_runs(
                 repetitions=item.repetitions,
                 reason=item.reason,
             )
-            for run_id, item in zip(ids, listed, strict=True)
+            for run_id, item in zip(ids, listed_anomalies, strict=True)
         ),
     )
 

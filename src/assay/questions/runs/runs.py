@@ -91,15 +91,15 @@ def selected(table: RunTable, where: Sequence[str], option: str = "where") -> Ru
         )
     if not where:
         return table
-    wide, conditions = with_conditions(table, where, option)
-    return table.subset(matching(wide, conditions, option))
+    table_with_columns, conditions = with_conditions(table, where, option)
+    return table.subset(matching(table_with_columns, conditions, option))
 
 
 def in_order_of_start(repository: Repository, table: RunTable) -> list[int]:
     """Return the positions of the runs of ``table``, newest last; equal starts by id, undated runs first."""
-    started = np.nan_to_num(table.values["started_unix_s"], nan=-np.inf)
+    start_times = np.nan_to_num(table.values["started_unix_s"], nan=-np.inf)
     ids = np.array(repository.ids_at(table, range(len(table))), dtype=np.str_)
-    positions: list[int] = np.lexsort((ids, started)).tolist()
+    positions: list[int] = np.lexsort((ids, start_times)).tolist()
     return positions
 
 
@@ -110,16 +110,20 @@ def usual_order(table: RunTable) -> str:
 
 def run_page(repository: Repository, table: RunTable, request: RunPageRequest) -> RunPage:
     """Return one page of the runs that match."""
-    wide, conditions = with_conditions(table, request.where, "where")
+    table_with_columns, conditions = with_conditions(table, request.where, "where")
     page = page_of(
-        table, matching(wide, conditions, "where"), sort=request.sort, offset=request.offset, limit=request.limit
+        table,
+        matching(table_with_columns, conditions, "where"),
+        sort=request.sort,
+        offset=request.offset,
+        limit=request.limit,
     )
     return RunPage(
         total=page.total,
         of=len(table),
         offset=request.offset,
         runs=_rows(repository, table, page.positions, [name for name in request.columns if name in table.columns]),
-        facets=tuple(facets(wide, conditions, _facet_columns(table))) if request.facets else (),
+        facets=tuple(facets(table_with_columns, conditions, _facet_columns(table))) if request.facets else (),
         columns=(*table.columns, *table.values),
     )
 
@@ -137,7 +141,7 @@ def _rows(
             started_at=_iso_time(float(table.values["started_unix_s"][row])),
             duration_s=finite(float(table.values["duration_s"][row])),
             columns={name: text for name in columns if (text := level_at(table, name, row)) is not None},
-            anomaly=odd if (odd := level_at(table, ANOMALY, row)) != NO_ANOMALY else None,
+            anomaly=kind if (kind := level_at(table, ANOMALY, row)) != NO_ANOMALY else None,
         )
         for run_id, row in zip(ids, positions, strict=True)
     )
@@ -178,14 +182,16 @@ def levels_by_number(table: RunTable, name: str, rows: Ints | None = None) -> li
 
 def comparable(table: RunTable) -> list[str]:
     """Return the factors with several levels that can be compared, storage and network first."""
-    never = ("workload", "origin", "lab_scale", *DESCRIPTIVE)
-    return _ordered((n for n in table.factors if len(table.columns[n].levels) > 1 and n not in never), _FIRST[1:4])
+    excluded_names = ("workload", "origin", "lab_scale", *DESCRIPTIVE)
+    return _ordered(
+        (n for n in table.factors if len(table.columns[n].levels) > 1 and n not in excluded_names), _FIRST[1:4]
+    )
 
 
 def _facet_columns(table: RunTable) -> list[str]:
     """Return the columns to make facets of: those with several levels, in order of importance."""
-    several = [n for n, column in table.columns.items() if len(column.levels) > 1 and n != LAYOUT_DEVICES]
-    return _ordered(sorted(several, key=lambda name: name in DESCRIPTIVE), _FIRST)
+    names_with_levels = [n for n, column in table.columns.items() if len(column.levels) > 1 and n != LAYOUT_DEVICES]
+    return _ordered(sorted(names_with_levels, key=lambda name: name in DESCRIPTIVE), _FIRST)
 
 
 def _ordered(names: Iterable[str], first: Sequence[str]) -> list[str]:

@@ -98,9 +98,9 @@ def scatter(repository: Repository, request: ScatterRequest) -> ScatterView:
     table = selected(all_runs, request.where)
     valid = table.columns["status"].codes == table.columns["status"].code("valid")
     xs, ys = table.values[x], table.values[request.y]
-    complete = np.flatnonzero(valid & np.isfinite(xs) & np.isfinite(ys))
-    drawn_rows = _drawn(complete, table, x, request.y)
-    colours, shapes = _levels(table, request.by, complete), _levels(table, request.shape, complete)
+    complete_rows = np.flatnonzero(valid & np.isfinite(xs) & np.isfinite(ys))
+    drawn_rows = _drawn(complete_rows, table, x, request.y)
+    colours, shapes = _levels(table, request.by, complete_rows), _levels(table, request.shape, complete_rows)
     points = (
         tuple(
             ScatterPoint(run_id, float(xs[row]), float(ys[row]), colours.get(row), shapes.get(row))
@@ -109,7 +109,7 @@ def scatter(repository: Repository, request: ScatterRequest) -> ScatterView:
         if drawn_rows
         else ()
     )
-    without_metrics = int(valid.sum()) - len(complete)
+    without_metrics = int(valid.sum()) - len(complete_rows)
     return ScatterView(
         x=x,
         y=request.y,
@@ -118,22 +118,22 @@ def scatter(repository: Repository, request: ScatterRequest) -> ScatterView:
         matching=len(table),
         not_valid=len(table) - int(valid.sum()),
         without_metrics=without_metrics,
-        not_drawn=len(complete) - len(drawn_rows),
+        not_drawn=len(complete_rows) - len(drawn_rows),
         points=points,
         metrics=metrics,
         factors=factors,
     )
 
 
-def _drawn(complete: Ints, table: RunTable, x: str, y: str) -> list[int]:
+def _drawn(complete_rows: Ints, table: RunTable, x: str, y: str) -> list[int]:
     """Return the rows that become points, in the order of x."""
-    ordered = complete[np.argsort(table.values[x][complete], kind="stable")]
-    if len(ordered) <= POINTS_MAX:
-        return [int(row) for row in ordered]
-    of_y = table.values[y][ordered]
+    ordered_rows = complete_rows[np.argsort(table.values[x][complete_rows], kind="stable")]
+    if len(ordered_rows) <= POINTS_MAX:
+        return [int(row) for row in ordered_rows]
+    of_y = table.values[y][ordered_rows]
     at = {int(of_y.argmin()), int(of_y.argmax())}
-    at |= set(np.linspace(0, len(ordered) - 1, POINTS_MAX - 2).round().astype(int).tolist())
-    return [int(ordered[position]) for position in sorted(at)]
+    at |= set(np.linspace(0, len(ordered_rows) - 1, POINTS_MAX - 2).round().astype(int).tolist())
+    return [int(ordered_rows[position]) for position in sorted(at)]
 
 
 def _levels(table: RunTable, name: str, rows: Ints) -> dict[int, str]:

@@ -33,13 +33,13 @@ def durations_of_complete_run(
 
 def summary_text(durations: TaskDurations) -> str:
     """Return the answer in one sentence."""
-    examined = durations.succeeded - durations.not_examined
-    if not examined:
+    examined_count = durations.succeeded - durations.not_examined
+    if not examined_count:
         return f"No task was examined for outliers: each job has fewer than {ATTEMPTS_MIN} tasks of a kind."
-    text = f"{plural(durations.outliers_total, 'outlier')} among {plural(examined, 'task')}."
+    text = f"{plural(durations.outliers_total, 'outlier')} among {plural(examined_count, 'task')}."
     if durations.not_examined:
-        few = plural(durations.not_examined, "task")
-        text += f" Not examined: {few} of jobs or stages with fewer than {ATTEMPTS_MIN} of their kind."
+        not_examined_text = plural(durations.not_examined, "task")
+        text += f" Not examined: {not_examined_text} of jobs or stages with fewer than {ATTEMPTS_MIN} of their kind."
     if unsuccessful := durations.attempts - durations.succeeded:
         text += f" Left out: {plural(unsuccessful, 'failed or killed attempt')}."
     return text
@@ -69,7 +69,7 @@ def outliers_text(durations: TaskDurations) -> TextTable:
         rows.append(
             (task.attempt_id, task.node, task.kind, seconds(task.start_s), seconds(task.duration_s), "; ".join(reasons))
         )
-    hidden = durations.outliers_total - len(rows)
-    notes = (f"{plural(hidden, 'more outlier')} not listed.",) if hidden else ()
+    hidden_count = durations.outliers_total - len(rows)
+    notes = (f"{plural(hidden_count, 'more outlier')} not listed.",) if hidden_count else ()
     headers = ("attempt", "node", "kind", "start (s)", "duration (s)", "differs in")
     return TextTable("outlier tasks", headers, tuple(rows), notes)

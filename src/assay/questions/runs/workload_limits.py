@@ -150,20 +150,20 @@ def workload_limits(repository: Repository, table: RunTable) -> WorkloadLimits:
     """Return what limits each workload on each kind of storage, from the newest runs of each."""
     positions = list(_traced_positions(repository, table))
     storage = with_device_class(table)
-    chosen: dict[tuple[str, str], list[int]] = {}
+    rows_by_workload: dict[tuple[str, str], list[int]] = {}
     for position in positions:
         level = level_at(storage, DEVICE_CLASS, position)
         key = option_text(DEVICE_CLASS, level) if level else "", level_at(table, "workload", position) or ""
-        if key in chosen or len(chosen) < WORKLOADS_MAX:
-            chosen.setdefault(key, []).append(position)
+        if key in rows_by_workload or len(rows_by_workload) < WORKLOADS_MAX:
+            rows_by_workload.setdefault(key, []).append(position)
     rows = []
-    for (kind, _), newest in sorted(chosen.items()):
+    for (kind, _), newest in sorted(rows_by_workload.items()):
         runs = repository.runs_at(table, newest[:RUNS_PER_WORKLOAD_MAX])
         if (limit := _limit_of(repository, runs, kind)) is not None:
             rows.append(limit)
-    imported = len(table) > 0 and has_only_imports(repository.folders.bundles)
+    is_imported = len(table) > 0 and has_only_imports(repository.folders.bundles)
     number = sum(row.runs for row in rows)
-    return WorkloadLimits(limits_sentence(rows), tuple(rows), number, len(positions), imported)
+    return WorkloadLimits(limits_sentence(rows), tuple(rows), number, len(positions), is_imported)
 
 
 def limit_of_runs(repository: Repository, runs: Sequence[Run]) -> WorkloadLimit | None:
@@ -181,8 +181,8 @@ def _limit_of(repository: Repository, runs: Sequence[Run], storage: str) -> Work
             times.add(limits)
     if not times.mains:
         return None
-    (limit, time_s), *others = sorted(times.by_limit.items(), key=lambda entry: -entry[1])
-    second, second_s = others[0] if others else (None, 0.0)
+    (limit, time_s), *other_limits = sorted(times.by_limit.items(), key=lambda entry: -entry[1])
+    second, second_s = other_limits[0] if other_limits else (None, 0.0)
     return WorkloadLimit(
         storage=storage,
         workload=runs[0].workload,
@@ -220,7 +220,7 @@ def listed_limits(repository: Repository, run_ids: Sequence[str]) -> dict[str, s
     """Return the limit of each run in a sentence; runs without a trace are omitted."""
     traced = repository.traced_runs()
     limits = {run_id: _limits(repository, repository.run(run_id)) for run_id in run_ids if run_id in traced}
-    return {run_id: limit_sentence(known) for run_id, known in limits.items() if known is not None}
+    return {run_id: limit_sentence(run_limit) for run_id, run_limit in limits.items() if run_limit is not None}
 
 
 def _limits(repository: Repository, run: Run) -> Limits | None:
@@ -234,18 +234,18 @@ def limits_sentence(rows: Sequence[WorkloadLimit]) -> str:
     ``On hard disks, the disks limit TeraSort (47 % of the run time). No clear limit: TestDFSIO read on SSDs.``
     """
     clear = [row for row in rows if row.is_clear]
-    others = [row for row in rows if not row.is_clear]
+    unclear_rows = [row for row in rows if not row.is_clear]
     sentences = []
     for storage in dict.fromkeys(row.storage for row in clear):
         workloads = [row for row in clear if row.storage == storage]
         by_limit = Counter(row.limit for row in workloads)
         total = sum(row.storage == storage for row in rows)
-        longest = joined([_part(limit, workloads, total) for limit, _ in by_limit.most_common()])
-        sentences.append(f"{f'On {storage}, {longest}' if storage else capitalised(longest)}.")
-    if others:
-        names = joined([_with_storage(row) for row in others[:_UNCLEAR_NAMED_MAX]])
-        more = len(others) - _UNCLEAR_NAMED_MAX
-        sentences.append(f"No clear limit: {names}{f' and {more} more' if more > 0 else ''}.")
+        limits_text = joined([_part(limit, workloads, total) for limit, _ in by_limit.most_common()])
+        sentences.append(f"{f'On {storage}, {limits_text}' if storage else capitalised(limits_text)}.")
+    if unclear_rows:
+        names = joined([_with_storage(row) for row in unclear_rows[:_UNCLEAR_NAMED_MAX]])
+        more_count = len(unclear_rows) - _UNCLEAR_NAMED_MAX
+        sentences.append(f"No clear limit: {names}{f' and {more_count} more' if more_count > 0 else ''}.")
     return " ".join(sentences)
 
 
@@ -254,16 +254,16 @@ def _part(limit: Resource, rows: Sequence[WorkloadLimit], total: int) -> str:
 
     ``total``: number of workloads on the storage.
     """
-    limited = [row for row in rows if row.limit is limit]
+    limited_rows = [row for row in rows if row.limit is limit]
     verb = "limit" if limit in (Resource.DISK, Resource.FIXED, Resource.NO_TASK) else "limits"
-    if len(limited) <= _NAMED_MAX:
-        what = joined([f"{workload_title(row.workload)} ({_share_of_time(row)})" for row in limited])
+    if len(limited_rows) <= _NAMED_MAX:
+        workloads_text = joined([f"{workload_title(row.workload)} ({_share_of_time(row)})" for row in limited_rows])
     else:
-        shares = sorted(row.time_share for row in limited)
+        shares = sorted(row.time_share for row in limited_rows)
         times = f"{format_percent(shares[0])} to {format_percent(shares[-1])} of the run time"
-        of = f"all {total}" if len(limited) == total else f"{len(limited)} of {total}"
-        what = f"{of} workloads ({times})"
-    return f"{_SUBJECTS[limit]} {verb} {what}"
+        of = f"all {total}" if len(limited_rows) == total else f"{len(limited_rows)} of {total}"
+        workloads_text = f"{of} workloads ({times})"
+    return f"{_SUBJECTS[limit]} {verb} {workloads_text}"
 
 
 def _share_of_time(row: WorkloadLimit) -> str:

@@ -31,9 +31,9 @@ class Flagged:
         """Return the anomalies of the run with this row number in the index, most serious first."""
         return tuple(self.anomalies.at(np.flatnonzero(self.anomalies.rows == row)))
 
-    def among(self, chosen: RunTable) -> Ints:
-        """Return the positions of the anomalies of runs of ``chosen``, most serious first."""
-        anomalies: Ints = np.flatnonzero(np.isin(self.anomalies.rows, chosen.rows))
+    def among(self, table: RunTable) -> Ints:
+        """Return the positions of the anomalies of runs of ``table``, most serious first."""
+        anomalies: Ints = np.flatnonzero(np.isin(self.anomalies.rows, table.rows))
         return anomalies
 
 

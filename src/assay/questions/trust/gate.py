@@ -98,10 +98,10 @@ def gate(repository: Repository, request: GateRequest) -> GateView:
         )
         for result in results
     )
-    undated = usable(table) & ~np.isfinite(table.values["started_unix_s"])
+    is_undated = usable(table) & ~np.isfinite(table.values["started_unix_s"])
     at = datetime.fromtimestamp(baseline_unix_s, UTC).isoformat(timespec="seconds")
-    passed = all(row.verdict is not SlowdownVerdict.EXCEEDED for row in rows)
-    view = GateView(passed, at, request.slowdown_max, rows, int(np.count_nonzero(undated)))
+    has_passed = all(row.verdict is not SlowdownVerdict.EXCEEDED for row in rows)
+    view = GateView(has_passed, at, request.slowdown_max, rows, int(np.count_nonzero(is_undated)))
     if not view.judged:
         raise SpecificationError(
             f"no configuration has 3 valid runs with a start time on each side of the baseline {at}",
@@ -114,8 +114,8 @@ def gate(repository: Repository, request: GateRequest) -> GateView:
 def _named(table: RunTable, position: int, ignore: tuple[str, ...]) -> dict[str, str]:
     """Return the levels that distinguish a configuration."""
     levels = table.distinguishing_levels(position)
-    distinguishing = {name: level for name, level in levels.items() if name not in ignore}
-    return distinguishing or {"workload": table.columns["workload"].text(position) or ""}
+    distinguishing_levels = {name: level for name, level in levels.items() if name not in ignore}
+    return distinguishing_levels or {"workload": table.columns["workload"].text(position) or ""}
 
 
 def _baseline(repository: Repository, table: RunTable, reference: str) -> float:
@@ -152,10 +152,10 @@ def _baseline(repository: Repository, table: RunTable, reference: str) -> float:
 
 
 def _newest(starts: Floats, reference: str) -> float:
-    dated = starts[np.isfinite(starts)]
-    if not len(dated):
+    known_starts = starts[np.isfinite(starts)]
+    if not len(known_starts):
         raise SpecificationError(f"no run of {reference!r} has a start time", where="baseline")
-    return float(dated.max())
+    return float(known_starts.max())
 
 
 def gate_sentence(view: GateView) -> str:

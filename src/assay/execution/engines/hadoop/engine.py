@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 from assay.execution.engines.contract import EngineFacts, ProgramResult, ShowProgress
-from assay.execution.engines.hadoop.deployment.daemons import Daemons, health_text, healthy
+from assay.execution.engines.hadoop.deployment.daemons import Daemons, health_text, is_healthy
 from assay.execution.engines.hadoop.hdfs import Hdfs
 from assay.execution.engines.hadoop.jobs.histories import JobHistories, job_ids, progress
 from assay.execution.engines.hadoop.jobs.jobs import JobsJar
@@ -85,7 +85,7 @@ class HadoopEngine(ClientEngine[Hdfs]):
         if dead:
             return f"{', '.join(dead)} died"
         health, workers = await self.daemons.health(), len(self.daemons.deployment.cluster.workers)
-        return None if healthy(health, workers) else health_text(health, workers)
+        return None if is_healthy(health, workers) else health_text(health, workers)
 
     async def logs(self) -> dict[str, bytes]:
         """Return the last lines of each daemon's log, by ``node-daemon.log``."""

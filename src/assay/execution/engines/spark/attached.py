@@ -60,11 +60,11 @@ class _ForeignApplications:
     names: set[str] = field(default_factory=set)
     cores: int = 0
 
-    def add_check(self, apps: list[dict[str, Any]]) -> None:
+    def add_applications(self, apps: list[dict[str, Any]]) -> None:
         """Record the applications in ``apps`` that started before assay's application."""
-        foreign = [app for app in apps if str(app.get("id")) in self.before]
-        self.names |= {str(app.get("id")) for app in foreign}
-        self.cores = max(self.cores, sum(int(app.get("cores") or 0) for app in foreign))
+        foreign_apps = [app for app in apps if str(app.get("id")) in self.before]
+        self.names |= {str(app.get("id")) for app in foreign_apps}
+        self.cores = max(self.cores, sum(int(app.get("cores") or 0) for app in foreign_apps))
 
     def warnings(self) -> tuple[CodedWarning, ...]:
         """Return a warning if other applications held cores."""
@@ -116,7 +116,7 @@ class AttachedSparkEngine(SparkOnHadoop[AttachedEngine]):
         spark_settings = settings.of_spark(parameters)
         executors = settings.executors(spark_settings, len(self.cluster.workers))
         comparability_settings = {name: settings.BY_DEFAULT[name] for name in _COMPARABILITY_SETTINGS}
-        if not settings.dynamic(spark_settings):
+        if not settings.is_dynamic(spark_settings):
             comparability_settings[settings.EXECUTORS] = str(executors)
             if not client.on_yarn and settings.CORES in spark_settings:
                 comparability_settings["spark.cores.max"] = str(
@@ -200,7 +200,7 @@ class AttachedSparkEngine(SparkOnHadoop[AttachedEngine]):
 
     async def progress(self) -> str | None:
         """Record other users' applications, and return the state of assay's application."""
-        self._foreign_applications.add_check(await self._applications_on_master())
+        self._foreign_applications.add_applications(await self._applications_on_master())
         applications = await self.hadoop.poll_applications()
         if not applications:
             return None

@@ -140,7 +140,7 @@ class SparkRules:
     def warnings(self, parameters: Mapping[str, str], cluster: Cluster) -> tuple[str, ...]:
         """Return Hadoop's warnings, and a warning for dynamic allocation, which has no shuffle service here."""
         texts = self.hadoop.warnings(parameters, cluster)
-        if not settings.dynamic(parameters) or cluster.attached:
+        if not settings.is_dynamic(parameters) or cluster.attached:
             return texts
         message = (
             "spark.dynamicAllocation.enabled: executors with shuffle files are not released, because no shuffle "
@@ -227,7 +227,7 @@ def _executors_do_not_fit(parameters: Mapping[str, str], workers: int, requested
     fitting_executors = node_mb // executor_mb * (workers - 1) + max(0, node_mb - master) // executor_mb
     executor_count = settings.executors(parameters, workers)
     if executor_count > fitting_executors:
-        count_setting = settings.MOST_EXECUTORS if settings.dynamic(parameters) else settings.EXECUTORS
+        count_setting = settings.MOST_EXECUTORS if settings.is_dynamic(parameters) else settings.EXECUTORS
         names = (count_setting, settings.MEMORY, settings.OVERHEAD, containers.NODE_MEMORY)
         remainder = (
             f"in addition to the ApplicationMaster's {master} MiB on {workers} workers that give {node_mb} MiB each"
@@ -241,7 +241,7 @@ def _executors_do_not_fit(parameters: Mapping[str, str], workers: int, requested
 
 def _exceeded_executor_limits(parameters: Mapping[str, str], workers: int) -> Iterator[Mistake]:
     """Yield mistakes of dynamic allocation: a minimum or initial number of executors that exceeds the maximum."""
-    if not settings.dynamic(parameters):
+    if not settings.is_dynamic(parameters):
         return
     executors_max = settings.executors(parameters, workers)
     for name in (settings.LEAST_EXECUTORS, settings.FIRST_EXECUTORS, settings.EXECUTORS):

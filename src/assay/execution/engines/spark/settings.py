@@ -160,14 +160,14 @@ def container_mb(parameters: Mapping[str, str], memory: str, overhead: str) -> i
     return 0 if None in parts else math.ceil(sum(part or 0 for part in parts))
 
 
-def dynamic(parameters: Mapping[str, str]) -> bool:
+def is_dynamic(parameters: Mapping[str, str]) -> bool:
     """Return whether dynamic allocation is on."""
     return stated(parameters, DYNAMIC) == "true"
 
 
 def executors(parameters: Mapping[str, str], workers: int) -> int:
     """Return the number of executors, with dynamic allocation the maximum. Default: one on each worker."""
-    count_setting = MOST_EXECUTORS if dynamic(parameters) else EXECUTORS
+    count_setting = MOST_EXECUTORS if is_dynamic(parameters) else EXECUTORS
     return whole(parameters, count_setting) if count_setting in parameters else workers
 
 
@@ -186,7 +186,9 @@ def program_settings(deployment: Deployment, parameters: Mapping[str, str], spar
         if part
     )
     cluster_settings = {
-        MOST_EXECUTORS if dynamic(spark_settings) else EXECUTORS: str(executors(spark_settings, len(cluster.workers))),
+        MOST_EXECUTORS if is_dynamic(spark_settings) else EXECUTORS: str(
+            executors(spark_settings, len(cluster.workers))
+        ),
         "spark.driver.host": master,
         "spark.driver.bindAddress": master,
         "spark.local.dir": f"{deployment.scratch}/spark",
@@ -203,10 +205,10 @@ def program_settings(deployment: Deployment, parameters: Mapping[str, str], spar
         home = cluster.java_home
         cluster_settings |= {"spark.executorEnv.JAVA_HOME": home, "spark.yarn.appMasterEnv.JAVA_HOME": home}
     hdfs_parameters = {name: value for name, value in of_hadoop(parameters).items() if name.startswith("dfs.")}
-    hadoop = {f"spark.hadoop.{name}": value for name, value in normalised(hdfs_parameters).items()}
+    hadoop_settings = {f"spark.hadoop.{name}": value for name, value in normalised(hdfs_parameters).items()}
     # With dynamic allocation, executors start only after the program's start, so it must not wait for all of them.
-    registration = {REGISTERED: "0.0"} if dynamic(spark_settings) else {}
-    return {**BY_DEFAULT, **registration, **hadoop, **spark_settings, **cluster_settings}
+    registration = {REGISTERED: "0.0"} if is_dynamic(spark_settings) else {}
+    return {**BY_DEFAULT, **registration, **hadoop_settings, **spark_settings, **cluster_settings}
 
 
 def event_directory(deployment: Deployment) -> str:

@@ -96,7 +96,13 @@ def over_time(window: OverTime, width_px: int = FULL_PX) -> Spec:
         # One legend serves all panels with the same nodes and devices.
         nodes, devices = ("node", *lines.nodes), ("device", *lines.devices)
         panels.append(
-            _line_panel(lines, window, width_px, nodes=nodes not in legend_names, devices=devices not in legend_names)
+            _line_panel(
+                lines,
+                window,
+                width_px,
+                has_node_legend=nodes not in legend_names,
+                has_device_legend=devices not in legend_names,
+            )
         )
         legend_names |= {nodes, devices}
     for panel in panels[1:-1]:
@@ -189,8 +195,8 @@ def _task_panel(window: OverTime, width_px: int) -> Spec:
         f"{node} · {lane + 1}" for node, lane in sorted({(attempt.node, attempt.lane) for attempt in window.placed})
     ]
     step_px = min(_LANE_PX, max(2.0, _LANES_PX / max(1, len(slots))))
-    first_only = "split(datum.label, ' · ')[1] == '1' ? split(datum.label, ' · ')[0] : ''"
-    y = {"sort": slots, "scale": {"domain": slots}, "axis": {"labelExpr": first_only}}
+    first_lane_label = "split(datum.label, ' · ')[1] == '1' ? split(datum.label, ' · ')[0] : ''"
+    y = {"sort": slots, "scale": {"domain": slots}, "axis": {"labelExpr": first_lane_label}}
     panel = _bars(window.tasks_title, _spans(spans, window), y, step_px, window, width_px)
     if not {name for _, name, _ in spans} <= {phase.name for phase in window.phases}:
         panel["encoding"]["color"].pop("legend")  # the legend of the phase panel lacks some of these colours
@@ -232,10 +238,12 @@ def _code_panel(code: CodeOverTime, window: OverTime, width_px: int) -> Spec:
     }
 
 
-def _line_panel(lines: Lines, window: OverTime, width_px: int, *, nodes: bool, devices: bool) -> Spec:
+def _line_panel(
+    lines: Lines, window: OverTime, width_px: int, *, has_node_legend: bool, has_device_legend: bool
+) -> Spec:
     panel = trace_lines(lines, window.end_s, window.start_s, width_px)
     panel_parts = {name: panel[name] for name in ("data", "mark", "encoding")}
-    for channel, has_legend in (("color", nodes), ("strokeDash", devices)):
+    for channel, has_legend in (("color", has_node_legend), ("strokeDash", has_device_legend)):
         if channel in panel_parts["encoding"] and not has_legend:
             panel_parts["encoding"][channel]["legend"] = None
     panel_parts["encoding"]["y"] |= {"title": None, "axis": {"tickCount": 4}}

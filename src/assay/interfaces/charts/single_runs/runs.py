@@ -127,7 +127,7 @@ def task_timeline(placed: Sequence[PlacedTask], end_s: float, width_px: int = HA
     ]
     slots = sorted({(attempt.node, attempt.lane) for attempt in placed})
     step = min(_LANE_PX, max(2.0, _LANES_PX / max(1, len(slots))))
-    first_only = "split(datum.label, ' · ')[1] == '1' ? split(datum.label, ' · ')[0] : ''"
+    first_lane_label = "split(datum.label, ' · ')[1] == '1' ? split(datum.label, ' · ')[0] : ''"
     return chart(
         "Task attempts over time by node and container, coloured by phase",
         {
@@ -141,7 +141,7 @@ def task_timeline(placed: Sequence[PlacedTask], end_s: float, width_px: int = HA
                     "type": "nominal",
                     "title": None,
                     "sort": [f"{n} · {k + 1}" for n, k in slots],
-                    "axis": {"labelExpr": first_only},
+                    "axis": {"labelExpr": first_lane_label},
                 },
                 "x": {
                     "field": "start",

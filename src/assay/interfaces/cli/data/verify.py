@@ -27,13 +27,13 @@ def verify(package: Path | None, as_json: bool, repository: Path) -> None:
 
     With PACKAGE, a file from `assay report --bundle`, check its bundles instead of the repository.
     """
+    checked_path = repository if package is None else package
     if package is None:
         opened_repository = Repository.open(repository)
         problems = opened_repository.verify(_progress) + bad_signatures(opened_repository.folders)
     else:
         from assay.store.exchange.package import opened_package
 
-        repository = package
         with (
             TemporaryDirectory(prefix="assay-verify-") as scratch,
             opened_package(package, Path(scratch)) as packed_repository,
@@ -49,7 +49,7 @@ def verify(package: Path | None, as_json: bool, repository: Path) -> None:
     if problems:
         raise RepositoryError(
             f"{plural(len(problems), 'problem')} in {plural(len({problem.run_id for problem in problems}), 'bundle')}",
-            where=str(repository),
+            where=str(checked_path),
             hint="restore the bundles from a copy, or delete their folders",
         )
 

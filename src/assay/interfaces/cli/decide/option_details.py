@@ -100,8 +100,8 @@ def print_published(table: RunTable, names: Sequence[str], baseline: str | None,
     click.echo()
     for level, gain in speedups.mean_gains.items():
         click.echo(f"mean gain of {level}: {gain:.2f}")
-    unit = "speedups: higher is better" if method == "aloja" else "normalised durations: lower is better"
+    measures = "Speedups (higher is better)" if method == "aloja" else "Normalised durations (lower is better)"
     click.echo(
-        f"As {method} defines it, {unit}, normalised to {baseline or 'the average'}. Levels whose runs were "
+        f"{measures} as {method} defines them, relative to {baseline or 'the average'}. Levels whose runs were "
         "made with different configurations are compared as mixtures: see --method matched."
     )

@@ -56,7 +56,7 @@ def _print(answer: ImportanceView, limit: int | None) -> None:
 
     explained = answer.explained
     click.echo(f"{importance_sentence(answer)}\n")
-    cells = [
+    factor_rows = [
         (
             column_title(effect.factor),
             *share_texts(effect.share),
@@ -68,9 +68,9 @@ def _print(answer: ImportanceView, limit: int | None) -> None:
         )
         for effect in explained.factors
     ]
-    print_rows(("Factor", "Share", "95 % interval", "Predicted time / typical time"), cells, limit=limit)
+    print_rows(("Factor", "Share", "95 % interval", "Predicted time / typical time"), factor_rows, limit=limit)
     click.echo()
-    cells = [
+    pair_rows = [
         (
             " × ".join(column_title(name) for name in pair.factors),
             *share_texts(pair.share),
@@ -78,8 +78,8 @@ def _print(answer: ImportanceView, limit: int | None) -> None:
         )
         for pair in explained.pairs
     ]
-    if cells:
-        print_rows(("Pair", "Share", "95 % interval", "Combinations measured"), cells, limit=limit)
+    if pair_rows:
+        print_rows(("Pair", "Share", "95 % interval", "Combinations measured"), pair_rows, limit=limit)
     click.echo(
         f"Share: predicted part of the variance of log times, by a model of {explained.configurations:,} "
         f"configurations ({explained.runs:,} valid runs). The remaining {format_percent(explained.rest)} is random "

@@ -151,7 +151,10 @@ def probe_command(as_json: bool) -> int:
     else:
         print_table(
             ("capability", "", "detail"),
-            [(i.name, "yes" if i.ok else "no" if i.required else "without", i.detail) for i in capabilities.items],
+            [
+                (i.name, "yes" if i.ok else "no" if i.required else "no (optional)", i.detail)
+                for i in capabilities.items
+            ],
         )
     return LabError.exit_code if capabilities.missing else 0
 

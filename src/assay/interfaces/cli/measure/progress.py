@@ -79,8 +79,10 @@ class CampaignDisplay:
         """Print a line for a finished run, and provisional ratios that it completes."""
         self._finished_run_ids.append(run.run_id)
         levels = ", ".join(f"{name}={level}" for name, level in run.levels.items())
-        cold = run.cache_state or "cold unknown"
-        line = f"{_MARKS[run.status]} {run.workload:<13} {levels:<16} {run.duration_s:7.1f} s  {run.status}, {cold}"
+        cache_text = run.cache_state or "cold unknown"
+        line = (
+            f"{_MARKS[run.status]} {run.workload:<13} {levels:<16} {run.duration_s:7.1f} s  {run.status}, {cache_text}"
+        )
         why = f" ({run.failure_class})" if run.failure_class else ""
         self.say(f"{line}{why}: {run.cause}" if run.cause else line)
         for provisional in self._first_runs.add(run) if self._first_runs else ():

@@ -64,7 +64,7 @@ def bundle(context: ContextOf, bundle_id: BundleId) -> StreamingResponse:
     "/{bundle_id}",
     status_code=201,
     dependencies=[Depends(require_role(AccessRole.UPLOAD))],
-    responses={200: {"model": Uploaded, "description": "It was there already."}, **_UPLOAD_PROBLEMS},
+    responses={200: {"model": Uploaded, "description": "The server had this bundle already."}, **_UPLOAD_PROBLEMS},
     openapi_extra={
         "requestBody": {"required": True, "content": {_TAR: {"schema": {"type": "string", "format": "binary"}}}}
     },

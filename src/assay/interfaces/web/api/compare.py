@@ -61,7 +61,7 @@ def export(context: ContextOf, form: Form = "csv", where: Where = [], limit: Lim
         raise SpecificationError(
             f"{len(matching_runs):,} runs match, and {EXPORT_RUNS_MAX:,} can be exported at most",
             where="where",
-            hint="choose fewer; `assay export` on the server has no limit",
+            hint="choose fewer runs; `assay export` on the server has no limit",
         )
     runs = context.store.repository.runs_at(matching_runs, rows)
     headers = {"Content-Disposition": f'attachment; filename="runs.{form}"'}

@@ -174,7 +174,7 @@ def logs(context: ContextOf, run_id: RunId) -> list[str]:
     return context.store.repository.logs(find_run(context, run_id).run_id)
 
 
-def log_of(context: Context, run_id: str, name: str) -> str:
+def run_id_of_log(context: Context, run_id: str, name: str) -> str:
     """Return the full id of the run. Raises NotFoundError if the run has no log of this name."""
     full_id = find_run(context, run_id).run_id
     if name not in context.store.repository.logs(full_id):
@@ -190,7 +190,7 @@ def log(
     offset_bytes: Annotated[int, Query(ge=0, le=10**12)] = 0,
 ) -> LogPart:
     """Return a part of a log."""
-    chunks = context.store.repository.log_chunks(log_of(context, run_id, name), name, offset_bytes)
+    chunks = context.store.repository.log_chunks(run_id_of_log(context, run_id, name), name, offset_bytes)
     part = b""
     while len(part) <= LOG_BYTES_MAX and (chunk := next(chunks, b"")):
         part += chunk

@@ -101,14 +101,14 @@ def amount_of(name: str, text: str) -> float:
     try:
         amount = Decimal(text[:40])
     except InvalidOperation:
-        amount = _amount_in_words(text[:40])
+        amount = _amount_with_suffix(text[:40])
     if not amount.is_finite() or not 0 <= amount < Decimal("1e15"):
         hint = "write a number from 0 up in the price book's currency, such as 1.2 or 100k"
         raise SpecificationError(f"{text[:40]!r} is not a price", where=name[:_FIELD_CHARACTERS_MAX], hint=hint)
     return float(amount)
 
 
-def _amount_in_words(text: str) -> Decimal:
+def _amount_with_suffix(text: str) -> Decimal:
     try:
         money = parse_money(text, "")
     except ValueError:

@@ -135,7 +135,7 @@ def log(
     search: Annotated[str, Query(max_length=200)] = "",
 ) -> Response:
     """Show a part of a log, and the lines that contain the searched text."""
-    repository, full_id = context.store.repository, api_runs.log_of(context, run_id, name)
+    repository, full_id = context.store.repository, api_runs.run_id_of_log(context, run_id, name)
     hits = log_hits(repository, full_id, name, search) if search.strip() else None
     part = log_lines(repository, full_id, name, offset_bytes)
     return page_of(request, "log", run_id=full_id, part=part, hits=hits, part_bytes=PART_BYTES)
@@ -144,7 +144,7 @@ def log(
 @router.get("/runs/{run_id}/log-files/{name:path}")
 def log_file(context: ContextOf, run_id: api_runs.RunId, name: LogName) -> Response:
     """Send a log as a file."""
-    full_id = api_runs.log_of(context, run_id, name)
+    full_id = api_runs.run_id_of_log(context, run_id, name)
     file_name = quote(name.replace("/", "-"), safe="")
     headers = {"Content-Disposition": f"attachment; filename*=UTF-8''{file_name}"}
     chunks = context.store.repository.log_chunks(full_id, name)

@@ -55,9 +55,9 @@ class ShownQuestion:
 
     view: QuestionView
     decisions: tuple[ShownDecision, ...]
-    simulated_at: str
+    simulation_address: str
     """Address of the page that simulates an unanswered question; empty if no run can be simulated."""
-    planned_at: str
+    plan_address: str
     """Address of the page that composes the plan that measures the question; empty if the stored plan's cluster can't
     run it."""
     filters: tuple[str, ...]

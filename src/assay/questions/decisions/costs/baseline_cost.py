@@ -28,31 +28,33 @@ def baseline_costs_of(
     table: RunTable,
     costs: RunCosts,
     rows: Sequence[OptionRow],
-    counted: Sequence[int],
+    counted_strata: Sequence[int],
     baseline: int,
 ) -> BaselineCosts | None:
-    """Return the baseline's costs on each of the ``counted`` strata; None where no option has a cost on them.
+    """Return the baseline's costs on each of the ``counted_strata``; None where no option has a cost on them.
 
     ``estimates``: of costs. ``table``: the same runs with their times. ``rows``: every workload and option.
     ``baseline``: its code in the run table.
     """
     jobs: list[BaselineCost] = []
     rows_of_options: dict[int, list[Ints]] = defaultdict(list)
-    for stratum in counted:
-        priced = [
+    for stratum in counted_strata:
+        priced_rows = [
             row for row in rows if row.stratum == stratum and row.time and row.cost and row.cost.runs == row.time.runs
         ]
-        if not priced:
+        if not priced_rows:
             continue
-        at = _rows_of(estimates, stratum, baseline, priced)
-        cost = estimates.matched.table.values["duration_s"][at]
-        mean = times_of(cost, np.zeros(len(at), dtype=np.int64), 1, offsets_in(table, at, sides=1))
+        run_rows = _rows_of(estimates, stratum, baseline, priced_rows)
+        cost = estimates.matched.table.values["duration_s"][run_rows]
+        mean = times_of(cost, np.zeros(len(run_rows), dtype=np.int64), 1, offsets_in(table, run_rows, sides=1))
         low, high = (float(end[0]) for end in mean_intervals(mean, mean_errors(mean, math.nan, 0.0)))
         ends = (low, high) if math.isfinite(low) else (None, None)
-        clusters = _clusters(table, at)
-        jobs.append(BaselineCost(priced[0].workload, float(mean.mean_s[0]), ends[0], ends[1], len(at), clusters))
-        rows_of_options[baseline].append(at)
-        for row in priced:
+        clusters = _clusters(table, run_rows)
+        jobs.append(
+            BaselineCost(priced_rows[0].workload, float(mean.mean_s[0]), ends[0], ends[1], len(run_rows), clusters)
+        )
+        rows_of_options[baseline].append(run_rows)
+        for row in priced_rows:
             rows_of_options[row.option].append(_rows_of(estimates, stratum, row.option, [row]))
     if not jobs:
         return None
@@ -77,7 +79,7 @@ def energy_use_of(
     table: RunTable,
     costs: RunCosts,
     rows: Sequence[OptionRow],
-    counted: Sequence[int],
+    counted_strata: Sequence[int],
     baseline: int,
 ) -> EnergyUse | None:
     """Return the energy of a job on the baseline and each priced option; None where the price book states no power.
@@ -89,18 +91,18 @@ def energy_use_of(
         stratum: [
             row for row in rows if row.stratum == stratum and row.time and row.cost and row.cost.runs == row.time.runs
         ]
-        for stratum in counted
+        for stratum in counted_strata
     }
     sides = {stratum: _rows_of(estimates, stratum, baseline, of) for stratum, of in priced.items() if of}
     if not sides or costs.kwh_price is None:
         return None
     stratum = max(sides, key=lambda stratum: len(sides[stratum]))
-    at = sides[stratum]
-    time_s = table.values["duration_s"][at]
-    mean = times_of(time_s, np.zeros(len(at), dtype=np.int64), 1, offsets_in(table, at, sides=1))
+    run_rows = sides[stratum]
+    time_s = table.values["duration_s"][run_rows]
+    mean = times_of(time_s, np.zeros(len(run_rows), dtype=np.int64), 1, offsets_in(table, run_rows, sides=1))
     ends = [float(end[0]) for end in mean_intervals(mean, mean_errors(mean, math.nan, 0.0))]
     levels = table.columns[estimates.matched.factor].levels
-    power_w = _mean_power_w(costs, at)
+    power_w = _mean_power_w(costs, run_rows)
     kwh = power_w * float(mean.mean_s[0]) / _JOULES_PER_KWH
     low, high = (power_w * end / _JOULES_PER_KWH if math.isfinite(end) else None for end in ends)
     options = [OptionEnergy(levels[baseline], power_w, kwh, low, high)]
@@ -109,39 +111,39 @@ def energy_use_of(
         of_option = _mean_power_w(costs, _rows_of(estimates, stratum, row.option, [row]))
         if power_w and of_option:
             speedup = row.time.mean.ratio
-            before = kwh * of_option / power_w
-            low = None if speedup.high is None else before / speedup.high
-            high = None if speedup.low is None else before / speedup.low
-            options.append(OptionEnergy(levels[row.option], of_option, before / speedup.value, low, high))
+            kwh_at_equal_speed = kwh * of_option / power_w
+            low = None if speedup.high is None else kwh_at_equal_speed / speedup.high
+            high = None if speedup.low is None else kwh_at_equal_speed / speedup.low
+            options.append(OptionEnergy(levels[row.option], of_option, kwh_at_equal_speed / speedup.value, low, high))
     if len(options) < 2:
         return None
     return EnergyUse(priced[stratum][0].workload, costs.years, costs.kwh_price, tuple(options))
 
 
-def _clusters(table: RunTable, at: Ints) -> tuple[str, ...]:
+def _clusters(table: RunTable, run_rows: Ints) -> tuple[str, ...]:
     """Return the clusters of some rows, by name; empty if the rows record none."""
     column = table.columns.get("cluster")
     if column is None:
         return ()
-    return tuple(sorted({column.levels[code] for code in column.codes[at].tolist() if code != ABSENT}))
+    return tuple(sorted({column.levels[code] for code in column.codes[run_rows].tolist() if code != ABSENT}))
 
 
-def _mean_power_w(costs: RunCosts, at: Ints) -> float:
+def _mean_power_w(costs: RunCosts, run_rows: Ints) -> float:
     """Return the geometric mean power of the hardware of some runs; 0 where the book states none for a run."""
-    power_w = costs.site_power_w[at]
+    power_w = costs.site_power_w[run_rows]
     if not len(power_w) or not (power_w > 0).all():
         return 0.0
     return float(power_w[0]) if np.ptp(power_w) == 0 else math.exp(float(np.log(power_w).mean()))
 
 
-def _rows_of(estimates: OptionEstimates, stratum: int, level: int, priced: Sequence[OptionRow]) -> Ints:
+def _rows_of(estimates: OptionEstimates, stratum: int, level: int, priced_rows: Sequence[OptionRow]) -> Ints:
     """Return the rows of the run table behind the cost ratios of one workload that have ``level``."""
     matched = estimates.matched
     of_level = slice(int(matched.starts[level]), int(matched.starts[level + 1]))
     groups = matched.groups.of_row[of_level]
-    taken = estimates.strata.of_group[groups] == stratum
-    with_options = np.concatenate([row.cost.matched_groups for row in priced if row.cost])
+    is_in_stratum = estimates.strata.of_group[groups] == stratum
+    with_options = np.concatenate([row.cost.matched_groups for row in priced_rows if row.cost])
     if len(with_options):  # otherwise the baseline is connected with these options only through other options
-        taken &= np.isin(groups, with_options)
-    rows: Ints = matched.positions[of_level][taken]
+        is_in_stratum &= np.isin(groups, with_options)
+    rows: Ints = matched.positions[of_level][is_in_stratum]
     return rows

@@ -36,7 +36,8 @@ class ComparedPrices:
         return all(np.isclose(price.price, self.baseline.price) for price in self.option)
 
     def same_work(self, price_ratio: float) -> float:
-        """Return the amount that a cost ratio multiplies: the result is the cost of the baseline's work on the option.
+        """Return the price that gives the cost of the baseline's work on the option if it is multiplied by a cost
+        ratio.
 
         ``price_ratio``: price of the option / of the baseline, in the mean over the settings. The price ratio of this
         setting replaces it, so that the cost agrees with the two prices.
@@ -52,18 +53,22 @@ def cluster_prices_of(
     groups = estimates.matched.table_groups.of_row[rows_of_all]
     of_row = costs.configuration_of_run[rows_of_all]
     names = list(dict.fromkeys(name for levels in costs.configurations for name in levels))
-    fixed = [name for name in names if _is_fixed([levels.get(name) for levels in costs.configurations], of_row, groups)]
+    fixed_names = [
+        name for name in names if _is_fixed([levels.get(name) for levels in costs.configurations], of_row, groups)
+    ]
     options = estimates.matched.table.columns[estimates.matched.factor].levels
     prices = []
     for option, rows in rows_of_options.items():
         numbers, first, runs = np.unique(costs.configuration_of_run[rows], return_index=True, return_counts=True)
         configurations = [costs.configurations[number] for number in numbers.tolist()]
-        several = [name for name in names if len({levels.get(name) for levels in configurations}) > 1]
+        varied_names = [name for name in names if len({levels.get(name) for levels in configurations}) > 1]
         prices += [
             ClusterPrice(
                 option=options[option],
-                setting={name: level for name, level in levels.items() if name in fixed},
-                hardware={name: level for name, level in levels.items() if name in several and name not in fixed},
+                setting={name: level for name, level in levels.items() if name in fixed_names},
+                hardware={
+                    name: level for name, level in levels.items() if name in varied_names and name not in fixed_names
+                },
                 price=float(costs.per_h[rows[row]]) * costs.years * YEAR_H,
                 runs=number,
             )
@@ -78,14 +83,16 @@ def compared_prices(prices: Sequence[ClusterPrice], baseline: str, option: str) 
     Where no setting is shared, each has the price in the setting of most of its runs.
     """
     of_baseline, of_option = ([price for price in prices if price.option == name] for name in (baseline, option))
-    shared = {_key(price) for price in of_baseline} & {_key(price) for price in of_option}
-    shared_prices = [price for price in (*of_baseline, *of_option) if _key(price) in shared]
+    shared_keys = {_key(price) for price in of_baseline} & {_key(price) for price in of_option}
+    shared_prices = [price for price in (*of_baseline, *of_option) if _key(price) in shared_keys]
     setting = _most_common(shared_prices or of_baseline)
-    of_setting = [price for price in of_option if _key(price) == (setting if shared else _most_common(of_option))]
+    of_setting = [price for price in of_option if _key(price) == (setting if shared_keys else _most_common(of_option))]
     baseline_price = next(price for price in of_baseline if _key(price) == setting)
-    varied = {name for price in prices for name in price.setting if len({p.setting.get(name) for p in prices}) > 1}
+    varied_names = {
+        name for price in prices for name in price.setting if len({p.setting.get(name) for p in prices}) > 1
+    }
     return ComparedPrices(
-        setting={name: level for name, level in baseline_price.setting.items() if name in varied},
+        setting={name: level for name, level in baseline_price.setting.items() if name in varied_names},
         baseline=baseline_price,
         option=tuple(sorted(of_setting, key=lambda price: price.price)),
         settings=tuple(shared_prices),

@@ -82,24 +82,28 @@ def rows_by_part(
             valid &= has_level(table, name, level)
     baseline, option = (valid & (column.codes == column.code(level)) for level in (pair.baseline, pair.option))
     of_part = {name: parts.codes == code for code, name in enumerate(parts.levels)}
-    shared = np.isin(settings, _shared_settings(list(of_part.values()), (baseline, option), settings))
+    is_shared = np.isin(settings, _shared_settings(list(of_part.values()), (baseline, option), settings))
     by_part = {
         name: rows
         for name, mask in of_part.items()
-        if (rows := rows_by_workload(table, np.flatnonzero(mask & shared), pair, spread, costs))
+        if (rows := rows_by_workload(table, np.flatnonzero(mask & is_shared), pair, spread, costs))
     }
-    common = [name for name in workloads if all(name in rows for rows in by_part.values())]
-    return {name: [rows[workload] for workload in common] for name, rows in by_part.items()} if common else {}
+    common_workloads = [name for name in workloads if all(name in rows for rows in by_part.values())]
+    return (
+        {name: [rows[workload] for workload in common_workloads] for name, rows in by_part.items()}
+        if common_workloads
+        else {}
+    )
 
 
 def _shared_settings(parts: Sequence[Mask], sides: tuple[Mask, Mask], settings: Ints) -> Ints:
     """Return the settings that have both sides with every part that has both sides anywhere."""
     by_part = [np.intersect1d(settings[part & sides[0]], settings[part & sides[1]]) for part in parts]
     nonempty = [of_part for of_part in by_part if len(of_part)]
-    shared = nonempty[0] if nonempty else settings[:0]
+    shared_settings = nonempty[0] if nonempty else settings[:0]
     for of_part in nonempty[1:]:
-        shared = np.intersect1d(shared, of_part)
-    return shared
+        shared_settings = np.intersect1d(shared_settings, of_part)
+    return shared_settings
 
 
 def clusters_of(table: RunTable) -> Ints:

@@ -85,8 +85,8 @@ def _effect(
 
 def headline_option(decision: Decision) -> str | None:
     """Return the option that a headline names: the leader, or else the first compared option; None without one."""
-    compared = [option.option for option in decision.options if option.time]
-    return decision.leader if decision.leader in compared else next(iter(compared), None)
+    compared_options = [option.option for option in decision.options if option.time]
+    return decision.leader if decision.leader in compared_options else next(iter(compared_options), None)
 
 
 def rows_by_class(
@@ -128,8 +128,8 @@ def _differs_on(rows: Mapping[tuple[str, str], OptionRow]) -> tuple[str, ...]:
         if workload == other and first.time and second.time
     ]
     holm_p = holm_where_known([_p_of_difference((first, second)) for _, first, second in pairs])
-    known = sorted((p, workload) for (workload, _, _), p in zip(pairs, holm_p, strict=True) if p is not None)
-    return tuple(dict.fromkeys(workload for p, workload in known if p < ALPHA))
+    known_p = sorted((p, workload) for (workload, _, _), p in zip(pairs, holm_p, strict=True) if p is not None)
+    return tuple(dict.fromkeys(workload for p, workload in known_p if p < ALPHA))
 
 
 def _p_of_difference(means: Sequence[LogMean]) -> float | None:

@@ -57,14 +57,20 @@ def cheapest_option(decision: Decision) -> OptionResult | None:
 
 def amount_sentences(decision: Decision, option: OptionResult | None = None) -> CostAmounts | None:
     """Return the costs of ``option`` (None: :func:`priced_option`) and the baseline; None without prices."""
-    chosen = option or priced_option(decision)
+    priced_result = option or priced_option(decision)
     costs, currency = decision.baseline_costs, decision.currency
-    if costs is None or currency is None or chosen is None or chosen.cost is None or chosen.time is None:
+    if (
+        costs is None
+        or currency is None
+        or priced_result is None
+        or priced_result.cost is None
+        or priced_result.time is None
+    ):
         return None
-    if chosen.cost.verdict is CostVerdict.NOT_ENOUGH_RUNS:
+    if priced_result.cost.verdict is CostVerdict.NOT_ENOUGH_RUNS:
         return None
-    ratio = chosen.cost
-    name, baseline = (compared_option(decision, level) for level in (chosen.option, decision.baseline))
+    ratio = priced_result.cost
+    name, baseline = (compared_option(decision, level) for level in (priced_result.option, decision.baseline))
     years = plural(round(costs.years), "year") if costs.years == round(costs.years) else f"{costs.years:g} years"
 
     def amount(factor: float, low: float | None, high: float | None, of: float) -> str:
@@ -76,22 +82,22 @@ def amount_sentences(decision: Decision, option: OptionResult | None = None) -> 
     results = [
         (jobs[result.workload], result.cost)
         for result in decision.results
-        if result.option == chosen.option and result.cost and result.workload in jobs
+        if result.option == priced_result.option and result.cost and result.workload in jobs
     ]
     job, of_job = max(results, key=lambda pair: pair[0].runs)
     interval = f"{money_interval(job.low, job.high, currency)}, " if job.low is not None else ""
     where = f" on {plural(len(job.clusters), 'cluster')}" if len(job.clusters) > 1 else ""
-    most = ", the workload with the most matched runs," if len(results) > 1 else ""
+    workload_text = ", the workload with the most matched runs," if len(results) > 1 else ""
     on_option = amount(of_job.ratio, of_job.low, of_job.high, job.cost)
     per_job = (
-        f"A job of {workload_title(job.workload)}{most} costs {money(job.cost, currency)} "
+        f"A job of {workload_title(job.workload)}{workload_text} costs {money(job.cost, currency)} "
         f"({interval}mean of {plural(job.runs, 'matched run')}{where}) on {baseline}, and {on_option} on {name}. "
         "Answers that match other runs have other means."
     )
-    prices = compared_prices(costs.cluster_prices, decision.baseline, chosen.option)
+    prices = compared_prices(costs.cluster_prices, decision.baseline, priced_result.option)
     price = prices.baseline.price
     baseline_does = _agreeing(decision, decision.baseline, "does", "do")
-    cost = _agreeing(decision, chosen.option, "costs", "cost")
+    cost = _agreeing(decision, priced_result.option, "costs", "cost")
     work = f" For the work that {baseline} {baseline_does} in {years} ({money(price, currency)}), "
     work += f"{name} {cost} {amount(ratio.ratio, ratio.low, ratio.high, prices.same_work(ratio.price_ratio))}."
     if decision.lab_scale:
@@ -117,22 +123,24 @@ def amount_sentences(decision: Decision, option: OptionResult | None = None) -> 
     over_years += work
     low, high = (None if end is None else ratio.price_ratio / end for end in (ratio.high, ratio.low))
     limit = amount(ratio.break_even_price_ratio, low, high, price)
-    break_even = _break_even(decision, chosen, limit, f"{of_option} over {years}{_setting_text(prices)}")
+    break_even = _break_even(decision, priced_result, limit, f"{of_option} over {years}{_setting_text(prices)}")
     return CostAmounts(per_job, over_years, break_even, _prices_text(costs, currency), job.workload)
 
 
-def _break_even(decision: Decision, chosen: OptionResult, limit: str, price: str) -> str:
+def _break_even(decision: Decision, priced_result: OptionResult, limit: str, price: str) -> str:
     """Return whether an option pays at its price, and up to which price of the cluster over the years it does.
 
     ``price``: with the years, and the setting that it is for.
     """
-    assert chosen.cost is not None
-    name = compared_option(decision, chosen.option)
+    assert priced_result.cost is not None
+    name = compared_option(decision, priced_result.option)
     words = (("pays", "pay"), ("it pays", "they pay"), ("its", "their"), ("does", "do"))
-    pay, they_pay, their, does = (_agreeing(decision, chosen.option, *pair) for pair in words)
-    match chosen.cost.verdict:
+    pay, they_pay, their, does = (_agreeing(decision, priced_result.option, *pair) for pair in words)
+    match priced_result.cost.verdict:
         case CostVerdict.NOT_DISTINGUISHABLE:
-            why = "Open, because the difference in cost is not confirmed" if excludes_one(chosen.cost) else "Open"
+            why = (
+                "Open, because the difference in cost is not confirmed" if excludes_one(priced_result.cost) else "Open"
+            )
             return f"{why}: the break-even price of the cluster with {name} is {limit}; it costs {price}."
         case CostVerdict.DEARER:
             return (
@@ -170,9 +178,9 @@ def other_size_text(costs: BaselineCosts) -> str:
 
 def setting_words(levels: Mapping[str, str]) -> str:
     """Return levels in words, the cluster last: ``Ethernet on cluster m1000-01``."""
-    others = joined([option_text(name, level) for name, level in levels.items() if name != "cluster"])
+    other_levels_text = joined([option_text(name, level) for name, level in levels.items() if name != "cluster"])
     on_cluster = f"on cluster {levels['cluster']}" if "cluster" in levels else ""
-    return " ".join(filter(None, (others, on_cluster)))
+    return " ".join(filter(None, (other_levels_text, on_cluster)))
 
 
 def _hardware_text(prices: Sequence[ClusterPrice]) -> str:
@@ -208,8 +216,8 @@ def missing_amounts(decision: Decision) -> str:
     """Return why a decision has no amounts of money."""
     if decision.currency is None:
         return "Not priced: no price book is loaded. The option --prices FILE adds costs."
-    chosen = priced_option(decision)
-    if chosen and chosen.cost and chosen.cost.verdict is CostVerdict.NOT_ENOUGH_RUNS:
+    priced_result = priced_option(decision)
+    if priced_result and priced_result.cost and priced_result.cost.verdict is CostVerdict.NOT_ENOUGH_RUNS:
         return "Not enough runs for a verdict on costs, so no amounts are stated."
     unpriced = [caveat.text for caveat in decision.caveats if caveat.kind is CaveatKind.UNPRICED]
     return " ".join(["Not priced.", *unpriced])

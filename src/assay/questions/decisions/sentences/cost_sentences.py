@@ -47,8 +47,8 @@ def costs_by_storage(decision: Decision) -> tuple[tuple[str, CostRatio], ...]:
     if decision.storage_costs is None:
         return ()
     over_all = decision.storage_costs.over_all
-    known = [(option_text(DEVICE_CLASS, effect.storage), effect.cost) for effect in over_all if effect.cost]
-    return tuple(known) if len(known) == len(over_all) else ()
+    known_costs = [(option_text(DEVICE_CLASS, effect.storage), effect.cost) for effect in over_all if effect.cost]
+    return tuple(known_costs) if len(known_costs) == len(over_all) else ()
 
 
 def storage_advice(decision: Decision) -> str | None:
@@ -133,11 +133,11 @@ def cheapest_sentence(decision: Decision) -> str | None:
     cheapest, ties = decision.cheapest.option, decision.cheapest.ties
     costs = {option.option: option.cost for option in decision.options if option.cost}
     where, baseline = _where_text(decision, cheapest), compared_option(decision, decision.baseline)
-    if ties and (shared := shared_by_leaders(decision)):
+    if ties and (shared_levels := shared_by_leaders(decision)):
         ratios = [costs[name].ratio for name in (cheapest, *ties)]
         figures = " to ".join(dict.fromkeys(f"{format_ratio(end)}×" for end in (min(ratios), max(ratios))))
-        text = f"{_shared_text(shared)}{where}: {figures} the cost of {baseline}. "
-        text += f"{_open_factors(decision, shared)}: no difference in cost is shown"
+        text = f"{_shared_text(shared_levels)}{where}: {figures} the cost of {baseline}. "
+        text += f"{_open_factors(decision, shared_levels)}: no difference in cost is shown"
     elif ties:
         text = _undecided_cheapest(decision, costs, where_text(decision, cheapest))
     else:
@@ -161,11 +161,11 @@ def not_compared(decision: Decision, *, every: bool = False) -> str:
     if decision.cheapest is None:
         return ""
     without = [option for option in decision.options if option.cost is None]
-    unmatched = [option.option for option in without if option.time is None]
+    unmatched_options = [option.option for option in without if option.time is None]
     unpriced = [option.option for option in without if option.time is not None]
     clauses = []
     for options, reason in (
-        (unmatched, "too few of their runs match those of the others"),
+        (unmatched_options, "too few of their runs match those of the others"),
         (unpriced, "the price book has no price for their runs"),
     ):
         names = [baseline_text(decision.factor, option) for option in options]
@@ -191,11 +191,11 @@ def _cheaper_on(decision: Decision, option: str) -> str:
     workloads = decision.option(option).workloads
     of_mean = [r for r in decision.results if r.option == option and r.workload in workloads]
     costs = [(workload_title(result.workload), result.cost) for result in of_mean if result.cost]
-    cheaper = [title for title, cost in costs if cost.verdict is CostVerdict.CHEAPER]
-    if len(cheaper) == len(of_mean):
+    cheaper_titles = [title for title, cost in costs if cost.verdict is CostVerdict.CHEAPER]
+    if len(cheaper_titles) == len(of_mean):
         return ""
-    names = f" ({joined(cheaper)})" if cheaper else ""
-    text = f". A lower cost is shown on {len(cheaper)} of the {len(of_mean)} workloads{names}"
+    names = f" ({joined(cheaper_titles)})" if cheaper_titles else ""
+    text = f". A lower cost is shown on {len(cheaper_titles)} of the {len(of_mean)} workloads{names}"
     open_costs = [
         f"{title}: {cost_text(cost)}"
         for title, cost in costs
@@ -225,8 +225,8 @@ def _undecided_cheapest(decision: Decision, costs: Mapping[str, CostRatio], wher
     of_baseline = compared_option(decision, baseline)
     if leaders_cost_less(decision):
         names = named_options([name_of(name) for name in (cheapest, *ties)])
-        which = "which of the two is cheaper" if len(ties) == 1 else "which is the cheapest"
-        return f"{names} cost less per job than {of_baseline}{where}; {which} is open"
+        which_text = "which of the two is cheaper" if len(ties) == 1 else "which is the cheapest"
+        return f"{names} cost less per job than {of_baseline}{where}; {which_text} is open"
     verb = "has" if option_verb(decision.factor, cheapest) == "is" else "have"
     text = f"{compared_option(decision, cheapest)} {verb} the lowest mean cost per job{where}"
     if (runs := runs_below_minimum(decision)) is not None:
@@ -252,16 +252,16 @@ def runs_below_minimum(decision: Decision) -> int | None:
 
 def named_options(names: list[str]) -> str:
     """Return options as a list that names the first :data:`OPTIONS_NAMED`: ``A, B, C and 4 more``."""
-    more = len(names) - OPTIONS_NAMED
-    return joined([*names[:OPTIONS_NAMED], f"{more} more"] if more > 0 else names)
+    more_count = len(names) - OPTIONS_NAMED
+    return joined([*names[:OPTIONS_NAMED], f"{more_count} more"] if more_count > 0 else names)
 
 
 def leaders_cost_less(decision: Decision) -> bool:
     """Return whether the cheapest option and all its ties are shown to cost less than the baseline."""
     if decision.cheapest is None:
         return False
-    cheaper = {o.option for o in decision.options if o.cost and o.cost.verdict is CostVerdict.CHEAPER}
-    return {decision.cheapest.option, *decision.cheapest.ties} <= cheaper
+    cheaper_options = {o.option for o in decision.options if o.cost and o.cost.verdict is CostVerdict.CHEAPER}
+    return {decision.cheapest.option, *decision.cheapest.ties} <= cheaper_options
 
 
 def shared_by_leaders(decision: Decision) -> dict[str, str]:
@@ -276,20 +276,22 @@ def shared_by_leaders(decision: Decision) -> dict[str, str]:
     names = (cheapest.option, *cheapest.ties)
     leaders = [dict(zip(factors, name.split(" + "), strict=True)) for name in names]
     baseline = dict(zip(factors, decision.baseline.split(" + "), strict=True))
-    alike = {name: level for name, level in leaders[0].items() if all(option[name] == level for option in leaders)}
-    return alike if any(baseline[name] != level for name, level in alike.items()) else {}
+    shared_levels = {
+        name: level for name, level in leaders[0].items() if all(option[name] == level for option in leaders)
+    }
+    return shared_levels if any(baseline[name] != level for name, level in shared_levels.items()) else {}
 
 
-def _open_factors(decision: Decision, shared: Mapping[str, str]) -> str:
+def _open_factors(decision: Decision, shared_levels: Mapping[str, str]) -> str:
     """Return the factors in which the cheapest option and its ties differ: ``Network``."""
-    names = [column_title(name) for name in decision.factor.split(" + ") if name not in shared]
+    names = [column_title(name) for name in decision.factor.split(" + ") if name not in shared_levels]
     return capitalised(joined(names).lower())
 
 
-def _shared_text(shared: Mapping[str, str]) -> str:
+def _shared_text(shared_levels: Mapping[str, str]) -> str:
     """Return the shared levels as the subject of a sentence: ``1 SSD per worker (SSD) is the cheapest per job``."""
-    factor, level = " + ".join(shared), " + ".join(shared.values())
-    verb = option_verb(*next(iter(shared.items())))
+    factor, level = " + ".join(shared_levels), " + ".join(shared_levels.values())
+    verb = option_verb(*next(iter(shared_levels.items())))
     return f"{option_text(factor, level)} {verb} the cheapest per job"
 
 
@@ -299,21 +301,21 @@ def cost_headline(decision: Decision) -> str | None:
     A sentence that states both is returned alone. Where the effect depends on the storage, the cost with each
     storage class is stated.
     """
-    chosen, cheapest = priced_option(decision), decision.cheapest
-    if chosen is None or chosen.cost is None:
+    priced_result, cheapest = priced_option(decision), decision.cheapest
+    if priced_result is None or priced_result.cost is None:
         return None
     by_storage = costs_by_storage(decision)
-    if by_storage and decision.storage_costs and decision.storage_costs.option == chosen.option:
+    if by_storage and decision.storage_costs and decision.storage_costs.option == priced_result.option:
         shown = sorted(by_storage, key=lambda named: not excludes_one(named[1]))
-        return " ".join(cost_sentence(decision, chosen.option, cost, f"with {name}, ") for name, cost in shown)
-    sentence = cost_sentence(decision, chosen.option, chosen.cost)
-    cheaper = chosen.cost.verdict is CostVerdict.CHEAPER
-    exceptions = _exceptions(decision, chosen.option) if cheaper else ""
+        return " ".join(cost_sentence(decision, priced_result.option, cost, f"with {name}, ") for name, cost in shown)
+    sentence = cost_sentence(decision, priced_result.option, priced_result.cost)
+    is_cheaper = priced_result.cost.verdict is CostVerdict.CHEAPER
+    exceptions = _exceptions(decision, priced_result.option) if is_cheaper else ""
     if sum(option.cost is not None for option in decision.options) == 1:
         return f"{sentence}{exceptions}"
-    leads = cheapest is not None and cheapest.option == chosen.option
-    others = f" {text}" if (text := not_compared(decision)) else ""
-    undecided = chosen.cost.verdict not in (CostVerdict.CHEAPER, CostVerdict.DEARER)
-    if leads and (undecided or not (cheapest and cheapest.ties)):
-        return f"{cheapest_sentence(decision)}{exceptions}{others}"
-    return f"{sentence}{exceptions} {cheapest_sentence(decision)}{others}"
+    leads = cheapest is not None and cheapest.option == priced_result.option
+    others_text = f" {text}" if (text := not_compared(decision)) else ""
+    is_undecided = priced_result.cost.verdict not in (CostVerdict.CHEAPER, CostVerdict.DEARER)
+    if leads and (is_undecided or not (cheapest and cheapest.ties)):
+        return f"{cheapest_sentence(decision)}{exceptions}{others_text}"
+    return f"{sentence}{exceptions} {cheapest_sentence(decision)}{others_text}"

@@ -80,8 +80,8 @@ def row_verdict(result: WorkloadResult | OptionResult, *, reason: bool = True) -
     """
     if result.time is None or not _only_alone(result.verdict, result.time):
         return result.verdict
-    alone = Verdict.FASTER if result.time.ratio > 1 else Verdict.SLOWER
-    text = f"{alone}, not confirmed"
+    verdict_alone = Verdict.FASTER if result.time.ratio > 1 else Verdict.SLOWER
+    text = f"{verdict_alone}, not confirmed"
     return f"{text} ({unconfirmed_reason(result.time)})" if reason else text
 
 
@@ -141,13 +141,13 @@ def _compared(decision: Decision) -> tuple[list[OptionResult], OptionResult, boo
 
 def headline(decision: Decision) -> str:
     """Return the answer in one sentence."""
-    compared, best, named = _compared(decision)
+    compared_options, best, is_named = _compared(decision)
     where = where_text(decision)
-    if named:
+    if is_named:
         where += _settings_text(best)
         text = f"{_claim(decision, best.option, best.verdict, best.time, where)}{_range_clause(decision, best)}"
     else:
-        text = _unnamed_text(decision, compared, where)
+        text = _unnamed_text(decision, compared_options, where)
     return _complete_text(decision, text)
 
 
@@ -157,22 +157,21 @@ def _complete_text(decision: Decision, text: str) -> str:
     return f"{start}{'Simulated: ' if decision.origin == Origin.SIMULATED else ''}{text}."
 
 
-def _unnamed_text(decision: Decision, compared: Sequence[OptionResult], where: str) -> str:
+def _unnamed_text(decision: Decision, compared_options: Sequence[OptionResult], where: str) -> str:
     """Return the answer if the option with the highest estimate has no verdict."""
     baseline = compared_option(decision, decision.baseline)
-    faster = next((option.option for option in compared if option.verdict is Verdict.FASTER), None)
-    if faster is None:
+    faster_option = next((option.option for option in compared_options if option.verdict is Verdict.FASTER), None)
+    if faster_option is None:
         return f"No option is shown to be faster than {baseline}{where}"
-    verb = option_verb(decision.factor, faster)
-    return (
-        f"{compared_option(decision, faster)} {verb} faster than {baseline}{where}; which option is the fastest is open"
-    )
+    verb = option_verb(decision.factor, faster_option)
+    faster_text = f"{compared_option(decision, faster_option)} {verb} faster than {baseline}{where}"
+    return f"{faster_text}; which option is the fastest is open"
 
 
 def _settings_text(option: OptionResult) -> str:
     """Return `` in the 2 tested settings`` for a difference that is shown for these settings only; else empty."""
-    judged = (Verdict.FASTER, Verdict.SLOWER, Verdict.EQUIVALENT)
-    if option.time is None or option.verdict not in judged or option.time.scope is not InferenceScope.TESTED:
+    verdicts = (Verdict.FASTER, Verdict.SLOWER, Verdict.EQUIVALENT)
+    if option.time is None or option.verdict not in verdicts or option.time.scope is not InferenceScope.TESTED:
         return ""
     if len(option.workloads) > 1 or not option.time.groups:
         return " in the tested settings"
@@ -181,16 +180,16 @@ def _settings_text(option: OptionResult) -> str:
 
 def summary(decision: Decision) -> str:
     """Return the answer with its interval, its number of runs and the cost per job, in one sentence."""
-    _, best, named = _compared(decision)
-    if not named or best.time is None:
+    _, best, is_named = _compared(decision)
+    if not is_named or best.time is None:
         costs, option = _costs_summary(decision, best), compared_option(decision, best.option)
         return f"{headline(decision)[:-1]}; {option}: {costs}." if costs else headline(decision)
     where = f"{where_text(decision)}{_settings_text(best)}"
-    alone = _only_alone(best.verdict, best.time)
-    verdict = (Verdict.FASTER if best.time.ratio > 1 else Verdict.SLOWER) if alone else best.verdict
+    alone_text = _only_alone(best.verdict, best.time)
+    verdict = (Verdict.FASTER if best.time.ratio > 1 else Verdict.SLOWER) if alone_text else best.verdict
     text = _claim(decision, best.option, verdict, best.time, where)
     runs = plural(best.time.runs_baseline + best.time.runs_option, "run")
-    text += f" ({interval_text(best.time)}, {runs}{', not confirmed' if alone else ''}"
+    text += f" ({interval_text(best.time)}, {runs}{', not confirmed' if alone_text else ''}"
     text += f"{_range_text(decision, best)})"
     costs = _costs_summary(decision, best)
     text += f", {costs}" if costs else ""
@@ -259,14 +258,14 @@ def _extremes(decision: Decision, option: str) -> tuple[WorkloadResult, Workload
     The 95 % intervals of the two do not overlap, and the higher ratio is at least :data:`WIDE_RANGE` times the lower.
     Every workload has enough runs for a verdict.
     """
-    timed = [
+    timed_results = [
         (result.time.ratio, result.time.low, result.time.high, result)
         for result in decision.results
         if result.option == option and result.workload in decision.option(option).workloads and result.time
     ]
-    if len(timed) < 2 or any(item[3].verdict is Verdict.NOT_ENOUGH_RUNS for item in timed):
+    if len(timed_results) < 2 or any(item[3].verdict is Verdict.NOT_ENOUGH_RUNS for item in timed_results):
         return None
-    lowest, highest = min(timed, key=lambda item: item[0]), max(timed, key=lambda item: item[0])
+    lowest, highest = min(timed_results, key=lambda item: item[0]), max(timed_results, key=lambda item: item[0])
     if lowest[2] is None or highest[1] is None or highest[1] <= lowest[2] or highest[0] < WIDE_RANGE * lowest[0]:
         return None
     return lowest[3], highest[3]
@@ -278,10 +277,10 @@ def _storage_claim(by_storage: StorageEffects) -> str:
     where = f"on {workload_title(workload)}" if workload else f"over {plural(by_storage.workloads, 'workload')}"
     clauses = []
     for effect in by_storage.effects:
-        known = effect.verdict in (Verdict.FASTER, Verdict.SLOWER)
+        has_verdict = effect.verdict in (Verdict.FASTER, Verdict.SLOWER)
         if effect.workload == workload:
             text = f"{format_ratio(effect.time.ratio)}× with {option_text(DEVICE_CLASS, effect.storage)}"
-            clauses.append(text if known else f"{text} ({open_text(effect.time)})")
+            clauses.append(text if has_verdict else f"{text} ({open_text(effect.time)})")
     return f"The effect depends on the storage: {where}, {joined(clauses)}."
 
 
@@ -302,28 +301,28 @@ def _storage_means(by_storage: StorageEffects, *, on_cost: bool) -> str:
         if effect.cost
     ]
     cost = f"; the cost per job: {joined(costs)}" if costs else ""
-    shown = "" if by_storage.differs_on else " No difference in speedup between them is shown."
-    if shown and on_cost:
-        shown += " On cost, the verdict depends on the storage."
+    difference_text = "" if by_storage.differs_on else " No difference in speedup between them is shown."
+    if difference_text and on_cost:
+        difference_text += " On cost, the verdict depends on the storage."
     workload = over_all[0].workload
     where = f"on {workload_title(workload)}" if workload else f"over {plural(by_storage.workloads, 'workload')}"
-    return f"By storage, {where}: {joined(times)}{cost}.{shown}"
+    return f"By storage, {where}: {joined(times)}{cost}.{difference_text}"
 
 
 def evidence(decision: Decision) -> str:
     """Return the evidence for the headline: interval, runs and scope, effects by storage, and ties with the leader."""
-    compared, best, named = _compared(decision)
-    if not named:
-        briefs = [_short_result(decision, option) for option in compared[:OPTIONS_NAMED]]
-        more = f"; {len(compared) - len(briefs)} more" if len(compared) > len(briefs) else ""
-        texts = [capitalised(f"{'; '.join(briefs)}{more}.")]
+    compared_options, best, is_named = _compared(decision)
+    if not is_named:
+        briefs = [_short_result(decision, option) for option in compared_options[:OPTIONS_NAMED]]
+        more_text = f"; {len(compared_options) - len(briefs)} more" if len(compared_options) > len(briefs) else ""
+        texts = [capitalised(f"{'; '.join(briefs)}{more_text}.")]
     else:
         assert best.time is not None
         texts = [f"{capitalised(time_text(best.time))}."]
     if decision.storage_difference is not None:
         texts.append(_storage_claim(decision.storage_difference))
-    ties = [option for option in compared if option.option in decision.ties and option.tied_with_leader]
-    if named and ties and best.option == decision.leader:
+    ties = [option for option in compared_options if option.option in decision.ties and option.tied_with_leader]
+    if is_named and ties and best.option == decision.leader:
         names = [_tie_text(decision, option) for option in ties[:OPTIONS_NAMED]]
         names += [f"{len(ties) - OPTIONS_NAMED} more"] if len(ties) > OPTIONS_NAMED else []
         leader, verb = compared_option(decision, decision.leader), option_verb(decision.factor, decision.leader)
@@ -337,8 +336,10 @@ def _answers_for_volumes(decision: Decision) -> bool:
     """Return whether numbers of remote volumes were compared, and the runs with local disks were not."""
     if decision.disks is None:
         return False
-    compared = {disks.kind for disks in decision.disks.compared}
-    return not compared & set(DeviceKind) and any(disks.kind in set(DeviceKind) for disks in decision.disks.left_out)
+    compared_kinds = {disks.kind for disks in decision.disks.compared}
+    return not compared_kinds & set(DeviceKind) and any(
+        disks.kind in set(DeviceKind) for disks in decision.disks.left_out
+    )
 
 
 def _disks_left_out(decision: Decision) -> str:
@@ -348,8 +349,8 @@ def _disks_left_out(decision: Decision) -> str:
     """
     texts: dict[str, list[str]] = {}
     for disks in decision.disks.left_out if decision.disks else ():
-        few = len(disks.numbers) == 1
-        reason = f"all had {disks.numbers[0]} per worker" if few else "no two runs are equal in everything else"
+        is_single = len(disks.numbers) == 1
+        reason = f"all had {disks.numbers[0]} per worker" if is_single else "no two runs are equal in everything else"
         texts.setdefault(reason, []).append(disk_kind_text(disks.kind))
     clauses = [f"{joined(kinds)}: {reason}" for reason, kinds in texts.items()]
     return f"Not measured for {'; for '.join(clauses)}." if clauses else ""
@@ -357,16 +358,18 @@ def _disks_left_out(decision: Decision) -> str:
 
 def remarks(decision: Decision) -> tuple[str, ...]:
     """Return the details of the answer: ratios by workload and storage, workloads left out, disks, and prices."""
-    _, best, named = _compared(decision)
-    chosen = priced_option(decision)
+    _, best, is_named = _compared(decision)
+    priced_result = priced_option(decision)
     texts = (
-        _spread(decision, best.option) if named else "",
+        _spread(decision, best.option) if is_named else "",
         _storage_means(decision.storage_effects, on_cost=decision.storage_costs is not None)
         if decision.storage_effects
         else "",
-        _left_out(decision, best.option if named else None),
+        _left_out(decision, best.option if is_named else None),
         _disks(decision),
-        price_sentence(decision, chosen.option, chosen.cost) if chosen and chosen.cost else "",
+        price_sentence(decision, priced_result.option, priced_result.cost)
+        if priced_result and priced_result.cost
+        else "",
         not_compared(decision, every=True),
     )
     return tuple(filter(None, texts))
@@ -391,8 +394,8 @@ def _spread(decision: Decision, option: str) -> str:
     faster, slower = (
         sum(result.verdict is verdict for result in results) for verdict in (Verdict.FASTER, Verdict.SLOWER)
     )
-    known = sorted((result.time.ratio, workload_title(result.workload)) for result in results if result.time)
-    least, most = (f"{format_ratio(value)}× ({workload})" for value, workload in (known[0], known[-1]))
+    ratios = sorted((result.time.ratio, workload_title(result.workload)) for result in results if result.time)
+    least, most = (f"{format_ratio(value)}× ({workload})" for value, workload in (ratios[0], ratios[-1]))
     speeds = f"the ratio is {least} to {most}"
     if not faster and not slower:
         return f"Not shown to differ on any single one of the {len(results)} workloads: {speeds}."
@@ -401,9 +404,11 @@ def _spread(decision: Decision, option: str) -> str:
         if faster
         else f"Slower on {slower} of {len(results)} workloads"
     )
-    corrected = f", after the correction for {plural(decision.family, 'comparison')}" if decision.family > 1 else ""
-    more = "" if _extremes(decision, option) else f": {speeds}"
-    return f"{on}{f', slower on {slower}' if faster and slower else ''}{corrected}{more}."
+    correction_text = (
+        f", after the correction for {plural(decision.family, 'comparison')}" if decision.family > 1 else ""
+    )
+    speeds_text = "" if _extremes(decision, option) else f": {speeds}"
+    return f"{on}{f', slower on {slower}' if faster and slower else ''}{correction_text}{speeds_text}."
 
 
 def _left_out(decision: Decision, option: str | None) -> str:
@@ -414,9 +419,15 @@ def _left_out(decision: Decision, option: str | None) -> str:
     for name in compared_workloads(decision):
         if name not in decision.headline_workloads:
             times = [r.time for r in decision.results if (r.workload, r.option) == (name, option)]
-            known = "".join(f" ({format_ratio(time.ratio)}×)" for time in times if time)
-            reason = "it only generates input" if generates_input(name) else "too few runs" if known else "not measured"
-            by_reason.setdefault(reason, []).append(f"{workload_title(name)}{known}")
+            ratios_text = "".join(f" ({format_ratio(time.ratio)}×)" for time in times if time)
+            reason = (
+                "it only generates input"
+                if generates_input(name)
+                else "too few runs"
+                if ratios_text
+                else "not measured"
+            )
+            by_reason.setdefault(reason, []).append(f"{workload_title(name)}{ratios_text}")
     texts = [f"{joined(names)}: {reason}" for reason, names in by_reason.items()]
     return f"Not in the mean: {'; '.join(texts)}." if texts else ""
 
@@ -426,8 +437,8 @@ def _disks(decision: Decision) -> str:
     if decision.disks is None:
         return ""
     kinds = [disks.kind for disks in decision.disks.compared]
-    known = len(kinds) == 1 and kinds[0] in _NAMED_BY_OPTION
-    return "" if known else f"The disks are {_disk_runs(decision.disks.compared)}."
+    is_named_by_option = len(kinds) == 1 and kinds[0] in _NAMED_BY_OPTION
+    return "" if is_named_by_option else f"The disks are {_disk_runs(decision.disks.compared)}."
 
 
 def _disk_runs(disks: Sequence[DiskRuns]) -> str:

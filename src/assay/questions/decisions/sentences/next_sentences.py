@@ -20,11 +20,13 @@ def _proposal(decision: Decision, runs: FurtherRuns) -> str:
     first, second = (_option(decision, option) for option in runs.options)
     duration = f"about {estimated_duration(runs.duration_s)}"
     if runs.new_groups:
-        what = f"Run {title} {_times(runs.groups)}{where}, in settings that lack {first} or {second} ({duration})"
+        proposal = f"Run {title} {_times(runs.groups)}{where}, in settings that lack {first} or {second} ({duration})"
     else:
         in_each = f" in each of {plural(runs.groups, 'matched group')}" if runs.groups > 1 else ""
-        what = f"Run {title} {_times(runs.repetitions)} with each of {first} and {second}{where}{in_each} ({duration})"
-    return f"{what}{_effect(decision, runs, title)}."
+        proposal = (
+            f"Run {title} {_times(runs.repetitions)} with each of {first} and {second}{where}{in_each} ({duration})"
+        )
+    return f"{proposal}{_effect(decision, runs, title)}."
 
 
 def _times(count: int) -> str:
@@ -37,9 +39,9 @@ def _effect(decision: Decision, runs: FurtherRuns, title: str) -> str:
         return f": that gives a first interval{of_workload}"
     now = "" if runs.half_width is None else f", now ±{_share(runs.half_width)}"
     equality = f"that the options are equal within {100 * decision.margin:g} %"
-    shown = equality if runs.aim is RunGoal.EQUIVALENCE else "a difference"
+    effect_text = equality if runs.aim is RunGoal.EQUIVALENCE else "a difference"
     return (
-        f": enough to show {shown} if the ratio{of_workload} stays at {format_ratio(runs.ratio)}× "
+        f": enough to show {effect_text} if the ratio{of_workload} stays at {format_ratio(runs.ratio)}× "
         f"(interval ±{_share(runs.expected_half_width)}{now})"
     )
 

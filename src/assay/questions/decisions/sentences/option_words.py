@@ -89,17 +89,17 @@ def without_shared_levels(decision: Decision) -> Decision:
     factors = decision.factor.split(" + ")
     names = [decision.baseline, *(option.option for option in decision.options)]
     levels = [name.split(" + ") for name in names]
-    kept = [number for number in range(len(factors)) if len({level[number] for level in levels}) > 1]
-    if not kept or len(kept) == len(factors):
+    kept_numbers = [number for number in range(len(factors)) if len({level[number] for level in levels}) > 1]
+    if not kept_numbers or len(kept_numbers) == len(factors):
         return decision
 
     def short(name: str) -> str:
-        return " + ".join(name.split(" + ")[number] for number in kept)
+        return " + ".join(name.split(" + ")[number] for number in kept_numbers)
 
     cheapest = decision.cheapest
     return replace(
         decision,
-        factor=" + ".join(factors[number] for number in kept),
+        factor=" + ".join(factors[number] for number in kept_numbers),
         baseline=short(decision.baseline),
         leader=short(decision.leader),
         ties=tuple(map(short, decision.ties)),
@@ -117,8 +117,8 @@ def baseline_text(factor: str, level: str) -> str:
 
 def options_text(factor: str, levels: Sequence[str]) -> str:
     """Return options as a list in a sentence: ``Ethernet and InfiniBand``, ``2, 4 and 8 containers per worker``."""
-    *others, last = levels
-    texts = others if factor in COUNTED else [option_text(factor, level) for level in others]
+    *first_levels, last = levels
+    texts = first_levels if factor in COUNTED else [option_text(factor, level) for level in first_levels]
     return joined([*texts, option_text(factor, last)])
 
 
@@ -145,10 +145,10 @@ def context_text(levels: Mapping[str, str]) -> str:
 
     Data of a lab whose scale is a level is at full scale first: ``4 GB (200 MB in the lab, 1/20), Ethernet``.
     """
-    recorded = {name: level for name, level in levels.items() if level != str(None)}
-    texts = {name: _plain_level(name, level) for name, level in recorded.items()}
-    if recorded.get("data_bytes", "").isdecimal() and _NUMBER.fullmatch(recorded.get("lab_scale", "")):
-        texts["data_bytes"] = data_text(int(recorded["data_bytes"]), float(recorded["lab_scale"]))
+    recorded_levels = {name: level for name, level in levels.items() if level != str(None)}
+    texts = {name: _plain_level(name, level) for name, level in recorded_levels.items()}
+    if recorded_levels.get("data_bytes", "").isdecimal() and _NUMBER.fullmatch(recorded_levels.get("lab_scale", "")):
+        texts["data_bytes"] = data_text(int(recorded_levels["data_bytes"]), float(recorded_levels["lab_scale"]))
         del texts["lab_scale"]
     return ", ".join(texts.values())
 

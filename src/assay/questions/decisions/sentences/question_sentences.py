@@ -113,7 +113,7 @@ def _unanswered_sentence(answer: QuestionAnswer, why: MissingAnswer) -> str:
                 f"Measured by themselves: {levels}."
             )
         case Obstacle.ONE_LEVEL if why.unrecorded:
-            others = ""
+            others_text = ""
             have = "has" if why.runs == 1 else "have the same"
             records = "records" if why.unrecorded == 1 else "record"
             parts = [
@@ -122,8 +122,8 @@ def _unanswered_sentence(answer: QuestionAnswer, why: MissingAnswer) -> str:
             ]
             if why.not_counted:
                 verb = "does" if why.not_counted == 1 else "do"
-                others = f" {plural(why.not_counted, 'invalid or failed run')} {verb} not count."
-            return f"Not measured: {joined(parts)}.{others}"
+                others_text = f" {plural(why.not_counted, 'invalid or failed run')} {verb} not count."
+            return f"Not measured: {joined(parts)}.{others_text}"
         case Obstacle.ONE_LEVEL:
             return f"Not measured: all runs have the same {subject} ({levels})."
 
@@ -140,8 +140,10 @@ def _level(factor: str, level: str) -> str:
 def _has_verdict(decision: Decision) -> bool:
     """Return whether the headline has a verdict: the leading option is faster, or every option is judged."""
     verdicts = {option.option: option.verdict for option in decision.options if option.time}
-    judged = (Verdict.FASTER, Verdict.SLOWER, Verdict.EQUIVALENT)
-    return verdicts.get(decision.leader) is Verdict.FASTER or all(verdict in judged for verdict in verdicts.values())
+    judged_verdicts = (Verdict.FASTER, Verdict.SLOWER, Verdict.EQUIVALENT)
+    return verdicts.get(decision.leader) is Verdict.FASTER or all(
+        verdict in judged_verdicts for verdict in verdicts.values()
+    )
 
 
 def next_run(decision: Decision) -> str | None:
@@ -202,8 +204,8 @@ def _missing_plan(why: MissingAnswer) -> str:
     if why.described_workers is None:
         return f" {WRITE_PLAN}"
     levels = why.planned.levels if why.planned and why.factor == WORKERS_FACTOR else ()
-    few = any(int(level) > why.described_workers for level in levels)
-    reason = f"has only {plural(why.described_workers, 'worker')}" if few else "can't run them"
+    has_few_workers = any(int(level) > why.described_workers for level in levels)
+    reason = f"has only {plural(why.described_workers, 'worker')}" if has_few_workers else "can't run them"
     return f" The described cluster {reason}. {OTHER_CLUSTER}"
 
 
@@ -258,9 +260,9 @@ def answer_evidence(answer: QuestionAnswer) -> str:
     if answer.question.name != CHEAPEST:
         return evidence(decision)
     option = cheapest_option(decision)
-    others = not_compared(decision)
+    others_text = not_compared(decision)
     if option is None or option.cost is None or option.time is None:
-        return others
+        return others_text
     verdict, runs = option.cost.verdict.value, basis_text(option.time)
     too_few_runs = option.cost.verdict is CostVerdict.NOT_ENOUGH_RUNS
     ratio = f"{format_ratio(option.cost.ratio)}×" if too_few_runs else cost_text(option.cost)
@@ -314,8 +316,10 @@ def leading_option(answer: QuestionAnswer) -> OptionResult | None:
     if not answer.decisions:
         return None
     decision = answer.decisions[0]
-    compared = [option for option in decision.options if option.time]
-    best = next((option for option in compared if option.option == decision.leader), next(iter(compared), None))
+    compared_options = [option for option in decision.options if option.time]
+    best = next(
+        (option for option in compared_options if option.option == decision.leader), next(iter(compared_options), None)
+    )
     return (cheapest_option(decision) or best) if answer.question.name == CHEAPEST else best
 
 
@@ -323,17 +327,17 @@ def answer_confidence(answer: QuestionAnswer) -> str:
     """Return whether the runs decide the question at 95 %, and for which settings; empty where there is no answer."""
     if not answer.decisions:
         return ""
-    decision, decided = answer.decisions[0], is_decided(answer)
+    decision, is_answer_decided = answer.decisions[0], is_decided(answer)
     best = leading_option(answer)
     scope = f", {scope_text(best.time.scope)}" if best and best.time and best.time.low is not None else ""
     if answer.question.name != CHEAPEST and storage_advice(decision) is not None:
         return f"{_cost_confidence(decision)}{scope}"
     if answer.question.name != CHEAPEST and decision.storage_difference is not None:
-        return STORAGE_DEPENDENT if decided else MEAN_UNDECIDED
-    leader = decision.option(best.option) if best and decided and answer.question.name != CHEAPEST else None
+        return STORAGE_DEPENDENT if is_answer_decided else MEAN_UNDECIDED
+    leader = decision.option(best.option) if best and is_answer_decided and answer.question.name != CHEAPEST else None
     if leader and leader.cost and leader.cost.verdict not in (CostVerdict.CHEAPER, CostVerdict.DEARER):
         return f"speed {_DECIDED}, cost open{_assumed(decision)}{scope}"
-    return f"{_DECIDED}{_assumed(decision)}{scope}" if decided else f"undecided{scope}"
+    return f"{_DECIDED}{_assumed(decision)}{scope}" if is_answer_decided else f"undecided{scope}"
 
 
 def _cost_confidence(decision: Decision) -> str:

@@ -137,12 +137,12 @@ def _option(decision: Decision, name: str, cost: CostRatio | None, costs: Baseli
     text = baseline_text(decision.factor, name)
     first = cheapest_option(decision)
     assert first is not None
-    compared = compared_prices(costs.cluster_prices, decision.baseline, first.option)
-    price, setting = compared.baseline.price, compared.baseline.setting
+    compared_costs = compared_prices(costs.cluster_prices, decision.baseline, first.option)
+    price, setting = compared_costs.baseline.price, compared_costs.baseline.setting
     if cost is None:
         return OptionOverYears(text, price, price, 1.0, None, None, "")
     of_option = [p.price for p in costs.cluster_prices if p.option == name and p.setting == setting]
-    prices = of_option or [p.price for p in compared.option]
+    prices = of_option or [p.price for p in compared_costs.option]
     low, high = (None, None) if cost.verdict is CostVerdict.NOT_ENOUGH_RUNS else (cost.low, cost.high)
     return OptionOverYears(text, min(prices), max(prices), cost.ratio, low, high, _verdict(cost))
 

@@ -43,12 +43,12 @@ def core_speed_uncertainty(runs: Sequence[Run], changes: Mapping[str, str]) -> C
         return CoreSpeedUncertainty(0.0, tuple(assumptions))
     architectures = measured_architectures(runs)
     if architectures != {instance.architecture}:
-        recorded = (
+        recorded_models = (
             f"were measured on {joined(sorted(architectures))}" if architectures else "do not record their architecture"
         )
         raise SpecificationError(
             f"the speed of a core of {instance.name} ({instance.architecture}) relative to the measured cores is not "
-            f"known: the runs {recorded}",
+            f"known: the runs {recorded_models}",
             where="worker.type",
             hint=f"state the ratio, measured or published: --set {CORE_SPEED}=RATIO",
         )

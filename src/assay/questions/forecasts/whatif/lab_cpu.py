@@ -1,8 +1,8 @@
 """Scale the CPU of a lab with its workers, for a what-if question.
 
-In: the plans before and after the changes. Out: a factor on the cores of the lab's machine, and the cores of both. A
-lab is a scale model: all its workers share the cores of one machine, and more workers of the described cluster bring
-more cores.
+In: the plans before and after the changes. Out: a factor on the cores of the lab's machine, and the cores before and
+after. A lab is a scale model: all its workers share the cores of one machine, and more workers of the described cluster
+bring more cores.
 """
 
 from dataclasses import dataclass

@@ -22,9 +22,9 @@ from assay.store import Repository
 from assay.text import capitalised, joined
 
 _FACTORS = {"nic": NETWORK_FACTOR, "workers.count": WORKERS_FACTOR}
-"""The factor of a change of another name."""
+"""Factor of a plan by the name of the change, where the two names differ."""
 _USUAL = (("nic", "network"), ("workers.count", "number of workers"))
-"""Changes that are described without a question: name, and in words."""
+"""Changes that are described if the question has none: name, and in words."""
 _QUESTIONS = {NETWORK_FACTOR: NETWORK, WORKERS_FACTOR: NODES}
 """The question of ``assay decide`` that compares the levels of a factor."""
 _EXAMPLE_FILES = ("catalogue", "prices")
@@ -79,23 +79,25 @@ def simulation_obstacle(
     if not any(run.data_bytes for run in runs):
         missing.append("the size of their data")
     clusters = fitting_examples(repository, runs)
-    measured, compared = [], []
+    measured_texts, compared_questions = [], []
     for name, subject in subjects or _USUAL:
         factor = _FACTORS.get(name, name)
-        recorded = _levels_of(table, factor)
-        if len(recorded) > 1 and factor in _QUESTIONS:
-            compared.append(_QUESTIONS[factor])
-        known = recorded or common_levels(repository, table, factor)[0]
-        texts = joined([option_text(factor, level) for level in known])
-        if len(known) > 1:
-            measured.append(f"{capitalised(subject)}: the measured levels are {texts}.")
+        recorded_levels = _levels_of(table, factor)
+        if len(recorded_levels) > 1 and factor in _QUESTIONS:
+            compared_questions.append(_QUESTIONS[factor])
+        known_levels = recorded_levels or common_levels(repository, table, factor)[0]
+        texts = joined([option_text(factor, level) for level in known_levels])
+        if len(known_levels) > 1:
+            measured_texts.append(f"{capitalised(subject)}: the measured levels are {texts}.")
         else:
-            measured.append(f"{capitalised(subject)}: {f'the runs have {texts}' if known else 'no run records it'}.")
+            measured_texts.append(
+                f"{capitalised(subject)}: {f'the runs have {texts}' if known_levels else 'no run records it'}."
+            )
     return SimulationObstacle(
         missing=tuple(missing),
         clusters=clusters,
-        measured=tuple(measured),
-        compared=tuple(compared),
+        measured=tuple(measured_texts),
+        compared=tuple(compared_questions),
         unpredictable=why_not_learnable(table),
         workload=Counter(run.workload for run in runs).most_common(1)[0][0],
         folder=_clusters_folder(repository),
@@ -127,27 +129,28 @@ class NearAnswer:
     """Address of the page; empty for a command alone."""
 
 
-def near_answers(repository: Repository, why: SimulationObstacle, prices_file: str = "") -> tuple[NearAnswer, ...]:
+def near_answers(repository: Repository, obstacle: SimulationObstacle, prices_file: str = "") -> tuple[NearAnswer, ...]:
     """Return the commands that answer as far as possible, as they can be run.
 
     ``prices_file``: the price book of the question, which the commands keep; empty: none.
     """
     root = from_here(repository.root)
-    where = "" if root == "repository" else f" --repository {shlex.quote(root)}"
-    priced = f" --prices {shlex.quote(prices_file)}" if prices_file else ""
+    repository_option = "" if root == "repository" else f" --repository {shlex.quote(root)}"
+    prices_option = f" --prices {shlex.quote(prices_file)}" if prices_file else ""
     answers = [
-        NearAnswer(f"assay decide {name}{where}{priced}", "compares the measured levels") for name in why.compared
+        NearAnswer(f"assay decide {name}{repository_option}{prices_option}", "compares the measured levels")
+        for name in obstacle.compared
     ]
-    if not why.unpredictable:
-        command = f"assay predict --where workload={shlex.quote(why.workload)}{where}"
+    if not obstacle.unpredictable:
+        command = f"assay predict --where workload={shlex.quote(obstacle.workload)}{repository_option}"
         answers.insert(0, NearAnswer(command, "predicts times from these runs", "/predict"))
-    if why.clusters:
-        command = f"assay whatif{where} --cluster {shlex.quote(why.clusters[0])}{priced}"
+    if obstacle.clusters:
+        command = f"assay whatif{repository_option} --cluster {shlex.quote(obstacle.clusters[0])}{prices_option}"
         answers.insert(0, NearAnswer(command, f"simulates these runs with a shipped cluster file: {_FIT}"))
-    elif len(why.missing) == 1:
+    elif len(obstacle.missing) == 1:
         answers.append(
             NearAnswer(
-                f"assay whatif{where} --cluster FILE{priced}",
+                f"assay whatif{repository_option} --cluster FILE{prices_option}",
                 "simulates the runs from a cluster file that you write; no example fits these runs",
             )
         )
@@ -165,9 +168,12 @@ def near_answers(repository: Repository, why: SimulationObstacle, prices_file: s
     return (*answers, NearAnswer("assay discover --help", discover), measure)
 
 
-def hint_of(repository: Repository, why: SimulationObstacle, prices_file: str = "") -> str:
+def hint_of(repository: Repository, obstacle: SimulationObstacle, prices_file: str = "") -> str:
     """Return what was measured of the changes, and the commands that answer as far as possible."""
-    if why.clusters:
-        return f"add --cluster {shlex.quote(why.clusters[0])}: {_FIT}"
-    lines = [f"{near.command}\n        {near.effect}" for near in near_answers(repository, why, prices_file)]
-    return "\n    ".join([*why.measured, "These commands answer as far as possible:", *lines])
+    if obstacle.clusters:
+        return f"add --cluster {shlex.quote(obstacle.clusters[0])}: {_FIT}"
+    lines = [
+        f"{near_answer.command}\n        {near_answer.effect}"
+        for near_answer in near_answers(repository, obstacle, prices_file)
+    ]
+    return "\n    ".join([*obstacle.measured, "These commands answer as far as possible:", *lines])

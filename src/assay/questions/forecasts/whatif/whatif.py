@@ -106,10 +106,10 @@ class Anchors:
 
     def of_target(self, target: str) -> Anchors:
         """Return the anchors with a run of ``target``. Raises RepositoryError if there is none."""
-        chosen = tuple(anchor for anchor in self.anchors if anchor.measured.has_target(target))
-        if not chosen:
+        matching_anchors = tuple(anchor for anchor in self.anchors if anchor.measured.has_target(target))
+        if not matching_anchors:
             raise _no_measured_run(target)
-        return replace(self, anchors=chosen)
+        return replace(self, anchors=matching_anchors)
 
 
 RunSimulations = Callable[[Sequence[ScenarioDocument]], list[SimulationResult]]
@@ -190,20 +190,22 @@ def answer_of(
 ) -> WhatIfAnswer:
     """Return the answer for each configuration. Raises SpecificationError if every configuration refuses a change."""
     answers: list[WhatIf] = []
-    refused: list[RefusedChange] = []
-    possible: list[Anchor] = []
+    refused_changes: list[RefusedChange] = []
+    possible_anchors: list[Anchor] = []
     for anchor in anchors.anchors:
         try:
             answers.append(answer_for(anchor, changes, prices, run_simulations))
-            possible.append(anchor)
+            possible_anchors.append(anchor)
         except SpecificationError as error:
-            if len(refused) + 1 == len(anchors.anchors):
+            if len(refused_changes) + 1 == len(anchors.anchors):
                 raise
             measured, remedy = anchor.measured, error.hint or ""
             run_id = measured.runs[0].run_id
-            refused.append(RefusedChange(run_id, measured.workload, measured.configuration, error.message, remedy))
+            refused_changes.append(
+                RefusedChange(run_id, measured.workload, measured.configuration, error.message, remedy)
+            )
     _refuse_unknown_prices(answers, prices)
-    effects = _effects_of(possible, answers, prices, run_simulations)
+    effects = _effects_of(possible_anchors, answers, prices, run_simulations)
     return WhatIfAnswer(
         sentence=sentence_of(answers, effects),
         tasks=tasks_sentence(answers),
@@ -211,7 +213,7 @@ def answer_of(
         money=money_sentence(answers, prices),
         effects=effects,
         configurations=tuple(answers),
-        refused=tuple(refused),
+        refused=tuple(refused_changes),
         runs_without_plan=anchors.runs_without_plan,
     )
 
@@ -221,9 +223,9 @@ def _refuse_unknown_prices(answers: Sequence[WhatIf], prices: WhatIfPrices | Non
     parts = dict.fromkeys(part.name for answer in answers for part in answer.missing_prices)
     for name in prices.parts if prices else ():
         if name not in parts:
-            lacking = f"it lacks {joined(list(parts))}" if parts else "it lacks no part of the changed cluster"
+            lacking_text = f"it lacks {joined(list(parts))}" if parts else "it lacks no part of the changed cluster"
             items = joined(list(prices_in(prices.book))[:_NAMED_MAX]) if prices else ""
-            raise SpecificationError(f"the price book has no price {name!r}", hint=f"{lacking}, and has {items}")
+            raise SpecificationError(f"the price book has no price {name!r}", hint=f"{lacking_text}, and has {items}")
 
 
 def _effects_of(
@@ -282,8 +284,8 @@ def answer_for(
     cores = core_speed_uncertainty(group.runs, dict(changes))
     changed = _request_for(after, profile, share_of_lab_cpu(before, after))
     scenarios = [anchor.scenario, scenario_of(changed)]
-    unchanged = changed == _request_for(before, profile)
-    simulated = anchor.simulated if unchanged else _simulated_draws(changed, run_simulations, cores.sigma)
+    is_unchanged = changed == _request_for(before, profile)
+    simulated = anchor.simulated if is_unchanged else _simulated_draws(changed, run_simulations, cores.sigma)
     sides = list(anchor.simulated), list(simulated)
     times = [[result.duration_s for result in side] for side in sides]
     measured_s = math.exp(fmean(math.log(run.duration_s) for run in group.runs))
@@ -292,12 +294,12 @@ def answer_for(
     miss = median(times[0]) / measured_s - 1
     alike_share = similarity(shares[0], shares[1], median(times[0]), median(times[1]))
     error = correction(shares[0], shares[1], -math.log1p(miss), mean_sigma, _draw_covariance(*times), alike_share)
-    far_sigma, far_texts = (0.0, []) if unchanged else extrapolation_error(changed)
+    far_sigma, far_texts = (0.0, []) if is_unchanged else extrapolation_error(changed)
     middle_s = median(times[1]) * error.factor
     low_s, high_s = (middle_s * math.exp(end * math.hypot(error.sigma, scatter, far_sigma)) for end in (-Z90, Z90))
     limits = [_limits(side) for side in sides]
     assumptions = _assumptions(scenarios, sides[1][0], profile, miss, error.factor - 1, far_texts)
-    texts = (_UNCHANGED,) if unchanged else (*cores.assumptions, *assumptions, *_same_work(changes))
+    texts = (_UNCHANGED,) if is_unchanged else (*cores.assumptions, *assumptions, *_same_work(changes))
     costs = costs_of(prices, (before, after), measured_s, (middle_s, low_s, high_s))
     return WhatIf(
         run_id=group.runs[0].run_id,
@@ -333,14 +335,14 @@ def answer_for(
         currency=prices.book.currency if prices else "",
         simulated_before_s=median(times[0]),
         miss=miss,
-        origin=str(Origin.MEASURED if unchanged else Origin.SIMULATED),
+        origin=str(Origin.MEASURED if is_unchanged else Origin.SIMULATED),
         assumptions=(*texts, *costs.assumptions),
         data_bytes=_data_bytes(group.runs[0], before, after),
         lab_scale=group.runs[0].lab_scale,
         lab_cores=lab_cores(before, after, anchor.scenario.document),
         slots=task_slots(after, scenarios[1].document),
-        extrapolation=1.0 if unchanged else max(1.0, *times_beyond(changed).values()),
-        extrapolated="" if unchanged else _extrapolated(changed),
+        extrapolation=1.0 if is_unchanged else max(1.0, *times_beyond(changed).values()),
+        extrapolated="" if is_unchanged else _extrapolated(changed),
         credits=typical_use(sides[1], error.factor),
     )
 
@@ -410,10 +412,10 @@ def _assumptions(
     far_texts: Sequence[str],
 ) -> tuple[str, ...]:
     texts = [f"profile {profile.name}: {profile.learned.source}"]
-    how = "longer" if miss >= 0 else "shorter"
+    direction = "longer" if miss >= 0 else "shorter"
     texts.append(
-        f"the simulated time of the measured runs is {format_percent(abs(miss))} {how} than measured; this corrects "
-        f"the answer by {'0 %' if round(100 * correction_share) == 0 else f'{100 * correction_share:+.0f} %'}"
+        f"the simulated time of the measured runs is {format_percent(abs(miss))} {direction} than measured; this "
+        f"corrects the answer by {'0 %' if round(100 * correction_share) == 0 else f'{100 * correction_share:+.0f} %'}"
     )
     if abs(miss) > MISS_WARNED:
         texts.append("the simulator's error on the measured runs is large, so the answer is a rough guide only")

@@ -53,7 +53,8 @@ class WhatIfCosts:
     run_before: float | None = None
     run_after: float | None = None
     run_low: float | None = None
-    """Lower end of the interval of ``run_after``, from that of the time; ``run_high``: the upper end."""
+    """Lower end of the interval of ``run_after``, from the lower end of the time's interval; ``run_high``: the upper
+    end."""
     run_high: float | None = None
     lines_before: tuple[CostLine, ...] = ()
     """The lines of ``run_before`` with extra costs; ``lines_after``: of ``run_after``."""
@@ -65,7 +66,7 @@ class WhatIfCosts:
     assumptions: tuple[str, ...] = ()
     """Which extra costs are on and off, and how often they are paid."""
     note: str = ""
-    """Which workers both costs are of, if the book prices another number of them than the runs have; else empty."""
+    """Number of workers that both costs are for, if the book prices another number than the runs have; else empty."""
 
 
 def stated_prices(book: PriceBook, prices: Mapping[str, float], extra_costs: str = "") -> WhatIfPrices:
@@ -174,8 +175,8 @@ def costs_of(
 
 def _added_per_h(book: PriceBook, parts: Sequence[MissingPrice]) -> Decimal:
     """Return the hourly cost of the parts with a stated price."""
-    stated = (added_per_h(book, Decimal(str(part.price)), part.count) for part in parts if part.price is not None)
-    return sum(stated, Decimal(0))
+    stated_costs = (added_per_h(book, Decimal(str(part.price)), part.count) for part in parts if part.price is not None)
+    return sum(stated_costs, Decimal(0))
 
 
 def _refused_price(book: PriceBook, per_h: Decimal, parts: Sequence[MissingPrice]) -> str:
@@ -193,7 +194,7 @@ def _refused_price(book: PriceBook, per_h: Decimal, parts: Sequence[MissingPrice
 
 
 def price_name(book: PriceBook) -> str:
-    """Return which price of a part that the book lacks is stated: as :func:`added_per_h` reads it."""
+    """Return the kind of price that a user states for a part that the book lacks, as :func:`added_per_h` reads it."""
     return "price per hour" if book.amortisation is None else "purchase price"
 
 
@@ -211,16 +212,20 @@ def _changed_per_h(
             raise
         levels = {name: level for name, level in after.counts.levels.items() if name != NETWORK_FACTOR}
         levels |= {name: before.counts.levels[name] for name in [NETWORK_FACTOR] if name in before.counts.levels}
-        same = replace(after, network=before.network, counts=replace(after.counts, levels=levels))
-        others = [part for part in missing_prices_of(book, before, same) if part.name != NETWORK_PART]
+        cluster_on_measured_network = replace(
+            after, network=before.network, counts=replace(after.counts, levels=levels)
+        )
+        other_parts = [
+            part for part in missing_prices_of(book, before, cluster_on_measured_network) if part.name != NETWORK_PART
+        ]
         network = network_price(before, after, f"does not price the network: {error.message}")
-        return _per_h(book, same), (network, *others)
+        return _per_h(book, cluster_on_measured_network), (network, *other_parts)
 
 
 def _per_h(book: PriceBook, cluster: PricedCluster) -> Decimal:
     """Return the hourly cost. Raises SpecificationError for a part, or a network volume, without a price."""
     rate = hourly_rate(book, cluster.counts, cluster.layout.name)
-    if unpriced := _without_volumes(book, cluster):
+    if unpriced := _unpriced_volumes_text(book, cluster):
         raise SpecificationError(unpriced)
     return rate.per_h
 
@@ -236,7 +241,7 @@ def _run_cost(per_h: Decimal | None, time_s: float, extras: ExtraCosts) -> float
     return float(extras.day_costs(np.array([float(per_h)]), np.array([time_s]))[0])
 
 
-def _without_volumes(book: PriceBook, cluster: PricedCluster) -> str:
+def _unpriced_volumes_text(book: PriceBook, cluster: PricedCluster) -> str:
     """Return that the book has no price of the cluster's network volumes; empty if it has.
 
     Raises SpecificationError if the price is that of a volume with another capacity.

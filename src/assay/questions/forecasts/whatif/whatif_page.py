@@ -76,10 +76,10 @@ def controls_of(anchor: Anchor, changes: Sequence[Change]) -> tuple[Control, ...
     values = dict(changes)
     controls = []
     for name, control in measured.items():
-        present = changed.get(name, control).now
-        text = values.get(name, present)
-        if not control.choices and name in changed and name in values and present != control.measured:
-            text = present  # ``25GbE`` is 25 in a field of Gbit/s
+        current_value = changed.get(name, control).now
+        text = values.get(name, current_value)
+        if not control.choices and name in changed and name in values and current_value != control.measured:
+            text = current_value  # ``25GbE`` is 25 in a field of Gbit/s
         text = text.removesuffix(control.unit).strip() if control.unit else text
         choices = changed.get(name, control).choices
         controls.append(
@@ -101,26 +101,33 @@ def controls_of(anchor: Anchor, changes: Sequence[Change]) -> tuple[Control, ...
 
 def _controls(measured: Measured, changes: Sequence[Change]) -> dict[str, Control]:
     """Return the controls with the values of a configuration with these changes."""
-    configured = measured.configured(changes)
-    run, cluster = configured.run, configured.plan.cluster
+    configuration_of_changes = measured.configured(changes)
+    run, cluster = configuration_of_changes.run, configuration_of_changes.plan.cluster
     worker, configuration = cluster.workers[0].type, run.configuration
-    layout, fitting = configuration.layout.name, _codes(fitting_codes(worker))
-    layouts = tuple(dict.fromkeys([*fitting, *measured.plan.layouts]))
-    containers = configured.containers
+    layout, fitting_layouts = configuration.layout.name, _codes(fitting_codes(worker))
+    layouts = tuple(dict.fromkeys([*fitting_layouts, *measured.plan.layouts]))
+    containers = configuration_of_changes.containers
     data_title = "Data at full scale" if cluster.lab else "Data"
     controls = [
         Control("layout", "Storage layout", "disks", layout, layout, "", layouts),
         *_disks(worker.devices),
-        _number("workers.count", "Workers", "cluster", float(configured.workers), ""),
-        _number("nic", "Network per node", "cluster", configured.link_bits_per_s / 1e9, "Gbit/s", whole=False),
+        _number("workers.count", "Workers", "cluster", float(configuration_of_changes.workers), ""),
+        _number(
+            "nic",
+            "Network per node",
+            "cluster",
+            configuration_of_changes.link_bits_per_s / 1e9,
+            "Gbit/s",
+            is_whole_number=False,
+        ),
         _number("worker.cores", "Cores of a worker", "cluster", float(worker.cores), ""),
-        _number("worker.cpu.speed", "Speed of a core", "cluster", worker.cpu_speed, "", whole=False),
+        _number("worker.cpu.speed", "Speed of a core", "cluster", worker.cpu_speed, "", is_whole_number=False),
         *(
             [_number(CONTAINERS, "Containers on a worker", "work", float(containers), "")]
             if containers is not None
             else []
         ),
-        _number("data", data_title, "work", run.workload.data_bytes / 1e9, "GB", whole=False),
+        _number("data", data_title, "work", run.workload.data_bytes / 1e9, "GB", is_whole_number=False),
     ]
     return {control.name: control for control in controls}
 
@@ -151,19 +158,28 @@ def _disks(devices: Sequence[Device]) -> list[Control]:
     controls = []
     for group, (device, count) in groups.items():
         name, noun = f"worker.devices.{group}", _NOUNS[device.kind]
-        which = f" ({group})" if kinds.count(device.kind) > 1 else ""
+        group_text = f" ({group})" if kinds.count(device.kind) > 1 else ""
         rates = (("read", device.read_bytes_per_s), ("write", device.write_bytes_per_s))
-        controls.append(_number(f"{name}.count", f"{capitalised(noun)}s per worker{which}", "disks", float(count), ""))
+        controls.append(
+            _number(f"{name}.count", f"{capitalised(noun)}s per worker{group_text}", "disks", float(count), "")
+        )
         controls += [
-            _number(f"{name}.{way}", capitalised(f"{noun} {way} rate{which}"), "disks", rate / 1e6, "MB/s", whole=False)
+            _number(
+                f"{name}.{way}",
+                capitalised(f"{noun} {way} rate{group_text}"),
+                "disks",
+                rate / 1e6,
+                "MB/s",
+                is_whole_number=False,
+            )
             for way, rate in rates
         ]
     return controls
 
 
-def _number(name: str, title: str, group: str, value: float, unit: str, *, whole: bool = True) -> Control:
+def _number(name: str, title: str, group: str, value: float, unit: str, *, is_whole_number: bool = True) -> Control:
     text = f"{value:.6g}"
-    least = 1.0 if whole else value / _CONTROL_MULTIPLE_MAX
+    value_min = 1.0 if is_whole_number else value / _CONTROL_MULTIPLE_MAX
     return Control(
         name=name,
         title=title,
@@ -172,7 +188,7 @@ def _number(name: str, title: str, group: str, value: float, unit: str, *, whole
         now=text,
         unit=unit,
         choices=(),
-        least=float(f"{least:.3g}"),
-        most=max(least, value * _CONTROL_MULTIPLE_MAX),
-        whole=whole,
+        least=float(f"{value_min:.3g}"),
+        most=max(value_min, value * _CONTROL_MULTIPLE_MAX),
+        whole=is_whole_number,
     )

@@ -61,11 +61,11 @@ def sentence_of(answers: Sequence[WhatIf], effects: Sequence[ChangeEffect] = ())
 
 def _extrapolation(answers: Sequence[WhatIf]) -> list[str]:
     """Return how far the largest extrapolation is beyond the learned range; empty within it."""
-    far = max(answers, key=lambda answer: answer.extrapolation)
-    if not far.extrapolated:
+    farthest = max(answers, key=lambda answer: answer.extrapolation)
+    if not farthest.extrapolated:
         return []
-    quantity = "as many workers" if far.extrapolated == "workers" else f"as much {far.extrapolated}"
-    return [f"Extrapolated: {far.extrapolation:.2g} times {quantity} as in the learned runs."]
+    quantity = "as many workers" if farthest.extrapolated == "workers" else f"as much {farthest.extrapolated}"
+    return [f"Extrapolated: {farthest.extrapolation:.2g} times {quantity} as in the learned runs."]
 
 
 def _unused_disks(answers: Sequence[WhatIf]) -> list[str]:
@@ -82,16 +82,18 @@ def _unused_disks(answers: Sequence[WhatIf]) -> list[str]:
 
 def _source(effects: Sequence[ChangeEffect]) -> list[str]:
     """Return which change has the effect of all changes: the only one whose effect is shown; empty if several are."""
-    alone = [(effect, effect.ratio) for effect in effects[:-1] if effect.ratio is not None]
-    together = effects[-1].ratio if effects else None
-    shown_effects = [(effect, ratio) for effect, ratio in alone if effect.shown]
-    if len(shown_effects) != 1 or len(alone) < len(effects) - 1 or together is None or not effects[-1].shown:
+    ratios_alone = [(effect, effect.ratio) for effect in effects[:-1] if effect.ratio is not None]
+    ratio_of_all = effects[-1].ratio if effects else None
+    shown_effects = [(effect, ratio) for effect, ratio in ratios_alone if effect.shown]
+    if len(shown_effects) != 1 or len(ratios_alone) < len(effects) - 1 or ratio_of_all is None or not effects[-1].shown:
         return []
     [(source, ratio)] = shown_effects
-    share = math.log(ratio) / math.log(together)
+    share = math.log(ratio) / math.log(ratio_of_all)
     part = "All of it" if share >= _WHOLE_EFFECT_MIN else "Most of it" if share >= _MOST_EFFECT_MIN else "A part of it"
-    others = joined([f"{_words(effect)} alone: {other:.2f}×" for effect, other in alone if effect is not source])
-    return [f"{part} comes from {_words(source)} ({others}, no difference shown)."]
+    others_text = joined(
+        [f"{_words(effect)} alone: {other:.2f}×" for effect, other in ratios_alone if effect is not source]
+    )
+    return [f"{part} comes from {_words(source)} ({others_text}, no difference shown)."]
 
 
 def _cost_ratio(answers: Sequence[WhatIf], effects: Sequence[ChangeEffect]) -> list[str]:
@@ -117,10 +119,10 @@ def _words(effect: ChangeEffect) -> str:
 def effect_of(answers: Sequence[WhatIf]) -> ChangeEffect:
     """Return the mean effect of the changes of these answers, with its interval."""
     ratios = [answer.ratio for answer in answers]
-    single = len(answers[0].changes) == 1
+    is_single_change = len(answers[0].changes) == 1
     return ChangeEffect(
         changes=answers[0].changes,
-        title=f"{capitalised(_changes_of(answers))} alone" if single else "All changes together",
+        title=f"{capitalised(_changes_of(answers))} alone" if is_single_change else "All changes together",
         ratio=_mean(ratios),
         ratio_low=_mean([answer.ratio_low for answer in answers]),
         ratio_high=_mean([answer.ratio_high for answer in answers]),
@@ -140,27 +142,27 @@ def refused_effect(change: Change, reason: str) -> ChangeEffect:
 
 def money_sentence(answers: Sequence[WhatIf], prices: WhatIfPrices | None) -> str:
     """Return whether a run costs less or more with the changes, and the costs of the cluster; or what is missing."""
-    changed = [answer for answer in answers if answer.origin != Origin.MEASURED]
-    if not changed:
+    changed_answers = [answer for answer in answers if answer.origin != Origin.MEASURED]
+    if not changed_answers:
         return ""
     if prices is None:
         return "No cost is known: there is no price book."
-    priced = [answer for answer in changed if answer.per_h_after is not None]
-    if not priced:
-        return f"The cost of the changed cluster is not known. {_missing_text(changed, prices)}"
-    stated = [
-        f"Stated {price_name(prices.book)} of each {part.name}: {money(part.price, priced[0].currency)} "
+    priced_answers = [answer for answer in changed_answers if answer.per_h_after is not None]
+    if not priced_answers:
+        return f"The cost of the changed cluster is not known. {_missing_text(changed_answers, prices)}"
+    stated_texts = [
+        f"Stated {price_name(prices.book)} of each {part.name}: {money(part.price, priced_answers[0].currency)} "
         f"({part.count_text})."
-        for part in priced[0].missing_prices
+        for part in priced_answers[0].missing_prices
         if part.price is not None
     ]
-    stated += dict.fromkeys(answer.cost_note for answer in priced if answer.cost_note)
-    note = [LAB_NOTE] if any(answer.lab_scale is not None for answer in priced) else []
-    if note and priced[0].cost_lines_after:
+    stated_texts += dict.fromkeys(answer.cost_note for answer in priced_answers if answer.cost_note)
+    note = [LAB_NOTE] if any(answer.lab_scale is not None for answer in priced_answers) else []
+    if note and priced_answers[0].cost_lines_after:
         note.append("With extra costs, the cost ratio also depends on the seconds of the lab.")
-    if any(part.price is None for answer in priced for part in answer.missing_prices):
-        note.append(_missing_text(priced, prices))
-    return " ".join([_run_cost_text(priced), _cluster_cost_text(priced), *stated, *note])
+    if any(part.price is None for answer in priced_answers for part in answer.missing_prices):
+        note.append(_missing_text(priced_answers, prices))
+    return " ".join([_run_cost_text(priced_answers), _cluster_cost_text(priced_answers), *stated_texts, *note])
 
 
 def _run_cost_text(answers: Sequence[WhatIf]) -> str:
@@ -213,8 +215,8 @@ def _missing_text(answers: Sequence[WhatIf], prices: WhatIfPrices) -> str:
 
 def _spread(amounts: Sequence[float | None], currency: str) -> str:
     """Return the lowest and highest amount: ``$1.43 to $1.77``."""
-    known = [amount for amount in amounts if amount is not None]
-    low, high = money(min(known), currency), money(max(known), currency)
+    known_amounts = [amount for amount in amounts if amount is not None]
+    low, high = money(min(known_amounts), currency), money(max(known_amounts), currency)
     return low if low == high else f"{low} to {high}"
 
 
@@ -280,11 +282,11 @@ def _changes_of(answers: Sequence[WhatIf]) -> str:
 
 def caveat_of(answers: Sequence[WhatIf]) -> str:
     """Return that a lab predicts speedups and not times, and how to get times of hosts; empty for runs on hosts."""
-    changed = [row for row in answers if row.origin != Origin.MEASURED]
-    lab_scale = next((row.lab_scale for row in changed if row.lab_scale is not None), None)
+    changed_answers = [row for row in answers if row.origin != Origin.MEASURED]
+    lab_scale = next((row.lab_scale for row in changed_answers if row.lab_scale is not None), None)
     if lab_scale is None:
         return ""
-    cores = next((row.lab_cores for row in changed if row.lab_cores is not None), None)
+    cores = next((row.lab_cores for row in changed_answers if row.lab_cores is not None), None)
     cpu = "" if cores is None else f" {_cpu_text(cores)}"
     return (
         f"The runs are of a lab at {scale_text(lab_scale)}: the speedups are those of the described cluster, the "
@@ -312,29 +314,33 @@ def _change(name: str, value: str, answers: Sequence[WhatIf]) -> str:
 
 def _effect(answers: Sequence[WhatIf]) -> str:
     """Return the speedups, and for which of them a difference is shown: where the interval of the ratio excludes 1."""
-    different = [answer for answer in answers if answer.is_shown]
-    others = [answer for answer in answers if not answer.is_shown]
+    changed_answers = [answer for answer in answers if answer.is_shown]
+    unchanged_answers = [answer for answer in answers if not answer.is_shown]
     if len(answers) == 1:
-        verdict = "A difference is shown." if different else "No difference is shown: the interval includes 1."
+        verdict = "A difference is shown." if changed_answers else "No difference is shown: the interval includes 1."
         return f"{_speedup(answers[0])}, simulated. {verdict}"
-    if not different:
+    if not changed_answers:
         return (
             f"no difference is shown for any of {len(answers)} configurations: they are {_range(answers)} as fast, and "
             "all 90 % intervals include 1 (simulated)."
         )
-    if len(different) <= _NAMED_MAX:
-        text = joined([_speedup(answer) for answer in different])
+    if len(changed_answers) <= _NAMED_MAX:
+        text = joined([_speedup(answer) for answer in changed_answers])
     else:
-        faster = sum(answer.ratio > 1 for answer in different)
-        slower = len(different) - faster
+        faster = sum(answer.ratio > 1 for answer in changed_answers)
+        slower = len(changed_answers) - faster
         text = f"{faster or slower} of {len(answers)} configurations are {'faster' if faster else 'slower'}"
         if faster and slower:
             text += f" and {slower} {'is' if slower == 1 else 'are'} slower"
-        text += f" ({_range(different)} as fast)"
-    if not others:
+        text += f" ({_range(changed_answers)} as fast)"
+    if not unchanged_answers:
         return f"{text}, simulated."
-    others_text = "the other configuration" if len(others) == 1 else f"the other {len(others)} configurations"
-    return f"{text}, simulated. No difference is shown for {others_text} ({_range(others)})."
+    others_text = (
+        "the other configuration"
+        if len(unchanged_answers) == 1
+        else f"the other {len(unchanged_answers)} configurations"
+    )
+    return f"{text}, simulated. No difference is shown for {others_text} ({_range(unchanged_answers)})."
 
 
 def _exhausted(answers: Sequence[WhatIf]) -> list[str]:

@@ -44,7 +44,7 @@ class CapacityNeed:
     """Capacity for stored data alone, with the reserve that stays free."""
 
 
-def needed_room(
+def capacity_need(
     candidates: Candidates, works: Sequence[Work], constraints: Constraints, profile: CostProfile, data_factor: float
 ) -> CapacityNeed:
     """Return the capacity for the stored data, and for the largest output and intermediate data of a run."""
@@ -53,11 +53,11 @@ def needed_room(
     for work in works:
         costs, size = profile.workloads[work.workload], work_size(candidates, work, data_factor)
         workload = workloads()[work.workload]
-        data_bytes, needed = workload.data_bytes(size), workload.input(size)
-        paths = (needed.path,) if needed is not None else workload.kept_outputs(size)
+        data_bytes, needed_input = workload.data_bytes(size), workload.input(size)
+        paths = (needed_input.path,) if needed_input is not None else workload.kept_outputs(size)
         for path in paths:
             stored_bytes[path] = max(stored_bytes.get(path, 0.0), float(data_bytes * size.replication))
-        if needed is not None or not paths:
+        if needed_input is not None or not paths:
             output_bytes = max(output_bytes, data_bytes * costs.written * workload.output_copies(size))
         spilled_bytes = max(spilled_bytes, data_bytes * costs.map_output * costs.combined * _SPILL_FACTOR)
     capacity_bytes = constraints.capacity_bytes * data_factor * _replication(candidates)
@@ -71,21 +71,22 @@ def _replication(candidates: Candidates) -> int:
     return int(candidates.catalogue.parameters.get(REPLICATION, 3))
 
 
-def with_room(rows: Ints, power: Powers, candidates: Candidates, needed: CapacityNeed) -> tuple[Ints, str]:
+def with_capacity(rows: Ints, power: Powers, candidates: Candidates, need: CapacityNeed) -> tuple[Ints, str]:
     """Return the clusters with enough disk capacity, and what they hold; if there is none, what is missing."""
     text = "hold all replicas of the data, and the output of runs"
-    has_room = fits(power, needed.hdfs_bytes, needed.spilled_bytes, 1.0) & fits(power, needed.capacity_bytes, 0.0, 1.0)
+    has_room = fits(power, need.hdfs_bytes, need.spilled_bytes, 1.0) & fits(power, need.capacity_bytes, 0.0, 1.0)
     if not rows.size or has_room[rows].any():
         return rows[has_room[rows]], text
-    shared_bytes = needed.hdfs_bytes + np.where(power.shared, needed.spilled_bytes, 0.0)
-    hdfs = np.maximum(shared_bytes, needed.capacity_bytes)
-    apart = np.where(power.shared, 0.0, needed.spilled_bytes)
-    excess = np.maximum(hdfs / power.hdfs_bytes, apart / np.maximum(1.0, power.intermediate_bytes))[rows]
+    shared_bytes = need.hdfs_bytes + np.where(power.shared, need.spilled_bytes, 0.0)
+    hdfs = np.maximum(shared_bytes, need.capacity_bytes)
+    separate_bytes = np.where(power.shared, 0.0, need.spilled_bytes)
+    excess = np.maximum(hdfs / power.hdfs_bytes, separate_bytes / np.maximum(1.0, power.intermediate_bytes))[rows]
     best = int(rows[np.argmin(excess)])
     parts = [f"{format_bytes(power.hdfs_bytes[best])} of the {format_bytes(hdfs[best])} that HDFS needs"]
-    if apart[best]:
+    if separate_bytes[best]:
         parts.append(
-            f"{format_bytes(power.intermediate_bytes[best])} of the {format_bytes(apart[best])} for intermediate data"
+            f"{format_bytes(power.intermediate_bytes[best])} of the {format_bytes(separate_bytes[best])} "
+            "for intermediate data"
         )
     return rows[:0], (
         f"{text}: with {_replication(candidates)} replicas and free space, {candidates.label(best)} comes nearest and "

@@ -47,12 +47,12 @@ def code_over_time(repository: Repository, prefix: str) -> CodeOverTime:
         for second, stacks in part.stacks.items():
             for stack, count in stacks.items():
                 counts[category_of(stack)][second] += count
-    recorded, interval_s = profile_facts(repository, run), next(iter(times.values())).interval_s
-    threads_per_count = recorded["interval_ms"] / 1000 / interval_s
+    run_profile, interval_s = profile_facts(repository, run), next(iter(times.values())).interval_s
+    threads_per_count = run_profile["interval_ms"] / 1000 / interval_s
     seconds = sorted({second for category in counts.values() for second in category})
     return CodeOverTime(
         run_id=run.run_id,
-        kind=str(recorded["kind"]),
+        kind=str(run_profile["kind"]),
         interval_s=interval_s,
         start_s=tuple(second - started_unix_s(run) for second in seconds),
         categories=tuple(

@@ -99,11 +99,11 @@ def code_profile(repository: Repository, prefix: str, request: CodeProfileReques
     Raises FormatError if the run has no profile, or no samples of this kind, with the choices.
     """
     run = repository.run(prefix)
-    recorded = profile_facts(repository, run)
+    run_profile = profile_facts(repository, run)
     moment = stacks_at(repository, run, request.at_s) if request.at_s is not None else None
     files = list(moment.stacks) if moment else require_recordings(repository, run)
     nodes = _nodes(repository, run) if request.node else {}
-    chosen = [
+    chosen_parts = [
         (name, part)
         for name, part in files
         if request.phase in (None, part)
@@ -112,27 +112,27 @@ def code_profile(repository: Repository, prefix: str, request: CodeProfileReques
         and (request.node is None or nodes.get(name) == request.node)
         and request.process in (None, process_of(part))
     ]
-    if not chosen:
+    if not chosen_parts:
         raise FormatError("no samples match the choice", where=run.run_id, hint=_choices(files, nodes))
     stacks, phases, skipped = Counter[Stack](), Counter[str](), 0
-    for name, part in chosen:
-        counted, ignored = (
+    for name, part in chosen_parts:
+        counted_stacks, ignored_stacks = (
             (moment.stacks[name, part], 0) if moment else stored_stacks(repository, run.run_id, name, part)
         )
-        stacks.update(counted)
-        phases[part] += counted.total()
-        skipped += ignored
+        stacks.update(counted_stacks)
+        phases[part] += counted_stacks.total()
+        skipped += ignored_stacks
     processes = Counter[str]()
     for part, count in phases.items():
         processes[process_of(part)] += count
     of_job = processes[JOB]
     return CodeProfile(
         run_id=run.run_id,
-        kind=str(recorded.get("kind", "")),
-        method=str(recorded.get("method", "")),
-        reason=recorded.get("reason"),
-        interval_ms=recorded.get("interval_ms"),
-        attempts=tuple(dict.fromkeys(name for name, _ in chosen)),
+        kind=str(run_profile.get("kind", "")),
+        method=str(run_profile.get("method", "")),
+        reason=run_profile.get("reason"),
+        interval_ms=run_profile.get("interval_ms"),
+        attempts=tuple(dict.fromkeys(name for name, _ in chosen_parts)),
         phases=tuple(phases.most_common()),
         processes=tuple(processes.most_common()),
         named_share=1 - (phases[UNKNOWN] + phases[WHOLE]) / of_job if of_job else 0.0,
@@ -157,9 +157,9 @@ def has_times(logs: Iterable[str]) -> bool:
 
 def profile_facts(repository: Repository, run: Run) -> Mapping[str, Any]:
     """Return the facts about the profile of a run, recorded with it or attached to it; empty without a profile."""
-    recorded: Mapping[str, Any] = run.environment.get("profile") or {}
-    attached = None if recorded.get("method") else repository.attached_profile(run.run_id)
-    return recorded if attached is None else msgspec.structs.asdict(attached)
+    run_profile: Mapping[str, Any] = run.environment.get("profile") or {}
+    attached_profile = None if run_profile.get("method") else repository.attached_profile(run.run_id)
+    return run_profile if attached_profile is None else msgspec.structs.asdict(attached_profile)
 
 
 def require_recordings(repository: Repository, run: Run) -> list[tuple[str, str]]:
@@ -178,11 +178,11 @@ def require_recordings(repository: Repository, run: Run) -> list[tuple[str, str]
 def stacks_of_run(repository: Repository, prefix: str) -> RecordedStacks:
     """Return all stacks of the run whose id begins with ``prefix``. Raises FormatError if it has no profile."""
     run = repository.run(prefix)
-    recorded = profile_facts(repository, run)
+    run_profile = profile_facts(repository, run)
     return RecordedStacks(
         run=run,
-        kind=str(recorded.get("kind", "")),
-        interval_ms=recorded.get("interval_ms"),
+        kind=str(run_profile.get("kind", "")),
+        interval_ms=run_profile.get("interval_ms"),
         parts=tuple(
             RecordedPart(recording, part, stored_stacks(repository, run.run_id, recording, part)[0])
             for recording, part in require_recordings(repository, run)
@@ -269,10 +269,10 @@ def profile_basis(answer: CodeProfile) -> tuple[str, ...]:
     unit = _UNITS.get(answer.kind, f"samples of {answer.interval_ms:g} ms" if answer.interval_ms else "samples")
     phases = ", ".join(f"{name} {count}" for name, count in answer.phases)
     processes = dict(answer.processes)
-    named = f"; {format_percent(answer.named_share, 1)} in a named phase" if JOB in processes else ""
+    named_text = f"; {format_percent(answer.named_share, 1)} in a named phase" if JOB in processes else ""
     lines = [
         f"run {answer.run_id}, {answer.method}, {plural(len(answer.attempts), 'recording')}",
-        f"{answer.total} {unit}: {phases}{named}",
+        f"{answer.total} {unit}: {phases}{named_text}",
     ]
     if processes.keys() != {JOB}:
         lines.append(f"processes: {', '.join(f'{name} {count}' for name, count in answer.processes)}")

@@ -107,34 +107,36 @@ def import_profile(
             hint="import fewer recordings, for example some of the task attempts",
         )
     content = _read(repository, run, sources, kind, progress)
-    stated = content.kinds
-    if len(stated) > 1 or (kind and stated and stated != {kind}):
+    stated_kinds = content.kinds
+    if len(stated_kinds) > 1 or (kind and stated_kinds and stated_kinds != {kind}):
         raise FormatError(
-            f"the files are profiles of {' and '.join(sorted(stated))}{f', not of {kind}' if kind else ''}",
+            f"the files are profiles of {' and '.join(sorted(stated_kinds))}{f', not of {kind}' if kind else ''}",
             where=str(paths[0]),
             hint="import profiles of one kind",
         )
     intervals = content.intervals_ms - {None} or {request.interval_ms}
     if len(intervals) > 1:
-        listed = ", ".join(f"{value:g} ms" for value in sorted(filter(None, intervals)))
-        raise FormatError(f"the files have different sampling intervals: {listed}", where=str(paths[0]))
-    chosen: ProfileKind = kind or (stated.pop() if stated else "cpu")
+        intervals_text = ", ".join(f"{value:g} ms" for value in sorted(filter(None, intervals)))
+        raise FormatError(f"the files have different sampling intervals: {intervals_text}", where=str(paths[0]))
+    chosen_kind: ProfileKind = kind or (stated_kinds.pop() if stated_kinds else "cpu")
     names = [names for names in map(recording_and_part, content.logs) if names]
     facts = AttachedFacts(
         run_id=run.run_id,
-        kind=chosen,
+        kind=chosen_kind,
         method=content.method,
-        interval_ms=intervals.pop() if chosen in ("cpu", "wall") else None,
+        interval_ms=intervals.pop() if chosen_kind in ("cpu", "wall") else None,
         recordings=len({recording for recording, _ in names}),
     )
     counts = Counter[str]()
     for recording, part in names:
         stacks, _ = parse_collapsed(content.logs[stacks_file(recording, part)].decode())
         counts[part] += stacks.total()
-    timed = facts.interval_ms is not None
-    logs = {name: log for name, log in content.logs.items() if timed or not name.endswith(TIMES)}
-    placed = repository.attach_profile(AttachedProfile(facts, logs), [(source.name, source.path) for source in sources])
-    return ProfileImport(facts, placed.name, tuple(counts.most_common()), content.skipped_lines)
+    has_interval = facts.interval_ms is not None
+    logs = {name: log for name, log in content.logs.items() if has_interval or not name.endswith(TIMES)}
+    attached_path = repository.attach_profile(
+        AttachedProfile(facts, logs), [(source.name, source.path) for source in sources]
+    )
+    return ProfileImport(facts, attached_path.name, tuple(counts.most_common()), content.skipped_lines)
 
 
 def _read(
@@ -178,8 +180,8 @@ def _read(
 
 def _recording(name: str) -> str:
     """Return the recording's name for a file: the file's name without its endings."""
-    plain = _UNSAFE.sub("_", _ENDINGS.sub("", Path(name).name)).lstrip(".")
-    return plain[:_NAME_CHARACTERS_MAX] or "recording"
+    plain_name = _UNSAFE.sub("_", _ENDINGS.sub("", Path(name).name)).lstrip(".")
+    return plain_name[:_NAME_CHARACTERS_MAX] or "recording"
 
 
 def _spans(run: Run, tasks: Mapping[str, TaskAttempt], recording: str) -> list[PartSpan]:
@@ -263,8 +265,8 @@ def _add_collapsed(content: _Content, text: str, recording: str) -> None:
         )
     content.skipped_lines += skipped
     name, _, part = recording.rpartition(".")
-    named = (name, part) if name and is_part(part) else (recording, WHOLE)
-    plain = Counter[Stack]()
+    recording_and_part = (name, part) if name and is_part(part) else (recording, WHOLE)
+    stack_counts = Counter[Stack]()
     for stack, count in stacks.items():
-        plain[tuple(map(stored_frame, stack))] += count
-    content.add(*named, plain)
+        stack_counts[tuple(map(stored_frame, stack))] += count
+    content.add(*recording_and_part, stack_counts)

@@ -149,7 +149,7 @@ class Daemons:
         folders = {node.name: self._folders(node) for node in cluster.nodes}
         await require_ready(self.deployment, self.transports, folders)
         await asyncio.gather(*(self._prepare(node) for node in cluster.nodes))
-        if not await self._formatted():
+        if not await self._is_formatted():
             progress("formatting HDFS")
             await asyncio.gather(*(self._wipe(node) for node in cluster.workers))
             await self._master.run(["rm", "-rf", self.deployment.image_directory], timeout_s=_COMMAND_TIMEOUT_S)
@@ -188,7 +188,7 @@ class Daemons:
         directory = self.configuration_directory()
         await asyncio.gather(*(transport.write_file(f"{directory}/{n}", t.encode()) for n, t in files.items()))
 
-    async def _formatted(self) -> bool:
+    async def _is_formatted(self) -> bool:
         result = await self._master.run(
             ["test", "-e", f"{self.deployment.image_directory}/current/VERSION"],
             timeout_s=_COMMAND_TIMEOUT_S,
@@ -229,7 +229,7 @@ class Daemons:
             health = await self.health()
             if health is not None:
                 progress(f"waiting: {health_text(health, workers)}")
-                if healthy(health, workers):
+                if is_healthy(health, workers):
                     return
             if time.monotonic() - checked_s > 3:
                 if not await self.restart_history_server():
@@ -357,7 +357,7 @@ class Daemons:
         await asyncio.gather(*(transport.run(command, timeout_s=_COMMAND_TIMEOUT_S) for transport in transports))
 
 
-def healthy(health: ClusterHealth | None, workers: int) -> bool:
+def is_healthy(health: ClusterHealth | None, workers: int) -> bool:
     """Return whether every worker is live and HDFS accepts writes."""
     return (
         health is not None

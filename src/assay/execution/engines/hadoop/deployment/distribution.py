@@ -107,7 +107,7 @@ def assemble(progress: Callable[[str], None]) -> Distribution:
 def _fetch_jars(lib: Path, scratch: Path, progress: Callable[[str], None]) -> None:
     """Fetch the jars with Maven, which knows the user's proxies and passwords, else from the list."""
     folders = installation()
-    if folders.hadoop_jars and not maven.installed():
+    if folders.hadoop_jars and not maven.is_installed():
         jars.fetch(
             jars.read_list(folders.hadoop_jars.read_text()), jars.repository(os.environ, Path.home()), lib, progress
         )

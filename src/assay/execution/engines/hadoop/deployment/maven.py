@@ -16,7 +16,7 @@ _ERROR_LINES_MAX = 3
 """Maximum number of Maven's lines in an error message."""
 
 
-def installed() -> bool:
+def is_installed() -> bool:
     """Return whether Maven is on the PATH."""
     return shutil.which("mvn") is not None
 
@@ -26,7 +26,7 @@ def package(pom: Path, product: str, properties: Mapping[str, str]) -> None:
 
     Raises EngineError if Maven is missing, fails or exceeds its time limit.
     """
-    if not installed():
+    if not is_installed():
         raise EngineError(
             f"Maven (mvn) is not installed; assay needs it to build {product}",
             hint="install Maven (apt-get install maven)",

@@ -23,8 +23,6 @@ _EXIT_NO_COMMAND = 127
 """Exit status of a shell for a command that does not exist."""
 _UNAUTHORISED = 401
 """HTTP status of a request without valid credentials."""
-_REFUSED = 7
-"""curl(1): the daemon refused the connection."""
 _UNTRUSTED = (35, 51, 60, 77)
 """curl(1): the handshake failed, the certificate is for another name, it is not trusted, the CA file can't be read."""
 _CACHE = "ticket"

@@ -40,9 +40,9 @@ async def history_reader(
             message = f"the jobs could not be listed: {error.message}"
             return replace(result, warnings=(CodedWarning(WarningCode.TRACE, message),))
         ended_apps = [app for app in apps if int(app.get("startedTime", 0)) <= end_unix_s * 1000]
-        jobs = [str(app["id"]) for app in ended_apps if app.get("applicationType") == "MAPREDUCE"]
-        ids = sorted(name.replace("application_", "job_") for name in jobs)
-        result_with_jobs = await JobHistories(storage, site.history_folders()).add_histories(result, ids)
+        application_ids = [str(app["id"]) for app in ended_apps if app.get("applicationType") == "MAPREDUCE"]
+        job_ids = sorted(name.replace("application_", "job_") for name in application_ids)
+        result_with_jobs = await JobHistories(storage, site.history_folders()).add_histories(result, job_ids)
         unread_count = len(ended_apps) - len(result_with_jobs.jobs)
         if unread_count > 0:
             message = (

@@ -76,7 +76,7 @@ def require(progress: Callable[[str], None]) -> Path:
 
 def _fetch(lib: Path, scratch: Path, progress: Callable[[str], None]) -> None:
     """Put both verified jars into ``lib``."""
-    if not maven.installed():
+    if not maven.is_installed():
         jars.fetch((_AGENT, _CONVERTER), jars.repository(os.environ, Path.home()), lib, progress)
         return
     pom = scratch / "pom.xml"
@@ -89,11 +89,11 @@ def verify(lib: Path) -> None:
     """Raise EngineError if a jar in ``lib`` is missing or its checksum differs from the expected checksum."""
     for jar in (_AGENT, _CONVERTER):
         path = lib / jar.name
-        actual = hashlib.sha256(path.read_bytes()).hexdigest() if path.is_file() else None
-        if actual != jar.sha256:
+        actual_sha256 = hashlib.sha256(path.read_bytes()).hexdigest() if path.is_file() else None
+        if actual_sha256 != jar.sha256:
             raise EngineError(
-                f"its checksum is wrong: SHA-256 is {actual}, expected {jar.sha256}"
-                if actual
+                f"its checksum is wrong: SHA-256 is {actual_sha256}, expected {jar.sha256}"
+                if actual_sha256
                 else "the jar is missing",
                 where=jar.path,
                 hint="use another Maven repository, or remove the file from Maven's local repository",

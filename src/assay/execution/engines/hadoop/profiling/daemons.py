@@ -45,11 +45,11 @@ async def start_on(
 
     A recording that an interrupted run left is stopped first.
     """
-    start = method.start(f"{folder}/{jvm.recording}{RECORDED}")
-    if await _load(host, jvm, java, library, start) is None:
+    start_command = method.start_command(f"{folder}/{jvm.recording}{RECORDED}")
+    if await _load(host, jvm, java, library, start_command) is None:
         return None
     await stop_on(host, jvm, java, library)
-    return await _load(host, jvm, java, library, start)
+    return await _load(host, jvm, java, library, start_command)
 
 
 async def stop_on(host: Transport, jvm: DaemonJvm, java: str, library: str) -> None:

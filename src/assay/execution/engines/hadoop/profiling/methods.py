@@ -21,32 +21,32 @@ class ProfilingMethod:
     """One way to record a profile: its name, options of the converter, and how a JVM starts it."""
 
     name: str
-    convert: tuple[str, ...]
+    converter_options: tuple[str, ...]
     event: str = ""
     """The event of async-profiler with its interval; empty for Flight Recorder."""
 
     @property
     def timed(self) -> bool:
         """Whether its samples are converted with their times: true for ``cpu`` and ``wall``."""
-        return "--total" not in self.convert
+        return "--total" not in self.converter_options
 
     def option(self, library: str, file: str) -> str:
         """Return the option of a JVM that writes ``file``."""
         if not self.event:
             return f"-XX:StartFlightRecording=filename={file},settings=profile,dumponexit=true"
-        return f"-agentpath:{library}={self.start(file)}"
+        return f"-agentpath:{library}={self.start_command(file)}"
 
-    def start(self, file: str) -> str:
+    def start_command(self, file: str) -> str:
         """Return async-profiler's command that starts recording to ``file``."""
         return f"start,{self.event},jfr,file={file}"
 
 
-def _async(event: str, convert: tuple[str, ...], name: str = "") -> ProfilingMethod:
-    return ProfilingMethod(f"async-profiler {agent.VERSION}, {name or event}", convert, f"event={event}")
+def _async(event: str, converter_options: tuple[str, ...], name: str = "") -> ProfilingMethod:
+    return ProfilingMethod(f"async-profiler {agent.VERSION}, {name or event}", converter_options, f"event={event}")
 
 
-def _recorder(convert: tuple[str, ...]) -> ProfilingMethod:
-    return ProfilingMethod("JDK Flight Recorder", convert)
+def _recorder(converter_options: tuple[str, ...]) -> ProfilingMethod:
+    return ProfilingMethod("JDK Flight Recorder", converter_options)
 
 
 _INTERVAL = f",interval={INTERVAL_MS}ms"

@@ -119,7 +119,7 @@ def stage_spans_of(spans: Mapping[str, Sequence[StageSpan]], recordings: Sequenc
         spans_ms = [
             (span.stage_id, round(span.start_unix_s * 1000), round(span.end_unix_s * 1000)) for span in spans[name]
         ]
-        bounds = sorted({at for span in spans_ms for at in span[1:]})
+        bounds = sorted({time_ms for span in spans_ms for time_ms in span[1:]})
         pieces = [(stage_part(()), 0, bounds[0] if bounds else 0)]
         for start, end in pairwise(bounds):
             running_stages = {stage_id for stage_id, start_ms, end_ms in spans_ms if start_ms < end and end_ms > start}

@@ -135,27 +135,27 @@ class ProfileRecorder:
             problems=tuple(reason for reason in reasons if reason is not None),
         )
 
-    def option(self, recordings: ProfiledJob, recording: str) -> str:
+    def option(self, profiled_job: ProfiledJob, recording: str) -> str:
         """Return the option of a JVM that writes ``recording``, which may have variables that the engine replaces."""
         assert self.method is not None
-        return self.method.option(f"{self.folder}/agent.so", f"{recordings.folder}/{recording}{RECORDED}")
+        return self.method.option(f"{self.folder}/agent.so", f"{profiled_job.folder}/{recording}{RECORDED}")
 
-    async def end(self, recordings: ProfiledJob | None, result: ProgramResult, parts: RecordedParts) -> ProgramResult:
+    async def end(self, profiled_job: ProfiledJob | None, result: ProgramResult, parts: RecordedParts) -> ProgramResult:
         """Return the result with the profiles of its JVMs, and remove their folder.
 
-        ``recordings``: from :meth:`begin`. Profiles that are missing or unreadable are counted in a warning; they never
-        make a run fail.
+        ``profiled_job``: from :meth:`begin`. Profiles that are missing or unreadable are counted in a warning; they
+        never make a run fail.
         """
-        if recordings is None:
+        if profiled_job is None:
             return self._unprofiled(result, parts.jvms)
-        logs, problems = dict[str, bytes](), list(recordings.problems)
-        daemons = {jvm.recording: jvm.name for jvm in recordings.daemons}
+        logs, problems = dict[str, bytes](), list(profiled_job.problems)
+        daemons = {jvm.recording: jvm.name for jvm in profiled_job.daemons}
         try:
             library = f"{self.folder}/agent.so"
             await asyncio.gather(
-                *(stop_on(self.hosts[jvm.node], jvm, self.java, library) for jvm in recordings.daemons)
+                *(stop_on(self.hosts[jvm.node], jvm, self.java, library) for jvm in profiled_job.daemons)
             )
-            sizes, node_of = await self._sizes(recordings.folder)
+            sizes, node_of = await self._sizes(profiled_job.folder)
             stored_names = evenly_spaced(sizes, BYTES_MAX)
             if len(stored_names) < len(sizes):
                 problems.append(
@@ -166,14 +166,16 @@ class ProfileRecorder:
             spans += [PartSpan(name, daemons[name]) for name in stored_names if name in daemons]
             for node in dict.fromkeys(node_of[name] for name in stored_names):
                 on_node = [span for span in spans if node_of[span.recording] == node]
-                logs |= await self._fetch(node, recordings, on_node, parts.clock or node)
-            await _on_all(self.hosts, ["rm", "-rf", recordings.folder])
+                logs |= await self._fetch(node, profiled_job, on_node, parts.clock or node)
+            await _on_all(self.hosts, ["rm", "-rf", profiled_job.folder])
         except (HostError, tarfile.TarError) as error:
             problems.append(f"profiles could not be collected: {error}")
-        clocks = {"clock_ahead_s": {node: round(ahead_s, 3) for node, ahead_s in recordings.ahead_s.items() if ahead_s}}
+        clocks = {
+            "clock_ahead_s": {node: round(ahead_s, 3) for node, ahead_s in profiled_job.ahead_s.items() if ahead_s}
+        }
         readable = {names[0] for names in map(recording_and_part, logs) if names}
         expected = parts.expected | daemons.keys()
-        if (missing_count := len(expected - readable)) and problems == list(recordings.problems):
+        if (missing_count := len(expected - readable)) and problems == list(profiled_job.problems):
             problems.append(f"{missing_count} of {len(expected)} JVMs have no readable profile")
         return replace(
             result,
@@ -225,7 +227,7 @@ class ProfileRecorder:
         transport = self.hosts[node]
         command = ["sh", "-c", _CONVERT, "sh", folder, self.java, f"{self.folder}/{agent.CONVERTER}"]
         await transport.run(
-            [*command, *self.method.convert, *output_options],
+            [*command, *self.method.converter_options, *output_options],
             timeout_s=_COLLECT_TIMEOUT_S,
             stdin="".join(f"{line}\n" for line in lines).encode(),
             check=False,
