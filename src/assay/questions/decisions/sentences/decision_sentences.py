@@ -87,10 +87,10 @@ def row_verdict(result: WorkloadResult | OptionResult, *, reason: bool = True) -
 
 def verdict_note(decision: Decision) -> str:
     """Return the correction behind the verdicts, what *equivalent* means, and why rows are not confirmed."""
-    text = (
-        f"Verdicts are corrected for {plural(decision.family, 'comparison')} (Holm); equivalent means within "
-        f"{100 * decision.margin:g} %."
-    )
+    text = f"equivalent means within {100 * decision.margin:g} %."
+    if decision.family > 1:
+        text = f"Verdicts are corrected for {plural(decision.family, 'comparison')} (Holm); {text}"
+    text = capitalised(text)
     times = [result.time for result in decision.results if result.time and _only_alone(result.verdict, result.time)]
     if not times:
         return text
