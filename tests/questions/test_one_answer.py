@@ -19,6 +19,7 @@ from answer_repositories import WORKER_PRICES_YAML, repository_of, text_of, with
 from assay.interfaces.cli.main import assay
 from assay.interfaces.report.decisions import ROWS_MAX
 from assay.model.runs.run import Run
+from assay.questions.commands import CommandOptions
 from assay.questions.costs.years_of_use import JobCostRequest, job_costs
 from assay.questions.decisions.answers import QuestionAnswer, answer_questions
 from assay.questions.decisions.ask import decisions_of
@@ -71,7 +72,7 @@ def case(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactor
     repository = Repository.open(root)
     book = load_prices(prices) if prices else None
     answers = answer_questions(repository, flags_in(repository).table, DecisionRequest(prices=book))
-    client = client_of(root, book=book)
+    client = client_of(root, book=book, book_path=prices)
     arguments = ["report", "-o", str(folder / "report.html"), "--repository", str(root)]
     written = CliRunner().invoke(assay, [*arguments, *(["--prices", str(prices)] if prices else [])])
     assert written.exit_code == 0, written.output
@@ -102,9 +103,9 @@ def options_of(case: Case) -> list[str]:
     return [*(["--prices", str(case.prices)] if case.prices else []), "--repository", str(case.root)]
 
 
-def suggested(command: str, case: Case) -> str:
-    """Return a command as the terminal suggests it: with the options of the call, unless it names a repository."""
-    return command if "--repository" in command else f"{command} {shlex.join(options_of(case))}"
+def view_in(case: Case, name: str) -> QuestionView:
+    """Return a question as every interface shows it: its commands have the options of the call."""
+    return view_of(case.answers[name], CommandOptions(str(case.root), str(case.prices or "")))
 
 
 def figures(decision: Decision) -> list[list[str]]:
@@ -137,7 +138,7 @@ def assert_printed(text: str, decision: Decision, view: QuestionView | None = No
 
 
 def test_every_interface_lists_the_six_questions_with_the_same_sentences(case: Case) -> None:
-    views = [view_of(answer) for answer in case.answers.values()]
+    views = [view_in(case, name) for name in case.answers]
     assert tuple(view.name for view in views) == QUESTIONS
     assert json.loads(printed(case, "decide", "--json")) == json_value(views)
     assert case.client.get("/api/v1/questions").json() == json_value(views)
@@ -154,7 +155,7 @@ def test_every_interface_lists_the_six_questions_with_the_same_sentences(case: C
             assert f"next: {view.next_step}\n" in listing
             assert f"Next: {view.next_step}" in case.overview
         if view.next_command:
-            assert f"      {suggested(view.next_command, case)}\n" in listing
+            assert f"      {view.next_command}\n" in listing
             assert f"{view.next_command} Copy" in re.sub(r" +", " ", case.overview)
 
 
@@ -166,13 +167,13 @@ def test_every_interface_prints_the_same_decisions(case: Case, name: str) -> Non
     assert json.loads(printed(case, "decide", name, "--json")) == answers
     assert case.client.get("/api/v1/decisions", params={"factor": name}).json() == answers
     if not answer.decisions:
-        view = view_of(answer)
-        command = f"      {suggested(view.next_command, case)}\n" if view.next_command else ""
-        plan = f"plan: {suggested(view.plan_command, case)}\n" if view.plan_command else ""
+        view = view_in(case, name)
+        command = f"      {view.next_command}\n" if view.next_command else ""
+        plan = f"plan: {view.plan_command}\n" if view.plan_command else ""
         assert shown == f"{view.answer}\nnext: {view.next_step}\n{command}{plan}"
         return
     for number, decision in enumerate(answer.decisions):
-        question = view_of(answer) if number == 0 else None
+        question = view_in(case, name) if number == 0 else None
         assert_printed(shown, decision, question)
         assert_printed(case.overview, decision, question)
 
@@ -185,7 +186,7 @@ WORDS_MAX = 100
 def test_the_answer_in_brief_is_short_and_has_three_caveats_and_one_step(case: Case, name: str) -> None:
     brief = printed(case, "decide", name)
     assert len(brief.partition("caveat: ")[0].split()) <= WORDS_MAX
-    view = view_of(case.answers[name])
+    view = view_in(case, name)
     assert brief.startswith(f"{view.answer}\n")
     decisions = case.answers[name].decisions
     if not decisions:
@@ -198,7 +199,7 @@ def test_the_answer_in_brief_is_short_and_has_three_caveats_and_one_step(case: C
     steps = [line.removeprefix("next: ") for line in brief.splitlines() if line.startswith("next: ")]
     assert steps == ([view.next_step] if view.next_step else [])
     more = f", with {plural(len(decisions) - 1, 'further decision')}" if len(decisions) > 1 else ""
-    assert brief.endswith(f"In full{more}: {suggested(f'assay decide {name} --details', case)}\n")
+    assert brief.endswith(f"In full{more}: assay decide {name} --details {shlex.join(options_of(case))}\n")
 
 
 @pytest.mark.parametrize(("name", "factor"), [("storage", "layout"), ("network", "network")])
@@ -215,7 +216,7 @@ def test_details_and_costs_over_years_begin_with_the_same_decisions(case: Case, 
 
 
 def test_the_report_has_the_six_questions_with_the_same_sentences(case: Case) -> None:
-    views = [view_of(answer) for answer in case.answers.values()]
+    views = [view_in(case, name) for name in case.answers]
     assert tuple(case.questions) == QUESTIONS
     for view in views:
         text = without_spaces(case.questions[view.name])
@@ -230,7 +231,10 @@ def test_the_report_has_the_six_questions_with_the_same_sentences(case: Case) ->
             *amounts,
             view.over_years.answer if view.over_years else "",
             next_step,
-            view.next_command or "",
+            view_of(
+                case.answers[view.name], CommandOptions(prices=case.prices.name if case.prices else "")
+            ).next_command
+            or "",
         ):
             assert without_spaces(sentence) in text
         if view.over_years:
@@ -373,7 +377,7 @@ def test_costs_over_years_are_the_same_in_the_terminal_the_api_and_the_page(tmp_
     prices.write_text(NETWORK_PRICES_YAML)
     build_repository(root, _runs_on_two_networks())
     book = load_prices(prices)
-    client = client_of(root, book=book)
+    client = client_of(root, book=book, book_path=prices)
     arguments = ["--prices", str(prices), "--repository", str(root)]
     plain = json.loads(
         CliRunner().invoke(assay, ["cost", "--years", "3", *arguments, "--json"], catch_exceptions=False).output

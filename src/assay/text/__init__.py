@@ -1,6 +1,6 @@
 """Format values as text, identically in terminal, page and report."""
 
-from assay.text.amounts import money, money_interval, price_basis, price_text
+from assay.text.amounts import money, money_interval, money_texts, price_basis, price_text
 from assay.text.codes import codec_text, disk_kind_text, disk_noun, layout_text, meanings, network_text
 from assay.text.credits import credit_text, credit_texts
 from assay.text.language import capitalised, joined, moment, plural, slug
@@ -8,11 +8,13 @@ from assay.text.metrics import METRIC_GROUPS, STARTED, metric_group, metric_text
 from assay.text.numbers import (
     NO_VALUE,
     count,
+    duration_text,
     estimated_duration,
     interval_s,
     probability,
     rate,
     seconds,
+    seconds_texts,
     share,
     size,
     tenths,

@@ -3,7 +3,7 @@
 from decimal import ROUND_HALF_UP, Decimal
 
 from assay.foundation.units import with_currency
-from assay.text.numbers import NO_VALUE
+from assay.text.numbers import NO_VALUE, to_digit
 
 _UNITS = {
     "device": "each disk of the layout",
@@ -54,6 +54,14 @@ def price_text(value: float | Decimal, currency: str) -> str:
     whole, _, decimals = f"{amount:.{4 if amount < 100 else 2}f}".partition(".")
     decimals = decimals.rstrip("0")
     return with_currency(whole if not decimals and amount >= 100 else f"{whole}.{decimals:0<2}", currency)
+
+
+def money_texts(value: float, low: float, high: float, currency: str, *, rough: bool) -> tuple[str, str]:
+    """Return an amount and its interval as two cells; ``rough``: as :func:`assay.text.numbers.to_digit` rounds them."""
+    if not rough:
+        return money(value, currency), money_interval(low, high, currency)
+    amount, *ends = (with_currency(digits, currency) for digits in to_digit(value, low, high))
+    return amount, " to ".join(ends)
 
 
 def money_interval(low: float | None, high: float | None, currency: str) -> str:

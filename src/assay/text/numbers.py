@@ -1,6 +1,8 @@
 """Format numbers: seconds, MB/s, bytes, shares and counts; a dash if there is no value."""
 
-from assay.foundation.units import format_bytes, format_percent
+import math
+
+from assay.foundation.units import format_bytes, format_duration, format_percent
 
 NO_VALUE = "–"
 
@@ -20,6 +22,38 @@ def tenths(value: float | None) -> str:
 def interval_s(low_s: float | None, high_s: float | None) -> str:
     """Return an interval of seconds, or a dash."""
     return NO_VALUE if low_s is None or high_s is None else f"{seconds(low_s)} to {seconds(high_s)}"
+
+
+def duration_text(value_s: float, *ends_s: float, rough: bool) -> str:
+    """Return a duration with its range: ``18 min 05 s (7 min 25 s to 45 min 58 s)``.
+
+    ``rough``: a rough estimate has two significant digits, in one unit: ``about 18 min (7 to 46)``. Its ends are
+    rounded to the same digit.
+    """
+    if not rough:
+        ends = [format_duration(end_s) for end_s in ends_s]
+        return f"{format_duration(value_s)}{f' ({ends[0]} to {ends[1]})' if ends else ''}"
+    unit, unit_s = next(((name, size_s) for name, size_s in _UNITS if value_s < 100 * size_s), _UNITS[-1])
+    value, *ends = to_digit(*(time_s / unit_s for time_s in (value_s, *ends_s)))
+    return f"about {value} {unit}{f' ({ends[0]} to {ends[1]})' if ends else ''}"
+
+
+def seconds_texts(value_s: float, low_s: float, high_s: float, *, rough: bool) -> tuple[str, str]:
+    """Return seconds and their interval as two cells of a table; ``rough``: as in :func:`duration_text`."""
+    if not rough:
+        return seconds(value_s), interval_s(low_s, high_s)
+    value, low, high = to_digit(value_s, low_s, high_s)
+    return value, f"{low} to {high}"
+
+
+_UNITS = (("s", 1.0), ("min", 60.0), ("h", 3600.0), ("days", 86400.0))
+"""Units of rough durations, and their lengths in seconds."""
+
+
+def to_digit(value: float, *others: float) -> list[str]:
+    """Return a rough estimate and its ends: all rounded to the second significant digit of the estimate."""
+    digits = 1 - math.floor(math.log10(value)) if value > 0 else 0
+    return [f"{round(number, digits):,.{max(0, digits)}f}" for number in (value, *others)]
 
 
 def rate(value: float | None) -> str:

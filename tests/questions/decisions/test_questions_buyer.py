@@ -20,6 +20,7 @@ from assay.execution.planning.plan_files.plan_reader import load_plan
 from assay.foundation.errors import SpecificationError
 from assay.interfaces.cli.main import assay
 from assay.model import MAP_SLOTS, LineItem, Run
+from assay.questions.commands import NO_OPTIONS, CommandOptions
 from assay.questions.decisions.answers import Obstacle, QuestionAnswer, answer_questions
 from assay.questions.decisions.ask import decisions_of
 from assay.questions.decisions.buyer import BUYER_QUESTIONS, factors_to_decide
@@ -123,8 +124,8 @@ def test_the_next_step_counts_the_runs_and_their_duration(tmp_path: Path) -> Non
         "containers": "Plan 9 runs of Sort with 2, 4 and 8 containers per worker, about 9 min.",
     }.items():
         assert next_step(by_name[name]) == f"{step} {WRITE_PLAN}"
-    assert next_command(by_name["network"]) is None
-    assert next_command(by_name["cheapest"]) == "assay decide cheapest --prices FILE"
+    assert next_command(by_name["network"], NO_OPTIONS) is None
+    assert next_command(by_name["cheapest"], NO_OPTIONS) == "assay decide cheapest --prices FILE"
 
 
 def test_the_plan_of_a_question_continues_the_runs(tmp_path: Path) -> None:
@@ -149,7 +150,7 @@ def test_runs_that_the_filter_hides_are_not_planned_again(tmp_path: Path) -> Non
         "Hidden by the filter: the chosen runs have one storage layout, and other runs differ in it."
     )
     assert next_step(storage) == "Clear the filter storage class SSD."
-    assert next_command(storage) is None
+    assert next_command(storage, NO_OPTIONS) is None
     assert answer_sentence(by_name["network"]).startswith("Not measured"), "no filter hides networks"
 
 
@@ -198,7 +199,7 @@ def test_an_example_describes_the_cluster_of_imported_runs(tmp_path: Path) -> No
     by_name = answers(runs_of_the_lab_example(), tmp_path / "r")
     assert answer_sentence(by_name["nodes"]) == "Not measured: all runs have the same number of workers (3)."
     assert (next_step(by_name["nodes"]) or "").endswith(f" The described cluster has only 3 workers. {OTHER_CLUSTER}")
-    assert plan_command(by_name["nodes"]) == "assay serve"
+    assert plan_command(by_name["nodes"], NO_OPTIONS) == "assay serve"
     arguments = ["decide", "nodes", "--where", "workload=terasort", "--repository", str(tmp_path / "r")]
     shown = CliRunner().invoke(assay, arguments, catch_exceptions=False).output
     assert shown.endswith(f"plan: assay serve --repository {tmp_path / 'r'}\n"), "assay serve has no --where"
@@ -331,7 +332,8 @@ def test_terminal_json_api_and_overview_list_the_same_questions(tmp_path: Path) 
     root = tmp_path / "r"
     build_repository(root, runs_at("workers", ("2", "3", "6")))
     repository = Repository.open(root)
-    views = [view_of(answer) for answer in answer_questions(repository, flags_in(repository).table, DecisionRequest())]
+    answers_of_all = answer_questions(repository, flags_in(repository).table, DecisionRequest())
+    views = [view_of(answer, CommandOptions(str(root))) for answer in answers_of_all]
     assert len(views) == len(BUYER_QUESTIONS)
     text = CliRunner().invoke(assay, ["decide", "--repository", str(root)]).output
     printed = CliRunner().invoke(assay, ["decide", "--json", "--repository", str(root)]).output
@@ -389,10 +391,10 @@ def test_a_simulation_is_suggested_only_where_the_cluster_has_the_hardware(tmp_p
     repository = measured_repository(tmp_path / "r")
     answers = answer_questions(repository, flags_in(repository).table, DecisionRequest())
     steps = {answer.question.name: next_step(answer) or "" for answer in answers}
-    commands = {answer.question.name: next_command(answer) for answer in answers}
+    commands = {answer.question.name: next_command(answer, CommandOptions(str(repository.root))) for answer in answers}
     assert steps["network"].endswith(" Or simulate it.")
-    assert commands["network"] == "assay whatif --set nic=25Gbit/s"
-    assert commands["nodes"] == "assay whatif --set workers.count=6"
+    assert commands["network"] == f"assay whatif --set nic=25Gbit/s --repository {repository.root}"
+    assert commands["nodes"] == f"assay whatif --set workers.count=6 --repository {repository.root}"
     assert "with 10 Gbit/s and 25 Gbit/s" in steps["network"], "the runs have 10 Gbit/s"
     assert "with 1 SSD per worker (SSD) and 2 SSDs per worker (SS2)" in steps["disks"], "SSDs are faster in these runs"
     assert "simulate" not in steps["disks"]  # a worker of this cluster has two disks of each kind

@@ -72,7 +72,7 @@ def test_more_workers_have_a_verdict_and_the_assumption_that_the_data_stays(meas
     text = command_result(
         "whatif", "--where", "layout=HD2", "--set", "workers.count=4", "--repository", str(measured)
     ).output
-    none = f"no difference is shown for any of {len(plain)} configurations: "
+    none = f"No difference is shown for any of {len(plain)} configurations ("
     if not shown:
         assert none in text
     else:
@@ -117,7 +117,10 @@ def test_a_lab_states_sizes_at_full_scale_and_that_its_seconds_are_no_forecast(m
         ("containers", "16", "16 containers per worker"),
         ("data", "10TB", "10 TB of data"),
         ("dfs.replication", "2", "HDFS copies 2"),
-        ("worker.devices.ssd.count", "3", "worker.devices.ssd.count=3"),
+        ("worker.devices.ssd.count", "3", "3 SSDs per worker"),
+        ("worker.devices.hdd.read", "200MB/s", "200 MB/s read rate per hard disk"),
+        ("worker.devices.ssd.capacity", "4TB", "4 TB per SSD"),
+        ("worker.devices.local.count", "2", "2 local disks per worker"),
     ],
 )
 def test_a_change_has_a_title_and_an_unknown_change_its_setting(name: str, value: str, words: str) -> None:

@@ -68,8 +68,9 @@ def test_the_answer_names_missing_prices_and_stated_ones_price_the_changed_clust
     )
     assert f"The price book lacks the purchase price of each {parts}." in text
     assert "25 Gbit/s port and switch $350 more than 10 Gbit/s port and switch" in text
-    hint = text.split("State it: ")[1].splitlines()[0].replace("AMOUNT", "500")
-    assert command_result("whatif", *asked, *changes, *shlex.split(hint), "--repository", str(measured)).exit_code == 0
+    [step] = [line for line in text.splitlines() if "AMOUNT" in line]
+    words = shlex.split(step.removeprefix("  next: assay ").replace("AMOUNT", "500"))
+    assert command_result(*words).exit_code == 0
     stated = ("--price", "worker=6000", "--price", "network per node=400")
     [priced] = whatif_answers(measured, *asked, *changes, *stated)
     added_per_h = (9 * 6000 + 13 * 400) / 3 / 8760  # bought for three years, as the book's items
@@ -112,7 +113,8 @@ def test_a_worker_of_a_rented_cluster_has_a_price_per_hour_and_a_price_that_is_t
     asked = ("--where", "layout=HD2", "--where", "workload=terasort", "--prices", str(rented), "--set")
     text = command_result("whatif", *asked, "workers.count=12", "--repository", str(measured)).output
     part = "each worker (the price book prices 8 workers, the changed cluster has 12)"
-    assert f"The price book lacks the price per hour of {part}. State it: --price=worker=AMOUNT" in text
+    assert f"The price book lacks the price per hour of {part}." in text
+    assert "  next: assay whatif --price worker=AMOUNT --set workers.count=12 " in text
     assert "Example prices per hour, written off over 3 years, made up: small server $0.17" in text
     changes = (*asked, "workers.count=12", "--price")
     result = command_result("whatif", *changes, "worker=4500", "--repository", str(measured))

@@ -7,13 +7,22 @@ from typing import Any
 
 import pytest
 
+from assay.analysis.cost.changed import MissingPrice
 from assay.questions.costs.job_cost import LAB_NOTE
 from assay.questions.decisions.decision import CostVerdict
 from assay.questions.forecasts.whatif.lab_cpu import LabCores
 from assay.questions.forecasts.whatif.task_slots import TaskSlots, next_changes, tasks_sentence
 from assay.questions.forecasts.whatif.whatif_answer import ChangeEffect, CostChange, WhatIf, WhatIfAnswer
 from assay.questions.forecasts.whatif.whatif_costs import WhatIfPrices
-from assay.questions.forecasts.whatif.whatif_sentences import caveat_of, money_sentence, sentence_of
+from assay.questions.forecasts.whatif.whatif_sentences import (
+    caveat_of,
+    effect_notes,
+    effects_table,
+    money_sentence,
+    notes_of,
+    refused_effect,
+    sentence_of,
+)
 from assay.specs.prices import load_prices
 from simulator_support import EXAMPLE
 
@@ -31,6 +40,7 @@ def row(configuration: str, ratio: float, low: float, high: float) -> WhatIf:
         "credits": (),
         "extrapolation": 1.0,
         "extrapolated": "",
+        "missing_prices": (),
         "slots": TaskSlots(workers=12, tasks=40, parallel=47, containers=4, more_tasks={}),
     }
     return WhatIf(**values)
@@ -38,51 +48,80 @@ def row(configuration: str, ratio: float, low: float, high: float) -> WhatIf:
 
 FASTER, SAME, SLOWER = row("A", 1.5, 1.1, 2.1), row("B", 1.04, 0.9, 1.2), row("C", 0.5, 0.4, 0.6)
 FASTER_TEXT = "TeraSort on A is 1.50× as fast (90 % interval 1.10 to 2.10)"
+NO_BOOK = "simulated; cost unknown: no price book."
 
 
 @pytest.mark.parametrize(
-    ("answers", "text"),
+    ("answers", "text", "notes"),
     [
-        ([FASTER], f"With 12 workers, {FASTER_TEXT}, simulated. A difference is shown."),
+        ([FASTER], FASTER_TEXT, ()),
         (
             [SAME],
-            "With 12 workers, TeraSort on B is 1.04× as fast (90 % interval 0.90 to 1.20), simulated. "
-            "No difference is shown: the interval includes 1.",
+            "TeraSort on B is 1.04× as fast (90 % interval 0.90 to 1.20)",
+            ("No difference is shown: the interval includes 1.",),
         ),
         (
             [FASTER, SAME],
-            f"With 12 workers, {FASTER_TEXT}, simulated. No difference is shown for the other configuration (1.04×).",
+            "runs are 1.25× as fast on average (90 % interval 0.99 to 1.59)",
+            (f"{FASTER_TEXT}. No difference is shown for the other configuration (1.04×).",),
         ),
         (
             [FASTER, SLOWER],
-            f"With 12 workers, {FASTER_TEXT} and TeraSort on C is 0.50× as fast (90 % interval 0.40 to 0.60), "
-            "simulated.",
+            "runs are 0.87× as fast on average (90 % interval 0.66 to 1.12)",
+            (f"{FASTER_TEXT} and TeraSort on C is 0.50× as fast (90 % interval 0.40 to 0.60).",),
         ),
         (
             [SAME, row("D", 0.98, 0.7, 1.3)],
-            "With 12 workers, no difference is shown for any of 2 configurations: they are 0.98× to 1.04× as fast, and "
-            "all 90 % intervals include 1 (simulated).",
+            "runs are 1.01× as fast on average (90 % interval 0.79 to 1.25)",
+            ("No difference is shown for any of 2 configurations (0.98× to 1.04× as fast).",),
         ),
         (
             [FASTER] * 4 + [SAME, SAME],
-            "With 12 workers, 4 of 6 configurations are faster (1.50× as fast), simulated. "
-            "No difference is shown for the other 2 configurations (1.04×).",
+            "runs are 1.33× as fast on average (90 % interval 1.03 to 1.74)",
+            (
+                "4 of 6 configurations are faster (1.50× as fast). "
+                "No difference is shown for the other 2 configurations (1.04×).",
+            ),
         ),
         (
             [FASTER] * 4 + [SLOWER],
-            "With 12 workers, 4 of 5 configurations are faster and 1 is slower (0.50× to 1.50× as fast), simulated.",
+            "runs are 1.20× as fast on average (90 % interval 0.90 to 1.63)",
+            ("4 of 5 configurations are faster and 1 is slower (0.50× to 1.50× as fast).",),
         ),
     ],
 )
-def test_the_sentence_names_each_difference_and_counts_the_rest(answers: list[WhatIf], text: str) -> None:
-    assert sentence_of(answers) == text
+def test_the_sentence_has_the_mean_and_the_notes_name_each_difference_and_count_the_rest(
+    answers: list[WhatIf], text: str, notes: tuple[str, ...]
+) -> None:
+    assert sentence_of(answers, has_prices=False) == f"With 12 workers, {text}, {NO_BOOK}"
+    assert notes_of(answers, ()) == notes
 
 
-def test_an_extrapolation_is_the_first_sentence() -> None:
-    extrapolated_row = replace(FASTER, extrapolation=4.0, extrapolated="workers")
-    sentence_start = "Extrapolated: 4 times as many workers as in the learned runs. With 12 workers, "
-    assert sentence_of([SAME, extrapolated_row]).startswith(sentence_start)
-    assert sentence_of([SAME, FASTER]).startswith("With 12 workers, ")
+def test_an_extrapolation_is_in_the_sentence_and_the_first_note() -> None:
+    far = replace(FASTER, extrapolation=4.0, extrapolated="workers")
+    assert ", simulated, extrapolated; " in sentence_of([SAME, far], has_prices=False)
+    first = "Extrapolated: 4 times as many workers as in the learned runs. The interval is wider for it."
+    assert notes_of([SAME, far], ())[0] == first
+    assert "xtrapolated" not in " ".join((sentence_of([SAME, FASTER], has_prices=False), *notes_of([SAME, FASTER], ())))
+
+
+def test_the_sentence_has_at_most_35_words() -> None:
+    part = MissingPrice("network per node", 13, "13 nodes", "prices the described network")
+    changes = {"nic": "25GbE", "workers.count": "12"}
+    far = replace(FASTER, extrapolation=4.0, extrapolated="workers", missing_prices=(part,), changes=changes)
+    named = replace(far, configuration="2 hard disks per worker (HD2)")
+    for answers in ([far, far], [named]):
+        sentence = sentence_of(answers, has_prices=True)
+        assert sentence.endswith("; cost unknown: unpriced network per node.")
+        assert len(sentence.split()) <= 35, sentence
+
+
+def test_a_number_of_disks_and_the_layout_that_uses_them_are_one_change_in_words() -> None:
+    changed = replace(SAME, changes={"worker.devices.hdd.count": "12", "layout": "HD12"})
+    assert sentence_of([changed], has_prices=False).startswith("With 12 hard disks per worker (HD12), TeraSort on B ")
+    fewer = replace(SAME, changes={"worker.devices.hdd.count": "12", "layout": "HD4"})
+    both = "With 12 hard disks per worker and 4 hard disks per worker (HD4), "
+    assert sentence_of([fewer], has_prices=False).startswith(both)
 
 
 def test_disks_that_no_layout_uses_are_stated_after_the_effect() -> None:
@@ -91,8 +130,8 @@ def test_disks_that_no_layout_uses_are_stated_after_the_effect() -> None:
     unused = (
         "The runs use the disks of their layout (HD2) only. Change the layout, such as layout=HD12, to use other disks."
     )
-    assert sentence_of([answer]).endswith(f" {unused}")
-    assert unused not in sentence_of([replace(answer, changes=more_disks | {"layout": "HD12"})])
+    assert notes_of([answer], ())[-1] == unused
+    assert unused not in notes_of([replace(answer, changes=more_disks | {"layout": "HD12"})], ())
 
 
 @pytest.mark.parametrize(
@@ -123,33 +162,33 @@ def test_the_money_begins_with_the_verdict_on_the_cost_of_a_run(
     assert "$52,560 over 3 years instead of $26,280, used or idle." in money
     assert LAB_NOTE not in money
     assert money_sentence([replace(priced, lab_scale=0.05)], prices).endswith(LAB_NOTE)
-    text_without_a_cost = money_sentence([priced, replace(priced, cost=None)], prices)
-    assert "The measured cluster has no price" in text_without_a_cost
+    mean = money_sentence([priced, replace(priced, cost=None)], prices)
+    assert "The measured cluster has no price" in mean
 
 
 def test_a_lab_predicts_speedups_and_the_answer_says_how_to_get_times_of_hosts() -> None:
-    hosts_sentence = "For times on hosts, measure there."
-    lab_sentence = (
+    hosts = "For times on hosts, measure there."
+    lab = (
         "The runs are of a lab at 1/20: the speedups are those of the described cluster, the seconds are those of the "
         "lab."
     )
     assert caveat_of([row("A", 1.5, 1.1, 2.1)]) == ""
-    lab_row = replace(row("A", 1.5, 1.1, 2.1), lab_scale=0.05)
-    assert caveat_of([lab_row]) == f"{lab_sentence} {hosts_sentence}"
-    row_with_cores = replace(lab_row, lab_cores=LabCores(2.0, 8.0, 18, 72))
-    cores_sentence = (
+    in_lab = replace(row("A", 1.5, 1.1, 2.1), lab_scale=0.05)
+    assert caveat_of([in_lab]) == f"{lab} {hosts}"
+    more = replace(in_lab, lab_cores=LabCores(2.0, 8.0, 18, 72))
+    cores = (
         "The prediction assumes that each core of a worker has as much CPU as in the measured runs: 8 cores in the lab "
         "machine instead of 2, for the 72 cores of all workers instead of 18."
     )
-    assert caveat_of([row_with_cores]) == f"{lab_sentence} {cores_sentence} {hosts_sentence}"
-    assert caveat_of([replace(lab_row, origin="measured")]) == ""
+    assert caveat_of([more]) == f"{lab} {cores} {hosts}"
+    assert caveat_of([replace(in_lab, origin="measured")]) == ""
 
 
 def test_the_configuration_with_the_largest_shown_difference_is_first_on_the_page() -> None:
-    wide_row = row("D", 3.0, 0.9, 9.0)
-    assert WhatIfAnswer("", "", "", "", (), (SAME, wide_row, FASTER), (), 0).most_changed is FASTER
-    assert WhatIfAnswer("", "", "", "", (), (SAME, FASTER, SLOWER), (), 0).most_changed is SLOWER
-    assert WhatIfAnswer("", "", "", "", (), (SAME, wide_row), (), 0).most_changed is wide_row
+    unsure = row("D", 3.0, 0.9, 9.0)
+    assert WhatIfAnswer("", (), "", "", "", (), (SAME, unsure, FASTER), (), 0).most_changed is FASTER
+    assert WhatIfAnswer("", (), "", "", "", (), (SAME, FASTER, SLOWER), (), 0).most_changed is SLOWER
+    assert WhatIfAnswer("", (), "", "", "", (), (SAME, unsure), (), 0).most_changed is unsure
 
 
 def effect(changes: dict[str, str], ratio: float, shown: int) -> ChangeEffect:
@@ -157,67 +196,68 @@ def effect(changes: dict[str, str], ratio: float, shown: int) -> ChangeEffect:
 
 
 @pytest.mark.parametrize(
-    ("workers", "both", "text"),
-    [
-        (1.51, 1.52, "All of it comes from 12 workers (25 GbE per node alone: 1.01×, no difference shown)."),
-        (1.51, 1.85, "Most of it comes from 12 workers (25 GbE per node alone: 1.01×, no difference shown)."),
-        (1.2, 1.85, "A part of it comes from 12 workers (25 GbE per node alone: 1.01×, no difference shown)."),
-    ],
+    ("workers", "both", "part"), [(1.51, 1.52, "All"), (1.51, 1.85, "Most"), (1.2, 1.85, "A part")]
 )
-def test_the_sentence_says_which_change_has_the_effect(workers: float, both: float, text: str) -> None:
-    more_workers, faster_nic = {"workers.count": "12"}, {"nic": "25GbE"}
-    effects = (
-        effect(more_workers, workers, 2),
-        effect(faster_nic, 1.01, 0),
-        effect(more_workers | faster_nic, both, 2),
-    )
-    assert sentence_of([FASTER, FASTER], effects).endswith(text)
-    two_shown_effects = (effects[0], replace(effects[1], shown=1), effects[2])
-    assert "comes from" not in sentence_of([FASTER, FASTER], two_shown_effects)
-    effects_with_a_refusal = (effects[0], replace(effects[1], ratio=None), effects[2])
-    assert "comes from" not in sentence_of([FASTER, FASTER], effects_with_a_refusal)
-    assert "comes from" not in sentence_of([SAME, SAME], (*effects[:2], replace(effects[2], shown=0)))
+def test_the_notes_say_which_change_has_the_effect(workers: float, both: float, part: str) -> None:
+    text = f"{part} of the speedup comes from 12 workers. No difference is shown for 25 GbE per node alone (1.01×)."
+    count, link = {"workers.count": "12"}, {"nic": "25GbE"}
+    effects = (effect(count, workers, 2), effect(link, 1.01, 0), effect(count | link, both, 2))
+    assert text in notes_of([FASTER, FASTER], effects)
+    several = (effects[0], replace(effects[1], shown=1), effects[2])
+    assert "comes from" not in " ".join(notes_of([FASTER, FASTER], several))
+    impossible = (effects[0], replace(effects[1], ratio=None), effects[2])
+    assert "comes from" not in " ".join(notes_of([FASTER, FASTER], impossible))
+    assert "comes from" not in " ".join(notes_of([SAME, SAME], (*effects[:2], replace(effects[2], shown=0))))
 
 
-def test_the_sentence_states_the_cost_ratio_of_all_changes_or_of_the_changes_that_have_one() -> None:
-    cost, cost_around_1 = CostChange.of(2.21, 1.62, 3.02), CostChange.of(1.1, 0.9, 1.3)
-    priced = replace(FASTER, cost=cost)
-    assert sentence_of([priced]).endswith("A run costs 2.21× as much (90 % interval 1.62 to 3.02).")
-    sentence = sentence_of([replace(FASTER, cost=cost_around_1)])
-    assert sentence.endswith("A run costs 1.10× as much (90 % interval 0.90 to 1.30, no difference shown).")
-    more_workers, faster_nic = {"workers.count": "12"}, {"nic": "25GbE"}
-    effects = (
-        replace(effect(more_workers, 1.51, 2), cost=cost),
-        effect(faster_nic, 1.01, 0),
-        effect(more_workers | faster_nic, 1.52, 2),
+def test_the_sentence_states_the_cost_ratio_and_the_notes_those_of_single_changes() -> None:
+    cost, unclear = CostChange.of(2.21, 1.62, 3.02), CostChange.of(1.1, 0.9, 1.3)
+    priced = sentence_of([replace(FASTER, cost=cost)], has_prices=True)
+    assert priced.endswith(", simulated; a run costs 2.21× as much (1.62 to 3.02).")
+    count, link = {"workers.count": "12"}, {"nic": "25GbE"}
+    effects = (replace(effect(count, 1.51, 2), cost=cost), effect(link, 1.01, 0), effect(count | link, 1.52, 2))
+    alone = "With 12 workers alone, a run costs 2.21× as much (90 % interval 1.62 to 3.02)."
+    assert alone in notes_of([FASTER, FASTER], effects)
+    unshown = "With 12 workers alone, a run costs 1.10× as much (90 % interval 0.90 to 1.30, no difference shown)."
+    assert unshown in notes_of([FASTER, FASTER], (replace(effects[0], cost=unclear), *effects[1:]))
+    assert not any("costs" in note for note in notes_of([replace(FASTER, cost=cost)] * 2, effects))
+    assert sentence_of([FASTER], has_prices=True).endswith(
+        "; cost ratio unknown: the price book does not price the cluster."
     )
-    cost_sentence = "A run costs 2.21× as much (90 % interval 1.62 to 3.02) with 12 workers as the only change."
-    assert sentence_of([FASTER, FASTER], effects).endswith(cost_sentence)
-    assert "costs" not in sentence_of([FASTER])
+
+
+def test_a_change_that_is_impossible_alone_is_not_computed_and_a_note_below_says_why() -> None:
+    count = {"worker.devices.hdd.count": "12"}
+    refused = refused_effect(("layout", "HD12"), "the workers have 2 hard disks")
+    effects = (effect(count, 1.0, 0), refused, effect(count | {"layout": "HD12"}, 1.5, 2))
+    table = effects_table(effects)
+    assert [row[:2] for row in table.rows][1] == ("12 hard disks per worker (HD12) alone", "not computed")
+    assert effect_notes(effects) == [
+        "12 hard disks per worker (HD12) alone can't be simulated: the workers have 2 hard disks. It needs the other "
+        "changes."
+    ]
 
 
 def test_the_answer_states_that_a_stage_has_fewer_tasks_than_workers() -> None:
-    slots = TaskSlots(workers=12, tasks=6, parallel=47, containers=4, more_tasks={"maps": "12", "reduces": "12"})
-    row_with_idle_workers = replace(FASTER, slots=slots)
+    few = TaskSlots(workers=12, tasks=6, parallel=47, containers=4, more_tasks={"maps": "12", "reduces": "12"})
+    idle = replace(FASTER, slots=few)
     sentence = (
         "has at most 6 tasks: at most 6 of 12 workers run one at the same time, and the others add only their disks "
         "and network. Try next for TeraSort: 12 map tasks and 12 reduce tasks."
     )
-    assert tasks_sentence([row_with_idle_workers]) == f"A stage {sentence}"
-    assert tasks_sentence([row_with_idle_workers, SAME]) == f"A stage of TeraSort {sentence}"
-    assert next_changes([SAME, row_with_idle_workers]) == (row_with_idle_workers, slots.more_tasks)
-    row_with_a_fixed_number = replace(row_with_idle_workers, slots=replace(slots, more_tasks={}))
-    assert tasks_sentence([row_with_a_fixed_number]).endswith("the others add only their disks and network.")
+    assert tasks_sentence([idle]) == f"A stage {sentence}"
+    assert tasks_sentence([idle, SAME]) == f"A stage of TeraSort {sentence}"
+    assert next_changes([SAME, idle]) == (idle, few.more_tasks)
+    fixed = replace(idle, slots=replace(few, more_tasks={}))
+    assert tasks_sentence([fixed]).endswith("the others add only their disks and network.")
 
 
 def test_the_answer_proposes_more_containers_if_tasks_wait() -> None:
     slots = TaskSlots(workers=12, tasks=90, parallel=23, containers=2, more_tasks={})
-    row_with_waiting_tasks = replace(FASTER, slots=slots)
+    waiting = replace(FASTER, slots=slots)
     sentence = "A stage has up to 90 tasks, and 12 workers run 23 of them at once."
-    assert tasks_sentence([row_with_waiting_tasks]) == f"{sentence} Try next for TeraSort: 4 containers per worker."
-    assert next_changes([row_with_waiting_tasks]) == (row_with_waiting_tasks, {"containers": "4"})
-    assert tasks_sentence([replace(row_with_waiting_tasks, changes={"containers": "2"})]) == sentence
-    assert tasks_sentence([replace(row_with_waiting_tasks, changes={"nic": "25GbE"})]) == "", (
-        "the question is not about tasks"
-    )
+    assert tasks_sentence([waiting]) == f"{sentence} Try next for TeraSort: 4 containers per worker."
+    assert next_changes([waiting]) == (waiting, {"containers": "4"})
+    assert tasks_sentence([replace(waiting, changes={"containers": "2"})]) == sentence
+    assert tasks_sentence([replace(waiting, changes={"nic": "25GbE"})]) == "", "the question is not about tasks"
     assert tasks_sentence([SAME]) == ""

@@ -4,7 +4,6 @@ import copy
 import json
 import os
 import re
-import shlex
 import shutil
 import sys
 import textwrap
@@ -17,9 +16,9 @@ from typing import Any, TypeVar, cast
 import click
 
 from assay.interfaces.cli.terminal import unescaped
+from assay.questions.commands import DEFAULT_REPOSITORY
 from assay.text.control_characters import printable
 
-DEFAULT_REPOSITORY = "repository"
 ROWS_SHOWN = 10
 """Maximum number of rows of a long table without ``--all``."""
 _FIGURE_MAX = 30
@@ -110,20 +109,20 @@ def given_options(context: click.Context, names: Sequence[str]) -> list[str]:
     return [options[name] for name in names if context.get_parameter_source(name) is source]
 
 
-def repeated_options(context: click.Context, names: Sequence[str]) -> str:
-    """Return the options ``names`` with their values, to be appended to a command; empty where all have their default.
-
-    Options that another command passed count as given.
-    """
+def given_words(context: click.Context, names: Sequence[str]) -> list[str]:
+    """Return the options ``names`` with their values, as words of a command; those that are not given are left out."""
     options = {parameter.name: parameter.opts[0] for parameter in context.command.params}
     words: list[str] = []
     for name in names:
-        value = context.params[name]
-        if value and context.get_parameter_source(name) in (click.core.ParameterSource.COMMANDLINE, None):
+        if context.get_parameter_source(name) is click.core.ParameterSource.COMMANDLINE:
+            value = context.params[name]
             items = value if isinstance(value, tuple) else (value,)
-            texts = [f"{item:g}" if isinstance(item, float) else str(item) for item in items]
-            words += [word for text in texts for word in (options[name], text)]
-    return f" {shlex.join(words)}" if words else ""
+            words += [
+                word
+                for item in items
+                for word in (options[name], f"{item:g}" if isinstance(item, float) else str(item))
+            ]
+    return words
 
 
 def request_of(kind: type[Request], options: Mapping[str, Any], **values: Any) -> Request:

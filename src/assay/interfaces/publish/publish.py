@@ -27,6 +27,7 @@ from assay.interfaces.web.rendering.rendering import Rendering
 from assay.interfaces.web.rendering.shown_decisions import show_questions
 from assay.interfaces.web.state.answering import palette
 from assay.model import LAYOUT_FACTOR, ImportedRun, PriceBook, Run, TaskAttempt, Trace
+from assay.questions.commands import NO_OPTIONS
 from assay.questions.comparisons.relative_times import relative_times
 from assay.questions.costs.cost_effectiveness import cost_effectiveness
 from assay.questions.decisions.answers import QuestionAnswer, answer_questions
@@ -155,7 +156,7 @@ def _decide_page(site: _Site) -> bytes:
         "site_decide",
         "index.html",
         counts=counts_of(site.table),
-        questions=show_questions(site.table, site.answers, lambda _: ()),
+        questions=show_questions(site.table, site.answers, lambda _: (), NO_OPTIONS),
         book=site.request.prices,
         where=site.request.where,
     )

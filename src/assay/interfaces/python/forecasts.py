@@ -64,6 +64,7 @@ class Forecasts:
         from assay.questions.forecasts.learning import ProfileRequest, profile_from
         from assay.questions.forecasts.whatif.whatif import WhatIfQuestion, what_if
         from assay.questions.forecasts.whatif.whatif_costs import stated_prices
+        from assay.questions.forecasts.whatif.whatif_sentences import effect_notes
         from assay.specs.document import read_document
 
         cluster_source = read_document(file_path(cluster, "cluster")).text if cluster is not None else ""
@@ -78,7 +79,9 @@ class Forecasts:
             answer,
             answer.sentence,
             (
+                *answer.notes,
                 *filter(None, (answer.money, answer.caveat)),
+                *effect_notes(answer.effects),
                 *(f"not simulated, {row.workload} on {row.configuration}: {row.reason}" for row in answer.refused),
                 *dict.fromkeys(assumption for row in configurations for assumption in row.assumptions),
             ),

@@ -29,6 +29,7 @@ from assay.interfaces.python.arguments import (
     within,
 )
 from assay.interfaces.python.forecasts import Forecasts
+from assay.questions.commands import CommandOptions, from_here
 from assay.questions.json_values import json_value
 from assay.questions.runs.runs import in_order_of_start, run_json, selected
 from assay.questions.trust.flags import Flagged, flags_in, outlier_kinds
@@ -100,6 +101,11 @@ class OpenedRepository(Forecasts):
         flagged = flags_in(self._store)
         return flagged, selected(flagged.table, conditions(where))
 
+    def _command_options(self, where: Where, prices: PriceBook | Path | str | None) -> CommandOptions:
+        """Return the options of an answer that further commands need. A book without a file is ``FILE``."""
+        file = "" if prices is None else str(prices) if isinstance(prices, Path | str) else "FILE"
+        return CommandOptions(from_here(self._store.root), file, where=conditions(where))
+
     def runs(self, where: Where = (), *, limit: int | None = None) -> Answer[tuple[Run, ...]]:
         """List the runs, newest last. ``limit``: only this many of the newest."""
         flagged, where_conditions = flags_in(self._store), conditions(where)
@@ -126,7 +132,8 @@ class OpenedRepository(Forecasts):
 
         flagged, _ = self._selected(where)
         request = DecisionRequest(where=conditions(where), prices=price_book(prices) if prices is not None else None)
-        views = tuple(view_of(answer) for answer in answer_questions(self._store, flagged.table, request))
+        options = self._command_options(where, prices)
+        views = tuple(view_of(answer, options) for answer in answer_questions(self._store, flagged.table, request))
         return Answer(
             views,
             f"{sum(view.answered for view in views)} of {len(views)} questions have an answer.",
@@ -168,7 +175,8 @@ class OpenedRepository(Forecasts):
         )
         if (buyer_question := question_named(request.factor)) is not None:
             question_answer = answer_question(self._store, flagged.table, buyer_question, request)
-            decisions, view = question_answer.decisions, view_of(question_answer)
+            decisions = question_answer.decisions
+            view = view_of(question_answer, self._command_options(where, prices))
         else:
             decisions, view = decisions_of(self._store, flagged.table, request), None
         answers = tuple(answer_of(decision) for decision in decisions)

@@ -8,7 +8,7 @@ from assay.analysis.run_profile.tables.limits_tables import limit_title
 from assay.interfaces.report.output.document import Block, Chapter, Code, Line, Paragraph
 from assay.interfaces.report.tables import shortened, table
 from assay.questions.forecasts.whatif.whatif_answer import WhatIf, WhatIfAnswer
-from assay.questions.forecasts.whatif.whatif_sentences import effects_table
+from assay.questions.forecasts.whatif.whatif_sentences import effect_notes, effects_table
 from assay.text import amounts, capitalised, language, numbers, titles
 
 
@@ -40,9 +40,12 @@ def whatif_chapter(answer: WhatIfAnswer | None) -> Chapter | None:
     if answer.runs_without_plan:
         omitted = language.plural(answer.runs_without_plan, "measured run")
         notes |= {f"{omitted} omitted: no plan or cluster file is stored": None}
-    blocks: list[Block] = [Paragraph((text,)) for text in (answer.sentence, answer.money, answer.caveat) if text]
+    blocks: list[Block] = [
+        Paragraph((text,)) for text in (answer.sentence, *answer.notes, answer.money, answer.caveat) if text
+    ]
     if effects := effects_table(answer.effects):
         blocks.append(table(effects.headers, effects.rows, effects.title))
+        blocks += [Paragraph((note,), "soft") for note in effect_notes(answer.effects)]
     blocks += [introduction, *shortened(full_table, "what-if")]
     blocks += [Paragraph((f"{capitalised(text)}.",), "soft") for text in notes]
     return Chapter("what-if", "What if", tuple(blocks))

@@ -72,8 +72,8 @@ class MissingAnswer:
     simulable: bool
     """Whether the repository has a plan that ``assay whatif`` can change as the question asks: its cluster has the
     hardware."""
-    price_list: str
-    """The repository, if ALOJA's price list of the runs is in it and no price book is given; else empty."""
+    price_list: bool
+    """Whether the repository has ALOJA's price list of the runs, and no price book is given."""
     plan: QuestionPlan | None
     """The plan of ``planned``, which ``assay decide QUESTION --plan FILE`` writes; None where no described cluster can
     run it."""
@@ -140,11 +140,8 @@ def _missing_answer(
         unrecorded=len(valid) - runs,
         not_counted=len(matching_table) - len(valid),
         simulable=_is_simulable(repository, question),
-        price_list=(
-            "" if imported_file(repository.folders.bundles, "aloja", FILE_NAME) is None else str(repository.root)
-        )
-        if obstacle is Obstacle.NO_PRICES
-        else "",
+        price_list=obstacle is Obstacle.NO_PRICES
+        and imported_file(repository.folders.bundles, "aloja", FILE_NAME) is not None,
         plan=runnable[1] if runnable else None,
         described_workers=described_workers(repository, planned.cluster) if planned else None,
         planned=planned,

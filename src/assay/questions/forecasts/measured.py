@@ -15,6 +15,7 @@ from assay.execution.planning.plan_files.plan_text import PLAN_FILE
 from assay.foundation.errors import AssayError
 from assay.foundation.installation import installation
 from assay.model import PROFILED, Origin, Plan, Run, RunStatus
+from assay.questions.commands import from_here
 from assay.questions.decisions.sentences.option_words import context_text
 from assay.questions.runs.plans import recorded_plan, refuse_another_scale, run_files
 from assay.questions.runs.runs import selected
@@ -151,9 +152,3 @@ def fitting_examples(repository: Repository, runs: Sequence[Run]) -> tuple[str, 
     fitting_paths = fitting_clusters(repository, runs, texts)
     ordered_paths = sorted(fitting_paths, key=lambda path: not any(name in texts[path] for name in names))
     return tuple(from_here(Path(path)) for path in ordered_paths)
-
-
-def from_here(path: Path) -> str:
-    """Return a path relative to the current folder if it is below it."""
-    folder = Path.cwd()
-    return str(path.relative_to(folder) if path.is_relative_to(folder) else path)

@@ -16,9 +16,11 @@ from assay.questions.recommendation.sensitivity import AnswerChange
 from assay.text import (
     TextTable,
     credit_texts,
+    duration_text,
     joined,
     money,
     money_interval,
+    money_texts,
     plural,
     price_text,
     probability,
@@ -125,7 +127,7 @@ def _runner_up_text(answer: Recommendation) -> str:
         time = "takes the same time"
     else:
         time = f"takes {ratio:.2g} times as long" if ratio > 1 else f"takes {format_percent(1 - ratio)} less time"
-    time += f" ({format_duration(runner_up.day_s)})"
+    time += f" ({duration_text(runner_up.day_s, rough=answer.extrapolated)})"
     if answer.unpriced:
         return f"A day's work on the runner-up, {runner_up.label}, {time}."
     if by_day:
@@ -141,7 +143,9 @@ def _first_small(text: str) -> str:
 
 def _short(choice: Choice, answer: Recommendation) -> str:
     """Return a cluster with its amount and time: ``4 × a (8 cores, 64 GB), 1 SSD for $90, a day's work in 9 s``."""
-    duration, day_cost = format_duration(choice.day_s), money(choice.day_cost, answer.currency)
+    ends_s = (choice.day_low_s, choice.day_high_s) if answer.extrapolated else ()
+    duration = duration_text(choice.day_s, *ends_s, rough=answer.extrapolated)
+    day_cost = day_cost_text(choice, answer)
     if answer.unpriced:
         return f"{choice.label}, a day's work in {duration}"
     if not answer.purchased:
@@ -151,6 +155,12 @@ def _short(choice: Choice, answer: Recommendation) -> str:
     if answer.objective is Objective.DAY_COST:
         return f"{choice.label}, a day's work for {day_cost} in {duration} ({bill})"
     return f"{choice.label} for {bill}, a day's work in {duration}"
+
+
+def day_cost_text(choice: Choice, answer: Recommendation) -> str:
+    """Return the cost of a day's work."""
+    amounts = choice.day_cost, choice.day_cost_low, choice.day_cost_high
+    return money_texts(*amounts, answer.currency, rough=answer.extrapolated)[0]
 
 
 def extrapolation_text(answer: Recommendation) -> str:
@@ -238,23 +248,24 @@ def lead(answer: Recommendation) -> Iterator[str]:
     ]
     if near_changes:
         change = min(near_changes, key=_distance)
-        then = f"the answer is {change.then}{_time_text(change)}"
+        then = f"the answer is {change.then}{_time_text(change, rough=answer.extrapolated)}"
         yield f"If the {change.what} is {change.at} (now {change.now}), {then}."
     if (out := answer.over_budget) is not None:
+        time = duration_text(out.day_s, rough=answer.extrapolated)
         yield (
             f"The budget has to hold in {format_percent(answer.confidence)} of the draws of prices. {out.label} costs "
-            f"{money(out.bill, answer.currency)} at the list prices and takes {format_duration(out.day_s)}, but its "
+            f"{money(out.bill, answer.currency)} at the list prices and takes {time}, but its "
             f"price is up to {money(out.bill_high, answer.currency)} within the ranges of the prices (90 %)."
         )
     if not answer.unpriced:
         yield f"Prices: {answer.book}, {answer.book_date} ({answer.book_source})."
 
 
-def _time_text(change: AnswerChange) -> str:
+def _time_text(change: AnswerChange, *, rough: bool) -> str:
     """Return how the time of a day's work changes with the answer; empty if it is not known."""
     if change.day_s is None or change.time_factor is None:
         return ""
-    duration, factor = format_duration(change.day_s), change.time_factor
+    duration, factor = duration_text(change.day_s, rough=rough), change.time_factor
     if math.isclose(factor, 1, rel_tol=PRICE_TIE):
         return f", with the same time ({duration})"
     difference_text = f"{factor:.2g} times as long" if factor > 1 else f"{format_percent(1 - factor)} less time"
@@ -314,13 +325,14 @@ def _cells(choice: Choice, answer: Recommendation) -> tuple[str, ...]:
     bill = money(choice.bill, currency)
     if choice.bill_high > choice.bill_low * 1.0001:
         bill += f" ({money_interval(choice.bill_low, choice.bill_high, currency)})"
-    ends = f"{format_duration(choice.day_low_s)} to {format_duration(choice.day_high_s)}"
-    day = f"{format_duration(choice.day_s)} ({ends}), {share(choice.day_s / DAY_S)} of a day"
+    ends_s = choice.day_low_s, choice.day_high_s
+    of_day = f"{100 * choice.day_s / DAY_S:.2g} %" if answer.extrapolated else share(choice.day_s / DAY_S)
+    day = f"{duration_text(choice.day_s, *ends_s, rough=answer.extrapolated)}, {of_day} of a day"
     if answer.unpriced:
         return (day,)
     if not answer.purchased:
         made_of = (parts_text(choice.parts.scaled(1 / hours), currency),) if _priced_by_part(answer) else ()
-        return money(choice.bill / hours, currency), *made_of, money(choice.day_cost, currency), bill, day
+        return money(choice.bill / hours, currency), *made_of, day_cost_text(choice, answer), bill, day
     made_of = (parts_text(choice.parts, currency),) if _priced_by_part(answer) else ()
     return f"{bill}, {money(24 * choice.bill / hours, currency)} per day", *made_of, day
 

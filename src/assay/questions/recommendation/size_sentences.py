@@ -11,7 +11,7 @@ from assay.questions.recommendation.recommend import EXTRAPOLATION_STATED
 from assay.questions.recommendation.search import PRICE_TIE
 from assay.questions.recommendation.sentences import intervals_name, masters_text, parts_text
 from assay.questions.recommendation.size import RATIO_STATED, SizeAnswer
-from assay.text import NO_VALUE, credit_texts, money, plural, share
+from assay.text import NO_VALUE, credit_texts, duration_text, money, money_texts, plural, share
 
 _KINDS = {"map": "map task", "reduce": "reduce task", "executor": "executor"}
 _NO_LIMIT = (Resource.NONE, "unknown")
@@ -59,11 +59,13 @@ def _best_estimate(answer: SizeAnswer) -> Iterator[str]:
         names = ", or ".join((best.label, *answer.tied))
         made_of = f" ({parts_text(best.parts, answer.currency)})" if best.parts.per_worker > 0 else ""
         tie = f" (a tie: equal time and cost within {format_percent(PRICE_TIE)})" if answer.tied else ""
+        amounts = best.job_cost, best.job_cost_low, best.job_cost_high
+        cost, _ = money_texts(*amounts, answer.currency, rough=answer.extrapolated)
+        time = duration_text(best.time_s, best.time_low_s, best.time_high_s, rough=answer.extrapolated)
         yield (
             f"{'Rough' if answer.extrapolated else 'Best'} estimate: {names}{tie}, "
             f"{money(best.rate_per_h, answer.currency)} per hour{made_of}. The job "
-            f"takes {format_duration(best.time_s)} ({format_duration(best.time_low_s)} to "
-            f"{format_duration(best.time_high_s)}) and costs {money(best.job_cost, answer.currency)} ({best.origin})."
+            f"takes {time} and costs {cost} ({best.origin})."
         )
 
 
@@ -78,7 +80,8 @@ def _comparison(answer: SizeAnswer) -> Iterator[str]:
     nodes = plural(shares.nodes, "node")
     yield (
         f"Check the simulated times before you rely on them: the job took {format_duration(shares.duration_s)} in the "
-        f"log on {nodes}, and the cluster listed first takes {format_duration(answer.shapes[0].time_s)} for {data}, "
+        f"log on {nodes}, and the cluster listed first takes "
+        f"{duration_text(answer.shapes[0].time_s, rough=answer.extrapolated)} for {data}, "
         f"{differs}{per_byte}. A log does not describe its machines, so assay can't tell whether the machines or the "
         f"simulation make the difference."
     )

@@ -20,6 +20,7 @@ from assay.model import CodedWarning, Origin, PriceBook
 from assay.questions.claims.findings import findings_view
 from assay.questions.clusters.hardware import hardware_of
 from assay.questions.clusters.hosts import checked_hosts
+from assay.questions.commands import CommandOptions
 from assay.questions.costs.cost_effectiveness import cost_effectiveness
 from assay.questions.costs.cost_rows import CostEffectivenessRequest
 from assay.questions.costs.job_cost import CostView, cost_view
@@ -68,6 +69,8 @@ def report_of(repository: Repository, table: RunTable, request: ReportRequest, b
     loaded_runs = runs or tuple(examples_of(repository, table))
     if configurations:
         warnings = (*warnings, *(warning for c in configurations.comparisons for warning in c.warnings))
+    # A report of a package equals that of its repository, so its commands name no folder.
+    options = CommandOptions(prices=request.prices or "", where=tuple(request.conditions))
     written_on = request.date or datetime.now(UTC).date().isoformat()
     job_costs = _job_costs(configurations, decisions, book)
     compared_workloads = {result.workload for d in decisions for result in d.results if result.time}
@@ -78,7 +81,7 @@ def report_of(repository: Repository, table: RunTable, request: ReportRequest, b
         runs=len(table),
         origins=_origins(table),
         decisions=decisions,
-        questions=tuple(view_of(answer) for answer in answers),
+        questions=tuple(view_of(answer, options) for answer in answers),
         further_decisions=_further_decisions(answers, decisions),
         layout_classes=layout_classes(table),
         not_compared=_options_not_compared(table, request, decisions),

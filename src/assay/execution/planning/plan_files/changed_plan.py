@@ -45,6 +45,7 @@ from assay.model import (
     Racks,
     Role,
     WorkloadSpec,
+    devices_of_code,
 )
 from assay.specs.document import Value
 from assay.specs.fields import unknown
@@ -125,13 +126,25 @@ def changed_plan(plan: Plan, levels: Mapping[str, str], workload: str, changes: 
         names = (*settings, *CLUSTER_SETTINGS)
         unknown_name = next((name for name, _ in changes if "." not in name and name not in names), None)
         if unknown_name is None:
-            raise SpecificationError(error.message, where="--set", hint=error.hint) from error
+            hint = error.hint or _disks_hint(dict(changes), cluster)
+            raise SpecificationError(error.message, where="--set", hint=hint) from error
         raise SpecificationError(
             f"{workload_title(workload_spec.name)} has no setting {unknown_name[:80]!r}",
             where="--set",
             hint=f"{did_you_mean(unknown_name, names)}its settings are {', '.join(settings)}, and engine parameters "
             f"such as mapreduce.task.io.sort.mb; of the cluster you can set {_CLUSTER_SETTINGS_TEXT}",
         ) from error
+
+
+def _disks_hint(changes: Mapping[str, str], cluster: Cluster) -> str | None:
+    """Return the change that adds the disks which a changed layout needs; None if the workers have them."""
+    devices = cluster.workers[0].type.devices
+    texts = []
+    for kind, count in devices_of_code(changes.get(LAYOUT_FACTOR, "")).items():
+        names = [device.name.rstrip("0123456789") for device in devices if device.kind == kind]
+        if names and len(names) < count:
+            texts.append(f"--set worker.devices.{names[0]}.count={count}")
+    return f"add {' '.join(texts)}" if texts else None
 
 
 def only_run(plan: Plan) -> PlannedRun:

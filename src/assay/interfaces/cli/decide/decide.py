@@ -1,6 +1,5 @@
 """``assay decide``: print which option is faster and what it costs, in brief or with details."""
 
-import shlex
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from enum import Enum
@@ -17,7 +16,6 @@ from assay.interfaces.cli.common import (
     given_options,
     json_option,
     print_json,
-    repeated_options,
     repository_option,
     request_of,
     row_limit,
@@ -27,11 +25,11 @@ from assay.interfaces.cli.common import (
 from assay.interfaces.cli.decide.decision_text import print_brief, print_decisions, print_over_years
 from assay.interfaces.cli.repository_runs import read_flagged
 from assay.model import PriceBook
+from assay.questions.commands import CommandOptions, command, from_here
 from assay.questions.decisions.buyer import factor_of_details, question_named
 from assay.questions.decisions.decision import Decision, DecisionRequest
 from assay.questions.decisions.sentences.decision_sentences import answer_of
 from assay.questions.decisions.sentences.question_sentences import (
-    SERVE_COMMAND,
     QuestionView,
     definition_sentence,
     lab_sentence,
@@ -152,19 +150,15 @@ def decide(
     if options["years"] is not None and prices is None:
         raise click.UsageError("--years needs --prices.")
     request = request_of(DecisionRequest, options, factor=question or "", where=where, prices=_book(prices))
-    option_text = repeated_options(context, ("where", "prices", "years", "repository"))
-    option_text_without_years = repeated_options(context, ("where", "prices", "repository"))
-    serve_options = repeated_options(context, ("prices", "repository"))
-    output = _Output(
-        row_limit(all_rows), as_json, details is not Details.NONE, option_text, option_text_without_years, serve_options
-    )
+    commands = CommandOptions(from_here(repository), str(prices or ""), where=where, years=options["years"])
+    output = _Output(row_limit(all_rows), as_json, details is not Details.NONE, commands)
     if options["dataset"] is not None or options["on"] is not None:
         table = _dataset_table(options["dataset"], options["on"], where)
         _show_options(None, None, table, request, options, output)
         return
     opened_repository, flagged, table = read_flagged(repository, where)
     if options["plan"] is not None:
-        _write_plan(opened_repository, flagged, request, options["plan"])
+        _write_plan(opened_repository, flagged, request, options["plan"], commands)
     elif question is None:
         _show_questions(opened_repository, flagged, request, output)
     elif details is Details.OPTIONS:
@@ -184,16 +178,12 @@ class _Output:
     as_json: bool
     has_details: bool
     """Whether to print decisions with their details."""
-    option_text: str
-    """Options of this call that a further command needs, too."""
-    option_text_without_years: str
-    """``option_text`` without the years of use."""
-    serve_options: str
-    """Those options of this call that ``assay serve`` has, too."""
+    commands: CommandOptions
+    """Options of this call that further commands need, too."""
 
 
 def _decisions_and_view(
-    opened_repository: Repository, flagged: Flagged, request: DecisionRequest
+    opened_repository: Repository, flagged: Flagged, request: DecisionRequest, commands: CommandOptions
 ) -> tuple[Sequence[Decision], QuestionView | None]:
     """Return the decisions and, if the request names a buyer's question, the sentences of its answer."""
     from assay.questions.decisions.answers import answer_question
@@ -203,10 +193,12 @@ def _decisions_and_view(
     if question is None:
         return decisions_of(opened_repository, flagged.table, request), None
     answer = answer_question(opened_repository, flagged.table, question, request)
-    return answer.decisions, view_of(answer)
+    return answer.decisions, view_of(answer, commands)
 
 
-def _write_plan(opened_repository: Repository, flagged: Flagged, request: DecisionRequest, file: Path) -> None:
+def _write_plan(
+    opened_repository: Repository, flagged: Flagged, request: DecisionRequest, file: Path, commands: CommandOptions
+) -> None:
     """Write the plan that measures the question, and a cluster file next to it."""
     from assay.foundation.output import write_output
     from assay.questions.decisions.answers import answer_question
@@ -224,14 +216,15 @@ def _write_plan(opened_repository: Repository, flagged: Flagged, request: Decisi
     plan = measuring_plan(opened_repository, question, why.planned, cluster.name)
     write_output(cluster, plan.cluster.encode())
     write_output(file, plan.plan.encode())
-    click.echo(f"wrote {file}: {plural(plan.runs, 'run')}; next: assay run {shlex.quote(str(file))} --dry-run")
+    next_run = command("run", str(file), "--dry-run", options=commands)
+    click.echo(f"wrote {file}: {plural(plan.runs, 'run')}; next: {next_run}")
 
 
 def _show_decision(opened_repository: Repository, flagged: Flagged, request: DecisionRequest, output: _Output) -> None:
     if request.factor == LIMITS:
         _show_limits(_limits(opened_repository, flagged, request), output)
         return
-    decisions, view = _decisions_and_view(opened_repository, flagged, request)
+    decisions, view = _decisions_and_view(opened_repository, flagged, request, output.commands)
     if output.as_json:
         print_json(json_value([answer_of(decision) for decision in decisions]))
     elif decisions and output.has_details:
@@ -241,15 +234,15 @@ def _show_decision(opened_repository: Repository, flagged: Flagged, request: Dec
         print_decisions(decisions, rows=output.rows, view=view)
     elif view and view.over_years and request.years is not None:
         print_over_years(view.over_years, all_options=False)
-        click.echo(f"\nIn full: assay decide {request.factor} --details{output.option_text}")
+        click.echo(f"\nIn full: {command('decide', request.factor, '--details', options=output.commands)}")
     elif decisions:
         print_brief(decisions[0], view, over_years=request.years is not None)
         more = f", with {plural(len(decisions) - 1, 'further decision')}" if len(decisions) > 1 else ""
-        baseline = f" --baseline {shlex.quote(request.baseline)}" if request.baseline else ""
-        click.echo(f"\nIn full{more}: assay decide {request.factor}{baseline} --details{output.option_text}")
+        words = [request.factor, *(["--baseline", request.baseline] if request.baseline else []), "--details"]
+        click.echo(f"\nIn full{more}: {command('decide', *words, options=output.commands)}")
     elif view is not None:
         click.echo(view.answer)
-        _print_next(view, "", output)
+        _print_next(view, "")
     else:
         click.echo(f"Not compared: no two runs differ in {request.factor} and are equal in everything else.")
 
@@ -272,7 +265,7 @@ def _show_limits(limits: WorkloadLimits, output: _Output) -> None:
 def _show_questions(opened_repository: Repository, flagged: Flagged, request: DecisionRequest, output: _Output) -> None:
     from assay.questions.decisions.answers import answer_questions
 
-    views = [view_of(answer) for answer in answer_questions(opened_repository, flagged.table, request)]
+    views = [view_of(answer, output.commands) for answer in answer_questions(opened_repository, flagged.table, request)]
     if output.as_json:
         print_json(json_value(views))
     else:
@@ -282,13 +275,13 @@ def _show_questions(opened_repository: Repository, flagged: Flagged, request: De
             answer = costs.answer if costs and request.years is not None else view.summary
             click.echo(f"{view.name:<{width}}  {answer}")
             if costs:
-                years_text = f"Over {costs.period}: assay decide {view.name} --years {costs.years:g}"
-                click.echo(f"{'':<{width}}  {years_text}{output.option_text_without_years}")
-            _print_next(view, f"{'':<{width}}  ", output)
+                over_years = command("decide", view.name, options=replace(output.commands, years=costs.years))
+                click.echo(f"{'':<{width}}  Over {costs.period}: {over_years}")
+            _print_next(view, f"{'':<{width}}  ")
         click.echo(f"{LIMITS:<{width}}  {_limits(opened_repository, flagged, request).answer}")
         notes = [note for note in (definition_sentence(views), lab_sentence(views)) if note]
         click.echo("".join(f"\n{note}\n" for note in notes))
-        click.echo(f"More: assay decide QUESTION{output.option_text}")
+        click.echo(f"More: {command('decide', 'QUESTION', options=output.commands)}")
 
 
 def _show_groups(
@@ -297,7 +290,7 @@ def _show_groups(
     from assay.interfaces.cli.decide.group_details import print_groups
     from assay.questions.comparisons.comparison import comparison_view, nothing_to_compare_text
 
-    decisions, question = _decisions_and_view(opened_repository, flagged, request)
+    decisions, question = _decisions_and_view(opened_repository, flagged, request, output.commands)
     view = comparison_view(opened_repository, table, decisions, factor_of_details(table, request.factor), flagged.table)
     if output.as_json:
         print_json(json_value(view))
@@ -332,7 +325,9 @@ def _show_options(
         else speedups_over(table, speedup_request)
     )
     decisions, question = (
-        _decisions_and_view(opened_repository, flagged, request) if opened_repository and flagged else ((), None)
+        _decisions_and_view(opened_repository, flagged, request, output.commands)
+        if opened_repository and flagged
+        else ((), None)
     )
     if output.as_json:
         print_json(json_value(replace(view, decisions=tuple(answer_of(decision) for decision in decisions))))
@@ -354,16 +349,14 @@ def _dataset_table(dataset: str | None, on: str | None, where: Sequence[str]) ->
     return dataset_table(dataset, on, where, say)
 
 
-def _print_next(view: QuestionView, indent: str, output: _Output) -> None:
+def _print_next(view: QuestionView, indent: str) -> None:
     """Print the next step, and below it the command that answers the question without new runs."""
     if view.next_step:
         click.echo(f"{indent}next: {view.next_step}")
     if view.next_command:
-        command = view.next_command
-        click.echo(f"{indent}      {command}{'' if '--repository' in command else output.option_text}")
+        click.echo(f"{indent}      {view.next_command}")
     if view.plan_command:
-        options = output.serve_options if view.plan_command == SERVE_COMMAND else output.option_text
-        click.echo(f"{indent}plan: {view.plan_command}{options}")
+        click.echo(f"{indent}plan: {view.plan_command}")
 
 
 def _book(prices: Path | None) -> PriceBook | None:

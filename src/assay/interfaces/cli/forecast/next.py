@@ -22,6 +22,7 @@ from assay.interfaces.cli.common import (
     row_limit,
     where_option,
 )
+from assay.questions.commands import CommandOptions, command, from_here
 from assay.questions.json_values import json_value
 from assay.text import NO_VALUE, column_title, interval_s, level_text, plural, seconds
 
@@ -171,7 +172,8 @@ def _write(repository: Repository, configurations: list[dict[str, str]], output:
     for reason, count in plan.left_out.items():
         click.echo(f"left out, {count}: {reason}", err=True)
     click.echo(
-        f"wrote {output}: {plural(plan.runs, 'run')}, as in the plan {base.name}; next: assay run {output} --dry-run",
+        f"wrote {output}: {plural(plan.runs, 'run')}, as in the plan {base.name}; next: "
+        f"{command('run', str(output), '--dry-run', options=CommandOptions(from_here(repository.root)))}",
         err=True,
     )
 

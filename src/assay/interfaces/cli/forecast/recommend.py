@@ -15,6 +15,7 @@ from assay.interfaces.cli.common import (
     RenamedOption,
     all_option,
     extra_costs_option,
+    given_words,
     json_option,
     print_json,
     print_rows,
@@ -24,6 +25,7 @@ from assay.interfaces.cli.common import (
     say,
 )
 from assay.interfaces.cli.terminal import stage_progress
+from assay.questions.commands import CommandOptions, command, from_here
 from assay.questions.recommendation.request import (
     CONFIDENCE,
     CONFIDENCE_MAX,
@@ -35,6 +37,8 @@ from assay.questions.recommendation.request import (
 )
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from assay.questions.recommendation.clusters.choice import Choice
     from assay.questions.recommendation.recommend import Recommendation
     from assay.questions.recommendation.size import Shape
@@ -122,11 +126,27 @@ def search_options(command: F) -> F:
 @click.option(
     "--where", multiple=True, metavar="COLUMN=LEVEL", help="With --repository: only runs with this level; repeatable."
 )
+@click.option(
+    "--plan",
+    type=click.Path(path_type=Path, dir_okay=False),
+    metavar="FILE",
+    help="With --repository: write the plan of the run that makes a rough estimate a forecast, and its cluster file, "
+    "for `assay run`.",
+)
 @all_option
 @click.option("--details", is_flag=True, help="Print every assumption.")
 @json_option
+@click.pass_context
 def recommend(
-    catalogue: Path, prices: Path, jobs: int | None, all_rows: bool, details: bool, as_json: bool, **options: Any
+    context: click.Context,
+    /,
+    catalogue: Path,
+    prices: Path,
+    jobs: int | None,
+    all_rows: bool,
+    details: bool,
+    as_json: bool,
+    **options: Any,
 ) -> None:
     """Find the cluster that fits a mix of workloads: search a hardware catalogue by simulation.
 
@@ -140,6 +160,7 @@ def recommend(
     from assay.questions.forecasts.learning import ProfileRequest
     from assay.questions.json_values import json_value
     from assay.questions.recommendation.measured_types import sources_from
+    from assay.questions.recommendation.next_run import next_commands
     from assay.questions.recommendation.recommend import recommend as answer_to
     from assay.questions.recommendation.request import Objective, RecommendRequest
     from assay.specs.prices import load_prices
@@ -152,10 +173,35 @@ def recommend(
     sources = sources_from(request_of(ProfileRequest, options))
     with SimulatorPool(jobs) as pool, stage_progress() as progress:
         answer = answer_to(request, hardware, book, sources, pool, progress)
+    if options["plan"] is not None:
+        _write_plan(answer, options["learn_from"], options["plan"])
+        return
     if as_json:
         print_json(json_value(answer))
         return
-    _show(answer, row_limit(all_rows), details=details)
+    words = given_words(context, [name for name in context.params if name not in _NOT_REPEATED])
+    repository = from_here(options["learn_from"]) if options["learn_from"] else ""
+    _show(answer, row_limit(all_rows), next_commands(answer, words, CommandOptions(repository)), details=details)
+
+
+_NOT_REPEATED = ("learn_from", "plan", "as_json", "details", "all_rows", "jobs")
+"""Parameters that the command of a next step does not repeat, or that it gets from :class:`CommandOptions`."""
+
+
+def _write_plan(answer: Recommendation, learn_from: Path | None, file: Path) -> None:
+    """Write the plan of the run that makes the estimate a forecast, and a cluster file next to it."""
+    from assay.foundation.output import write_output
+    from assay.questions.recommendation.next_run import plan_of_next_run
+    from assay.store import Repository
+
+    if learn_from is None:
+        raise click.UsageError("--plan needs --repository, whose newest plan describes the cluster.")
+    cluster = file.with_name(f"{file.stem}-cluster.yaml")
+    plan = plan_of_next_run(Repository.open(learn_from), answer, cluster.name)
+    write_output(cluster, plan.cluster_source.encode())
+    write_output(file, plan.source.encode())
+    run = command("run", str(file), "--dry-run", options=CommandOptions(from_here(learn_from)))
+    click.echo(f"wrote {file}: {plan.repetitions} runs; next: {run}")
 
 
 def _show_assumptions(answer: Recommendation, *, details: bool) -> None:
@@ -175,11 +221,12 @@ def _show_assumptions(answer: Recommendation, *, details: bool) -> None:
         click.echo(f"- … {plural(len(lines) - len(shown_lines), 'more assumption')} (--details)")
 
 
-def _show(answer: Recommendation, limit: int | None, *, details: bool) -> None:
+def _show(answer: Recommendation, limit: int | None, commands: Sequence[str], *, details: bool) -> None:
     from assay.questions.recommendation.sentences import (
         RISK_HEADER,
         RISK_TEXT,
         clusters_table,
+        extrapolation_text,
         front_title,
         headline,
         interval_title,
@@ -191,6 +238,9 @@ def _show(answer: Recommendation, limit: int | None, *, details: bool) -> None:
     click.secho(summary(answer), bold=True)
     for line in lead(answer):
         click.echo(f"- {line}")
+        if line == extrapolation_text(answer):
+            for next_command in commands:
+                click.echo(f"  next: {next_command}")
     if answer.chosen is not None:
         clusters = clusters_table(answer)
         print_rows(clusters.headers, clusters.rows, limit=None, title=clusters.title)
@@ -238,16 +288,15 @@ _MORE_HEADERS = ("Cost in use", "Limited by")
 
 def _row(choice: Choice, answer: Recommendation) -> tuple[str, ...]:
     from assay.analysis.run_profile.tables.limits_tables import limit_title
-    from assay.questions.recommendation.sentences import shares_of
-    from assay.text import interval_s, money, seconds
+    from assay.questions.recommendation.sentences import day_cost_text, shares_of
+    from assay.text import money, seconds_texts
 
     mark = " ◀" if answer.chosen is not None and choice.label == answer.chosen.label else ""
     return (
         choice.label + mark,
         money(choice.bill, answer.currency),
-        seconds(choice.day_s),
-        interval_s(choice.day_low_s, choice.day_high_s),
-        money(choice.day_cost, answer.currency),
+        *seconds_texts(choice.day_s, choice.day_low_s, choice.day_high_s, rough=answer.extrapolated),
+        day_cost_text(choice, answer),
         ", ".join(dict.fromkeys(limit_title(work.limit) for work in choice.times)),
         *shares_of(choice, answer).values(),
     )

@@ -116,15 +116,14 @@ def _headers(answer: SizeAnswer) -> tuple[str, ...]:
 
 def _row(shape: Shape, answer: SizeAnswer) -> tuple[str, ...]:
     from assay.analysis.run_profile.tables.limits_tables import limit_title
-    from assay.text import interval_s, money, money_interval, probability, seconds
+    from assay.text import money, money_texts, probability, seconds_texts
 
+    amounts = shape.job_cost, shape.job_cost_low, shape.job_cost_high
     return (
         shape.label,
-        seconds(shape.time_s),
-        interval_s(shape.time_low_s, shape.time_high_s),
+        *seconds_texts(shape.time_s, shape.time_low_s, shape.time_high_s, rough=answer.extrapolated),
         money(shape.rate_per_h, answer.currency),
-        money(shape.job_cost, answer.currency),
-        money_interval(shape.job_cost_low, shape.job_cost_high, answer.currency),
+        *money_texts(*amounts, answer.currency, rough=answer.extrapolated),
         limit_title(shape.limit),
         *((probability(shape.keeps_probability or 0.0),) if answer.states_kept_share else ()),
         shape.origin,

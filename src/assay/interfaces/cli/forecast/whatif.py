@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shlex
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -12,6 +11,7 @@ from assay.interfaces.cli.command_classes import AssayCommand
 from assay.interfaces.cli.common import (
     all_option,
     extra_costs_option,
+    given_words,
     json_option,
     print_json,
     print_rows,
@@ -21,8 +21,11 @@ from assay.interfaces.cli.common import (
     row_limit,
     where_option,
 )
+from assay.questions.commands import NO_OPTIONS, CommandOptions, from_here, recommend_example
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from assay.model import PriceBook
     from assay.questions.forecasts.whatif.whatif_answer import WhatIfAnswer
 
@@ -63,8 +66,16 @@ if TYPE_CHECKING:
 )
 @json_option
 @repository_option
+@click.pass_context
 def whatif(
-    all_rows: bool, prices: Path | None, cluster: Path | None, as_json: bool, repository: Path, **options: Any
+    context: click.Context,
+    /,
+    all_rows: bool,
+    prices: Path | None,
+    cluster: Path | None,
+    as_json: bool,
+    repository: Path,
+    **options: Any,
 ) -> None:
     """Simulate measured runs on a changed cluster.
 
@@ -88,7 +99,7 @@ def whatif(
         options,
         changes=parse_question(options["changes"]),
         cluster=cluster_source,
-        prices=str(prices or ""),
+        commands=CommandOptions(from_here(repository), str(prices or ""), str(cluster or ""), tuple(options["where"])),
     )
     for option, value in (("--price", options["stated"]), ("--extra-costs", options["extra_costs"])):
         if value and not prices:
@@ -101,59 +112,64 @@ def whatif(
     if as_json:
         print_json(json_value(answer))
         return
-    _show(answer, book.book if book else None, row_limit(all_rows))
+    words = given_words(context, ("stated", "extra_costs", "profile", "learn_from"))
+    _show(
+        answer,
+        book.book if book else None,
+        row_limit(all_rows),
+        question.commands,
+        [*([question.target] if question.target else []), *words],
+    )
 
 
 def _show_effects(answer: WhatIfAnswer) -> None:
     """Print the speedup of each change alone and of all changes together; nothing for one change."""
-    from assay.questions.forecasts.whatif.whatif_sentences import effects_table
+    from assay.questions.forecasts.whatif.whatif_sentences import effect_notes, effects_table
 
     if effects := effects_table(answer.effects):
         print_rows(effects.headers, effects.rows, limit=None, title=effects.title)
+    for note in effect_notes(answer.effects):
+        click.echo(f"- {note}")
 
 
-def _next_options(answer: WhatIfAnswer) -> str:
-    """Return the options that simulate the next change; empty without one."""
-    row, changes = answer.next_changes
-    if row is None or not changes:
-        return ""
-    options = [f"--where workload={row.workload}", *(f"--set {name}={value}" for name, value in changes.items())]
-    return f" Add {' '.join(options)}"
-
-
-def _price_hint(answer: WhatIfAnswer, book: PriceBook | None) -> str:
-    """Return the options that state the missing prices; empty if none is missing."""
+def _show_notes(answer: WhatIfAnswer, book: PriceBook | None, options: CommandOptions, words: Sequence[str]) -> None:
+    """Print what explains the first sentence, each with the command of its next step."""
     from assay.questions.forecasts.whatif.example_prices import example_prices_sentence
+    from assay.questions.forecasts.whatif.whatif_commands import next_change_command, prices_command
 
-    if book is None:
-        return " --prices BOOK adds it."
-    missing_prices = {
-        missing_part.name: missing_part
-        for row in answer.configurations
-        for missing_part in row.missing_prices
-        if missing_part.price is None
-    }
-    if not missing_prices:
-        return ""
-    examples = example_prices_sentence(missing_prices.values(), book)
-    options = " ".join(shlex.quote(f"--price={name}=AMOUNT") for name in missing_prices)
-    return "\n".join([f" State it: {options}", *([examples] if examples else [])])
+    money_notes = [answer.money] if answer.money else []
+    if book is not None:
+        missing = {part.name: part for row in answer.configurations for part in row.missing_prices}
+        unstated = [part for part in missing.values() if part.price is None]
+        money_notes += filter(None, [example_prices_sentence(unstated, book)])
+    steps = (
+        ([answer.tasks] if answer.tasks else [], next_change_command(answer, options, words)),
+        (money_notes, prices_command(answer, options, words) if answer.money else ""),
+    )
+    for notes, command in steps:
+        for note in notes:
+            click.echo(f"- {note}")
+        if command:
+            click.echo(f"  next: {command}")
 
 
-def _show(answer: WhatIfAnswer, book: PriceBook | None, limit: int | None) -> None:
+def _show(
+    answer: WhatIfAnswer, book: PriceBook | None, limit: int | None, options: CommandOptions, words: Sequence[str]
+) -> None:
     from assay.analysis.run_profile.tables.limits_tables import limit_title
     from assay.questions.forecasts.whatif.whatif_sentences import cost_lines_table
     from assay.questions.runs.workload_limits import limit_text
     from assay.text import NO_VALUE, data_text, interval_s, money, plural, seconds, workload_title
 
     click.secho(answer.sentence, bold=True)
-    if answer.tasks:
-        click.echo(answer.tasks + _next_options(answer))
-    if answer.money:
-        click.echo(answer.money + _price_hint(answer, book))
-    _show_effects(answer)
+    for note in answer.notes:
+        click.echo(f"- {note}")
+    _show_notes(answer, book, options, words)
     if answer.caveat:
-        click.echo(f"{answer.caveat} To estimate times without runs: assay recommend --help")
+        click.echo(f"- {answer.caveat} Or estimate times without runs.")
+        if example := recommend_example(NO_OPTIONS):
+            click.echo(f"  next: {example}")
+    _show_effects(answer)
     answers = answer.configurations
     has_costs = any(cost is not None for row in answers for cost in (row.cost_before, row.cost_after))
     headers = ["Workload", "Data", "Measured on", "Runs", "Measured (s)", "Simulated (s)", "90 % of runs (s)"]

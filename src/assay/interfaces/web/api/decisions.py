@@ -4,7 +4,6 @@ In: a factor or a question, and conditions. Out: JSON. Costs use the server's pr
 """
 
 from collections.abc import Sequence
-from dataclasses import replace
 from typing import Annotated
 
 from fastapi import APIRouter, Query
@@ -55,23 +54,13 @@ def question_answers_on(context: Context, where: Sequence[str] = ()) -> tuple[Qu
 
     def make(table: RunTable) -> tuple[QuestionAnswer, ...]:
         request = DecisionRequest(where=tuple(where), prices=context.book)
-        answers = answer_questions(context.store.repository, table, request)
-        return tuple(map(_without_path, answers)) if context.guard.tokens else answers
+        return answer_questions(context.store.repository, table, request)
 
     return context.store.answer(("questions", tuple(where)), make)
-
-
-def _without_path(answer: QuestionAnswer) -> QuestionAnswer:
-    """Return the answer without the path of the repository, which a server with tokens does not publish."""
-    unanswered = answer.unanswered
-    return (
-        replace(answer, unanswered=replace(unanswered, price_list="DIR"))
-        if unanswered and unanswered.price_list
-        else answer
-    )
 
 
 @router.get("/questions")
 def questions(context: ContextOf, where: Where = []) -> list[QuestionView]:  # noqa: B006
     """Answer the six questions of a buyer: storage, network, disks, nodes, containers, and the cheapest hardware."""
-    return [view_of(answer) for answer in question_answers_on(context, where)]
+    options = context.command_options(where)
+    return [view_of(answer, options) for answer in question_answers_on(context, where)]

@@ -212,7 +212,8 @@ def _card(context: Context, page_state: CostPageState) -> QuestionView | None:
     request = DecisionRequest(where=tuple(where), prices=prices, years=None if years is None else float(years))
 
     def make(table: RunTable) -> QuestionView:
-        return view_of(answer_question(context.store.repository, table, question, request))
+        answer = answer_question(context.store.repository, table, question, request)
+        return view_of(answer, replace(context.command_options(where), years=request.years))
 
     key = ("card", question.name, tuple(where), years, tuple(changes.items()), page_state.book_text)
     return context.store.answer(key, make)

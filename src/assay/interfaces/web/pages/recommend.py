@@ -25,9 +25,11 @@ from assay.interfaces.web.state.answering import page_of
 from assay.interfaces.web.state.context import READERS, Context, ContextOf, get_context
 from assay.interfaces.web.state.search_state import key_of
 from assay.model import LAYOUT_FACTOR
+from assay.questions.commands import from_here
 from assay.questions.costs.mix import RUNS_PER_DAY
 from assay.questions.forecasts.learning import ProfileOrigin
-from assay.questions.recommendation.catalogues import stored_catalogues
+from assay.questions.recommendation.catalogues import CATALOGUE_FILE, PRICES_FILE, stored_catalogues
+from assay.questions.recommendation.next_run import next_commands
 from assay.questions.recommendation.recommend import Recommendation
 from assay.questions.recommendation.request import Objective, RecommendRequest
 from assay.questions.recommendation.sentences import (
@@ -35,6 +37,7 @@ from assay.questions.recommendation.sentences import (
     RISK_TEXT,
     choice_title,
     clusters_table,
+    day_cost_text,
     extrapolation_text,
     front_title,
     headline,
@@ -55,6 +58,11 @@ _OLD_NAMES = {"minimize": "--least", "confidence": "--surely"}
 """Former options of ``assay recommend``, which addresses of earlier versions use."""
 _TICKED_TEXTS = ("on", "True", "true", "1")
 """Texts that a form or an address has for a ticked box."""
+_REPEATED = (
+    *("budget", "deadline", "capacity", "years", "minimize", "confidence"),
+    *("simulations", "seed", "extra_costs"),
+)
+"""Fields of a request that a command repeats if they have no default value."""
 _WORKS_MAX = 20
 """Maximum number of workloads in a mix."""
 ROWS_MIN = 3
@@ -202,7 +210,37 @@ def _values(context: Context, form: Mapping[str, Sequence[str]]) -> dict[str, An
         "problem": problem or (search.problem if search is not None else None),
         "recommendation": recommendation,
         **(_answer_values(recommendation) if recommendation is not None else {}),
+        "commands": _commands(context, search_request, recommendation),
     }
+
+
+def _commands(context: Context, asked: RecommendRequest, answer: Recommendation | None) -> tuple[str, ...]:
+    """Return the commands that make a rough estimate from this repository a forecast; empty for others."""
+    if answer is None or not asked.learn:
+        return ()
+    folder = stored_catalogues(context.cluster_folders).get(asked.catalogue)
+    files = {"--catalogue": (asked.catalogue_text, CATALOGUE_FILE), "--prices": (asked.prices_text, PRICES_FILE)}
+    words = [word for text in asked.workloads for word in ("--workload", text)]
+    for option, (text, name) in files.items():
+        is_public = folder is not None and not text.strip() and not context.guard.tokens
+        words += [option, from_here(folder / name) if folder is not None and is_public else "FILE"]
+    defaults = RecommendRequest()
+    for name in (
+        "budget",
+        "deadline",
+        "capacity",
+        "years",
+        "minimize",
+        "confidence",
+        "simulations",
+        "seed",
+        "extra_costs",
+    ):
+        value = getattr(asked, name)
+        if value != getattr(defaults, name):
+            words += [f"--{name.replace('_', '-')}", f"{value:g}" if isinstance(value, float) else str(value)]
+    words += [word for text in asked.where for word in ("--where", text)]
+    return next_commands(answer, words, context.command_options())
 
 
 def _answer_values(recommendation: Recommendation) -> dict[str, Any]:
@@ -244,6 +282,7 @@ def _answer_values(recommendation: Recommendation) -> dict[str, Any]:
         "headline": list(headline(recommendation)),
         "extrapolated": replace(bar, text=extrapolation) if extrapolation else bar,
         "front_title": front_title,
+        "day_cost_text": day_cost_text,
         "interval_title": interval_title,
         "choice_title": choice_title,
         "shares_of": shares_of,

@@ -130,6 +130,8 @@ def _environment() -> Environment:
     environment.globals.update(
         interval=ratios.interval,
         interval_s=numbers.interval_s,
+        seconds_texts=numbers.seconds_texts,
+        money_texts=amounts.money_texts,
         money_interval=amounts.money_interval,
         metric_text=metric_text,
         metric_title=metric_title,

@@ -15,6 +15,7 @@ from assay.interfaces.web.api.why import has_explanation
 from assay.interfaces.web.state.answering import palette
 from assay.interfaces.web.state.context import Context
 from assay.model import LAYOUT_FACTOR
+from assay.questions.commands import CommandOptions
 from assay.questions.comparisons.why import WhyQuestion, of_decision
 from assay.questions.decisions.answers import Obstacle, QuestionAnswer
 from assay.questions.decisions.buyer import CHEAPEST
@@ -69,7 +70,10 @@ class ShownQuestion:
 def shown_questions(context: Context, where: Sequence[str] = ()) -> list[ShownQuestion]:
     """Return the buyer's questions about the matching runs. The question about costs has no speedup chart."""
     return show_questions(
-        context.store.table(), question_answers_on(context, where), _whys_of_decisions(context, where)
+        context.store.table(),
+        question_answers_on(context, where),
+        _whys_of_decisions(context, where),
+        context.command_options(where),
     )
 
 
@@ -86,11 +90,13 @@ def _whys_of_decisions(context: Context, where: Sequence[str]) -> WhysOf:
     return whys_of
 
 
-def show_questions(table: RunTable, answers: Sequence[QuestionAnswer], whys_of: WhysOf) -> list[ShownQuestion]:
+def show_questions(
+    table: RunTable, answers: Sequence[QuestionAnswer], whys_of: WhysOf, options: CommandOptions
+) -> list[ShownQuestion]:
     """Return answers as a page shows them. ``whys_of``: returns the links to explanations of a decision."""
     return [
         ShownQuestion(
-            view_of(answer),
+            view_of(answer, options),
             tuple(
                 _decisions_of_page(
                     table, answer.decisions, answer.question.name, whys_of, charts=answer.question.name != CHEAPEST

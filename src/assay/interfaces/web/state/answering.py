@@ -1,6 +1,7 @@
 """Build HTML responses and error pages, assign colours to levels, and define common query parameters."""
 
 from collections.abc import Callable, Coroutine
+from dataclasses import replace
 from datetime import UTC, datetime
 from shlex import quote
 from typing import Annotated, Any
@@ -17,7 +18,7 @@ from assay.interfaces.web.rendering.filters import filter_bar, filter_parameters
 from assay.interfaces.web.server.security import HEADERS
 from assay.interfaces.web.state.context import get_context, get_roles
 from assay.model import LAYOUT_FACTOR
-from assay.questions.forecasts.measured import from_here
+from assay.questions.commands import command, from_here
 
 Texts = Annotated[list[str], Query(max_length=50)]
 Text = Annotated[str | None, Query(max_length=300)]
@@ -61,6 +62,7 @@ def page_of(
         guarded=bool(context.guard.tokens),
         outdated_as_of=getattr(request.state, "outdated_as_of", None),
         folder="DIR" if context.guard.tokens else quote(from_here(root)),
+        serve_command=command("serve", options=replace(context.command_options(), prices="FILE")),
         repository="" if context.guard.tokens else root.resolve().name,
         carried=filter_parameters(pairs),
         bar=filter_bar(request.url.path, pairs, filtered) if filtered is not None and len(filtered) else None,

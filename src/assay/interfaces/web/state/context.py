@@ -25,6 +25,7 @@ from assay.interfaces.web.state.searches import Searches
 from assay.interfaces.web.state.store import Store
 from assay.interfaces.web.state.uploaded_logs import UploadedLogs
 from assay.model import PriceBook
+from assay.questions.commands import CommandOptions, from_here
 from assay.questions.recommendation.recommend import Recommendation
 from assay.questions.recommendation.size import SizeAnswer
 from assay.questions.runs.monitoring import DecisionFigures
@@ -83,6 +84,13 @@ class Context:
     decision_figures: BackgroundAnswer[DecisionFigures] = field(default_factory=BackgroundAnswer)
     """Decisions for `/metrics`."""
     version: str = __version__
+
+    def command_options(self, where: Sequence[str] = (), cluster: str = "") -> CommandOptions:
+        """Return the options of this server's answers in commands. A server with tokens publishes no paths."""
+        if self.guard.tokens:
+            return CommandOptions("DIR", "FILE" if self.book else "", "FILE" if cluster else "", tuple(where))
+        prices = from_here(self.book_path) if self.book_path else "FILE" if self.book else ""
+        return CommandOptions(from_here(self.store.repository.root), prices, cluster, tuple(where))
 
     def ask(self, question: Callable[[Repository, RunTable], Answer], where: Sequence[str], name: Hashable) -> Answer:
         """Return the answer to a question about the matching runs, cached by ``name`` and ``where``."""

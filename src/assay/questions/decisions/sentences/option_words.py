@@ -40,6 +40,16 @@ _CHANGED = {
     "worker.cpu.speed": "core speed {}",
 }
 """Changes of a cluster or a workload in words; ``{}`` stands for the value."""
+_DEVICE = re.compile(r"worker\.devices\.(\w+)\.(count|read|write|capacity)")
+"""A change of a group of disks, and its property."""
+_DISK_KINDS = ("hdd", "ssd", "nvme")
+_DEVICE_TEXTS = {
+    "count": "{2} per worker",
+    "read": "{0} read rate per {1}",
+    "write": "{0} write rate per {1}",
+    "capacity": "{0} per {1}",
+}
+"""Changes of disks in words: value, noun of one disk, and the counted noun."""
 _NUMBER = re.compile(r"[0-9]+(?:\.[0-9]+)?")
 _CLEAR_WITHOUT_NAME = ("data_bytes", "origin", "cluster")
 _COMPRESSION_SWITCHES = parameters_that(Meaning.COMPRESSION_SWITCH)
@@ -128,6 +138,10 @@ def change_text(name: str, value: str) -> str:
         return f"{value} workers"
     if name in _CHANGED:
         return _CHANGED[name].format(_spaced(value))
+    if device := _DEVICE.fullmatch(name):
+        noun = disk_noun(device[1]) if device[1] in _DISK_KINDS else f"{device[1]} disk"
+        counted = plural(int(value), noun) if value.isdecimal() else value
+        return _DEVICE_TEXTS[device[2]].format(_spaced(value), noun, counted)
     if name == WORKERS_COUNT:
         return option_text(WORKERS_FACTOR, value)
     if name in (LAYOUT_FACTOR, NETWORK_FACTOR, CONTAINERS):

@@ -1,12 +1,13 @@
 """Answers to a buyer's questions as sentences, which the terminal, pages, the API and reports share."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from shlex import quote
 
 from assay.analysis.comparison.verdict_text import scope_text
 from assay.analysis.statistics import RUNS_MIN, Verdict
 from assay.model import NODE_MEMORY, WORKERS_FACTOR
+from assay.questions.commands import DEFAULT_REPOSITORY, NO_OPTIONS, CommandOptions, command
 from assay.questions.decisions.answers import MissingAnswer, Obstacle, QuestionAnswer
 from assay.questions.decisions.buyer import CHEAPEST, BuyerQuestion, FactorSelection, parallelism_factors
 from assay.questions.decisions.decision import CaveatKind, CostVerdict, Decision, OptionResult
@@ -57,8 +58,6 @@ WRITE_PLAN = (
     "then writes the plan."
 )
 """The next step where no stored plan can be changed."""
-SERVE_COMMAND = "assay serve"
-"""Starts the pages, one of which writes a plan for another cluster file."""
 OTHER_CLUSTER = "assay discover HOST… describes another one. The page Plan runs then writes the plan."
 """The next step where the cluster of the runs lacks what the question compares."""
 _JOINED = (
@@ -215,32 +214,29 @@ def _condition(text: str) -> str:
     return f"{column_title(name).lower()} {level_text(name, level)}"
 
 
-def next_command(answer: QuestionAnswer) -> str | None:
+def next_command(answer: QuestionAnswer, options: CommandOptions) -> str | None:
     """Return the command that answers the question without new runs; None where there is none."""
     why, question = answer.unanswered, answer.question
     if why is None or why.filters:
         return None
     if why.price_list:
-        folder = quote(why.price_list)
-        return (
-            f"assay prices aloja {folder} > prices.yaml && "
-            f"assay decide {question.name} --prices prices.yaml --repository {folder}"
-        )
+        priced = command("decide", question.name, options=replace(options, prices="prices.yaml"))
+        return f"assay prices aloja {quote(options.repository or DEFAULT_REPOSITORY)} > prices.yaml && {priced}"
     if why.obstacle in (Obstacle.NO_PRICES, Obstacle.UNPRICED):
-        return f"assay decide {question.name} --prices FILE"
-    return f"assay whatif --set {question.change}" if why.simulable else None
+        return command("decide", question.name, options=replace(options, prices="FILE"))
+    return command("whatif", "--set", question.change, options=options) if why.simulable else None
 
 
-def plan_command(answer: QuestionAnswer) -> str | None:
+def plan_command(answer: QuestionAnswer, options: CommandOptions) -> str | None:
     """Return the command for the plan of the runs which measure the question; None where no plan is needed.
 
     It writes the plan, or starts the pages where the plan needs another cluster file.
     """
     why, name = answer.unanswered, answer.question.name
     if why is not None and why.plan is not None:
-        return f"assay decide {name} --plan {name}.yaml"
+        return command("decide", name, "--plan", f"{name}.yaml", options=options)
     opens_pages = why is not None and why.planned is not None and not why.simulable
-    return SERVE_COMMAND if opens_pages else None
+    return command("serve", options=options) if opens_pages else None
 
 
 def answer_summary(answer: QuestionAnswer) -> str:
@@ -393,8 +389,8 @@ class QuestionView:
     """The first is the answer."""
 
 
-def view_of(answer: QuestionAnswer) -> QuestionView:
-    """Return the question with its sentences."""
+def view_of(answer: QuestionAnswer, options: CommandOptions = NO_OPTIONS) -> QuestionView:
+    """Return the question with its sentences. ``options``: those of the answer, which further commands need."""
     return QuestionView(
         name=answer.question.name,
         question=question_title(answer),
@@ -409,8 +405,8 @@ def view_of(answer: QuestionAnswer) -> QuestionView:
         over_years=answer_over_years(answer),
         confidence=answer_confidence(answer),
         next_step=next_step(answer),
-        next_command=next_command(answer),
-        plan_command=plan_command(answer),
+        next_command=next_command(answer, options),
+        plan_command=plan_command(answer, options),
         leading=leading_option(answer),
         decisions=tuple(answer_of(decision) for decision in answer.decisions),
     )

@@ -10,7 +10,7 @@ from assay.analysis.cost.changed import NETWORK_PART, WORKER_PART, MissingPrice
 from assay.analysis.cost.rate import added_per_h
 from assay.foundation.installation import installation
 from assay.model import PriceBook
-from assay.questions.forecasts.measured import from_here
+from assay.questions.commands import from_here
 from assay.specs.prices import load_prices
 from assay.text import joined, money
 

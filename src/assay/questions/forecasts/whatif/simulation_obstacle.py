@@ -6,17 +6,17 @@ In: a repository, its runs, and the changes of the question. Out: :class:`Simula
 import shlex
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from assay.analysis.statistics import RunTable
 from assay.execution.planning.plan_files.changed_plan import Change
-from assay.foundation.installation import installation
 from assay.model import NETWORK_FACTOR, WORKERS_FACTOR, Run
 from assay.questions.clusters.common_levels import common_levels
+from assay.questions.commands import NO_OPTIONS, CommandOptions, command, from_here, recommend_example
 from assay.questions.decisions.buyer import NETWORK, NODES
 from assay.questions.decisions.sentences.option_words import change_text, option_text
-from assay.questions.forecasts.measured import fitting_examples, from_here
+from assay.questions.forecasts.measured import fitting_examples
 from assay.questions.forecasts.prediction import why_not_learnable
 from assay.store import Repository
 from assay.text import capitalised, joined
@@ -27,7 +27,6 @@ _USUAL = (("nic", "network"), ("workers.count", "number of workers"))
 """Changes that are described if the question has none: name, and in words."""
 _QUESTIONS = {NETWORK_FACTOR: NETWORK, WORKERS_FACTOR: NODES}
 """The question of ``assay decide`` that compares the levels of a factor."""
-_EXAMPLE_FILES = ("catalogue", "prices")
 _FIT = "it has the scale, disks and network of these runs"
 """Why a cluster file fits runs."""
 
@@ -129,51 +128,32 @@ class NearAnswer:
     """Address of the page; empty for a command alone."""
 
 
-def near_answers(repository: Repository, obstacle: SimulationObstacle, prices_file: str = "") -> tuple[NearAnswer, ...]:
-    """Return the commands that answer as far as possible, as they can be run.
-
-    ``prices_file``: the price book of the question, which the commands keep; empty: none.
-    """
-    root = from_here(repository.root)
-    repository_option = "" if root == "repository" else f" --repository {shlex.quote(root)}"
-    prices_option = f" --prices {shlex.quote(prices_file)}" if prices_file else ""
+def near_answers(obstacle: SimulationObstacle, options: CommandOptions) -> tuple[NearAnswer, ...]:
+    """Return the commands that answer as far as possible, as they can be run. ``options``: those of the question."""
     answers = [
-        NearAnswer(f"assay decide {name}{repository_option}{prices_option}", "compares the measured levels")
+        NearAnswer(command("decide", name, options=options), "compares the measured levels")
         for name in obstacle.compared
     ]
     if not obstacle.unpredictable:
-        command = f"assay predict --where workload={shlex.quote(obstacle.workload)}{repository_option}"
-        answers.insert(0, NearAnswer(command, "predicts times from these runs", "/predict"))
+        predict = command("predict", "--where", f"workload={obstacle.workload}", options=options)
+        answers.insert(0, NearAnswer(predict, "predicts times from these runs", "/predict"))
     if obstacle.clusters:
-        command = f"assay whatif{repository_option} --cluster {shlex.quote(obstacle.clusters[0])}{prices_option}"
-        answers.insert(0, NearAnswer(command, f"simulates these runs with a shipped cluster file: {_FIT}"))
+        simulate = command("whatif", options=replace(options, cluster=obstacle.clusters[0]))
+        answers.insert(0, NearAnswer(simulate, f"simulates these runs with a shipped cluster file: {_FIT}"))
     elif len(obstacle.missing) == 1:
-        answers.append(
-            NearAnswer(
-                f"assay whatif{repository_option} --cluster FILE{prices_option}",
-                "simulates the runs from a cluster file that you write; no example fits these runs",
-            )
-        )
-    if (folder := installation().examples) is not None:
-        catalogue, prices = (shlex.quote(from_here(folder / "hardware" / f"{name}.yaml")) for name in _EXAMPLE_FILES)
-        answers.append(
-            NearAnswer(
-                f"assay recommend --catalogue {catalogue} --prices {prices}",
-                "simulates new hardware without runs, at example prices",
-                "/recommend",
-            )
-        )
+        simulate = command("whatif", options=replace(options, cluster="FILE"))
+        effect = "simulates the runs from a cluster file that you write; no example fits these runs"
+        answers.append(NearAnswer(simulate, effect))
+    if example := recommend_example(NO_OPTIONS):
+        answers.append(NearAnswer(example, "simulates new hardware without runs, at example prices", "/recommend"))
     discover = "writes the cluster file of your hosts; runs that are measured with it can be simulated"
     measure = NearAnswer("assay run --help", "measures runs of a plan; they can be simulated", "/plan")
     return (*answers, NearAnswer("assay discover --help", discover), measure)
 
 
-def hint_of(repository: Repository, obstacle: SimulationObstacle, prices_file: str = "") -> str:
+def hint_of(obstacle: SimulationObstacle, options: CommandOptions) -> str:
     """Return what was measured of the changes, and the commands that answer as far as possible."""
     if obstacle.clusters:
         return f"add --cluster {shlex.quote(obstacle.clusters[0])}: {_FIT}"
-    lines = [
-        f"{near_answer.command}\n        {near_answer.effect}"
-        for near_answer in near_answers(repository, obstacle, prices_file)
-    ]
+    lines = [f"{near_answer.command}\n        {near_answer.effect}" for near_answer in near_answers(obstacle, options)]
     return "\n    ".join([*obstacle.measured, "These commands answer as far as possible:", *lines])

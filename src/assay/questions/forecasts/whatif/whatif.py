@@ -34,6 +34,7 @@ from assay.execution.planning.plan_files.changed_plan import Change, changed_pla
 from assay.foundation.errors import RepositoryError, SpecificationError
 from assay.foundation.units import format_percent
 from assay.model import CONTAINERS, CostProfile, Origin, Plan, Run
+from assay.questions.commands import NO_OPTIONS, CommandOptions
 from assay.questions.costs.changed_prices import prices_in
 from assay.questions.forecasts.learning import RUNS_MAX, profile_of
 from assay.questions.forecasts.measured import Measured, is_target, measured_of, measured_runs
@@ -47,6 +48,7 @@ from assay.questions.forecasts.whatif.whatif_sentences import (
     caveat_of,
     effect_of,
     money_sentence,
+    notes_of,
     refused_effect,
     sentence_of,
 )
@@ -79,8 +81,8 @@ class WhatIfQuestion:
     ``where`` and ``target`` leave out: a selection of answers changes no answer."""
     cluster: str = ""
     """Text of a cluster file to use instead of the stored file; empty: the stored file."""
-    prices: str = ""
-    """File of the price book, which the commands of a refusal keep; empty: none."""
+    commands: CommandOptions = NO_OPTIONS
+    """Options of the question, which the commands of an answer or a refusal keep."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -148,9 +150,7 @@ def anchors_of(
     groups_of_target = [group for group in groups if group.has_target(question.target)]
     if not groups_of_target:
         obstacle = simulation_obstacle(repository, table, targets, question.changes)
-        raise RepositoryError(
-            obstacle.sentence, where=str(repository.root), hint=hint_of(repository, obstacle, question.prices)
-        )
+        raise RepositoryError(obstacle.sentence, where=str(repository.root), hint=hint_of(obstacle, question.commands))
     for group in groups_of_target if question.cluster else ():
         refuse_another_scale(group.plan.cluster, group.runs[0])
     profiles = {
@@ -207,7 +207,8 @@ def answer_of(
     _refuse_unknown_prices(answers, prices)
     effects = _effects_of(possible_anchors, answers, prices, run_simulations)
     return WhatIfAnswer(
-        sentence=sentence_of(answers, effects),
+        sentence=sentence_of(answers, prices is not None),
+        notes=notes_of(answers, effects),
         tasks=tasks_sentence(answers),
         caveat=caveat_of(answers),
         money=money_sentence(answers, prices),

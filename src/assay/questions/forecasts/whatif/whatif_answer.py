@@ -156,8 +156,11 @@ class WhatIfAnswer:
     """The answer for all configurations."""
 
     sentence: str
-    """Speedup with the changes, or its range over the configurations, whether a difference is shown, and which of
-    several changes has the effect."""
+    """Speedup with the changes, the mean of several configurations, and the cost ratio of a run or why it is not known.
+    """
+    notes: tuple[str, ...]
+    """How far it is extrapolated, its range over the configurations, which of several changes has the effect, and what
+    the changes leave unused."""
     tasks: str
     """Whether a stage has fewer tasks than the changed cluster has workers, or more than it runs at once, and what to
     try next; empty if neither."""

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from statistics import fmean
 
 from assay.execution.planning.plan_files.changed_plan import Change
-from assay.model import LAYOUT_FACTOR, YEAR_H, Origin
+from assay.model import LAYOUT_FACTOR, YEAR_H, Origin, devices_of_code
 from assay.questions.costs.extra_costs import SUM, line_rows
 from assay.questions.costs.job_cost import LAB_NOTE
 from assay.questions.decisions.decision import CostVerdict
@@ -40,22 +40,47 @@ _NAMED_MAX = 3
 """Maximum number of configurations with a difference that the sentence names."""
 
 
-def sentence_of(answers: Sequence[WhatIf], effects: Sequence[ChangeEffect] = ()) -> str:
-    """Return the simulated speedup of a configuration, or the range over several configurations, with the cost ratio.
+def sentence_of(answers: Sequence[WhatIf], has_prices: bool) -> str:
+    """Return the simulated speedup of a configuration, or the mean of several, and the cost ratio of a run.
 
-    ``effects``: of each change alone, and of all together last; the sentence says which change has the effect.
+    ``has_prices``: whether the question has a price book.
     """
     if all(answer.origin == Origin.MEASURED for answer in answers):
         return "Nothing was changed: each time is the measured one."
-    return " ".join(
-        [
-            *_extrapolation(answers),
-            f"With {_changes_of(answers)}, {_effect(answers)}",
-            *_unused_disks(answers),
-            *_source(effects),
-            *_cost_ratio(answers, effects),
-            *_exhausted(answers),
-        ]
+    mean = effect_of(answers)
+    runs = "runs are" if len(answers) > 1 else f"{_name(answers[0])} is"
+    average = " on average" if len(answers) > 1 else ""
+    speed = f"{runs} {mean.ratio:.2f}× as fast{average} (90 % interval {mean.ratio_low:.2f} to {mean.ratio_high:.2f})"
+    how = "simulated, extrapolated" if any(answer.extrapolated for answer in answers) else "simulated"
+    return f"With {_changes_of(answers)}, {speed}, {how}; {_cost_part(answers, mean.cost, has_prices)}."
+
+
+def _cost_part(answers: Sequence[WhatIf], cost: CostChange | None, has_prices: bool) -> str:
+    """Return the cost ratio of a run with its interval, or why it is not known."""
+    if cost is not None:
+        return f"a run costs {cost.ratio:.2f}× as much ({cost.low:.2f} to {cost.high:.2f})"
+    if not has_prices:
+        return "cost unknown: no price book"
+    missing = dict.fromkeys(part.name for row in answers for part in row.missing_prices if part.price is None)
+    if missing:
+        return f"cost unknown: unpriced {joined(list(missing))}"
+    return "cost ratio unknown: the price book does not price the cluster"
+
+
+def notes_of(answers: Sequence[WhatIf], effects: Sequence[ChangeEffect]) -> tuple[str, ...]:
+    """Return what limits and explains the sentence, most important first.
+
+    ``effects``: of each change alone, and of all together last; a note says which change has the effect.
+    """
+    if all(answer.origin == Origin.MEASURED for answer in answers):
+        return ()
+    return (
+        *_extrapolation(answers),
+        *_effect(answers),
+        *_source(effects),
+        *_costs_alone(answers, effects),
+        *_unused_disks(answers),
+        *_exhausted(answers),
     )
 
 
@@ -65,7 +90,8 @@ def _extrapolation(answers: Sequence[WhatIf]) -> list[str]:
     if not farthest.extrapolated:
         return []
     quantity = "as many workers" if farthest.extrapolated == "workers" else f"as much {farthest.extrapolated}"
-    return [f"Extrapolated: {farthest.extrapolation:.2g} times {quantity} as in the learned runs."]
+    times = f"{farthest.extrapolation:.2g} times {quantity}"
+    return [f"Extrapolated: {times} as in the learned runs. The interval is wider for it."]
 
 
 def _unused_disks(answers: Sequence[WhatIf]) -> list[str]:
@@ -89,22 +115,20 @@ def _source(effects: Sequence[ChangeEffect]) -> list[str]:
         return []
     [(source, ratio)] = shown_effects
     share = math.log(ratio) / math.log(ratio_of_all)
-    part = "All of it" if share >= _WHOLE_EFFECT_MIN else "Most of it" if share >= _MOST_EFFECT_MIN else "A part of it"
+    part = "All" if share >= _WHOLE_EFFECT_MIN else "Most" if share >= _MOST_EFFECT_MIN else "A part"
+    kind = "speedup" if ratio_of_all > 1 else "slowdown"
     others_text = joined(
-        [f"{_words(effect)} alone: {other:.2f}×" for effect, other in ratios_alone if effect is not source]
+        [f"{_words(effect)} alone ({other:.2f}×)" for effect, other in ratios_alone if effect is not source]
     )
-    return [f"{part} comes from {_words(source)} ({others_text}, no difference shown)."]
+    return [f"{part} of the {kind} comes from {_words(source)}. No difference is shown for {others_text}."]
 
 
-def _cost_ratio(answers: Sequence[WhatIf], effects: Sequence[ChangeEffect]) -> list[str]:
-    """Return the cost ratio of a run with all changes, or else with each change that has one; empty without any."""
-    cost = _cost_of(answers)
-    if cost is not None:
-        return [f"A run costs {_cost_ratio_text(cost)}."]
-    ratios = [
-        f"{_cost_ratio_text(effect.cost)} with {_words(effect)} as the only change" for effect in effects if effect.cost
-    ]
-    return [f"A run costs {joined(ratios)}."] if ratios else []
+def _costs_alone(answers: Sequence[WhatIf], effects: Sequence[ChangeEffect]) -> list[str]:
+    """Return the cost ratio of a run with each single change, if that with all changes is not known."""
+    if _cost_of(answers) is not None:
+        return []
+    priced = [(effect, effect.cost) for effect in effects if effect.cost is not None]
+    return [f"With {_words(effect)} alone, a run costs {_cost_ratio_text(cost)}." for effect, cost in priced]
 
 
 def _cost_ratio_text(cost: CostChange) -> str:
@@ -250,7 +274,7 @@ def effects_table(effects: Sequence[ChangeEffect]) -> TextTable:
     for effect in effects:
         costs = [_cost_cell(effect)] if priced else []
         if effect.ratio is None:
-            rows.append((effect.title, f"not possible: {effect.refusal}", NO_VALUE, NO_VALUE, *costs))
+            rows.append((effect.title, "not computed", NO_VALUE, NO_VALUE, *costs))
             continue
         speedup = f"{effect.ratio:.2f}× ({effect.ratio_low:.2f} to {effect.ratio_high:.2f})"
         extremes = f"{effect.smallest:.2f}× to {effect.largest:.2f}×"
@@ -265,6 +289,15 @@ def effects_table(effects: Sequence[ChangeEffect]) -> TextTable:
     )
 
 
+def effect_notes(effects: Sequence[ChangeEffect]) -> list[str]:
+    """Return why the effect of a change alone is not computed."""
+    return [
+        f"{effect.title} can't be simulated: {effect.refusal}. It needs the other changes."
+        for effect in effects
+        if effect.refusal
+    ]
+
+
 def _cost_cell(effect: ChangeEffect) -> str:
     """Return the cost of a run relative to the measured cost: ``1.43× (0.92 to 2.10)``."""
     cost = effect.cost
@@ -276,8 +309,11 @@ def _mean(ratios: Sequence[float]) -> float:
 
 
 def _changes_of(answers: Sequence[WhatIf]) -> str:
-    """Return all changes in words."""
-    return joined([_change(name, value, answers) for name, value in answers[0].changes.items()])
+    """Return all changes in words. A number of disks is left out if the changed layout uses the same number."""
+    changes = answers[0].changes
+    used = devices_of_code(changes.get(LAYOUT_FACTOR, ""))
+    same = {f"worker.devices.{kind}.count": str(count) for kind, count in used.items()}
+    return joined([_change(name, value, answers) for name, value in changes.items() if same.get(name) != value])
 
 
 def caveat_of(answers: Sequence[WhatIf]) -> str:
@@ -312,18 +348,14 @@ def _change(name: str, value: str, answers: Sequence[WhatIf]) -> str:
     return f"{data_text(data_bytes * (scale or 1.0), scale)} of data"
 
 
-def _effect(answers: Sequence[WhatIf]) -> str:
-    """Return the speedups, and for which of them a difference is shown: where the interval of the ratio excludes 1."""
+def _effect(answers: Sequence[WhatIf]) -> list[str]:
+    """Return for which configurations a difference is shown: where the interval of the speedup excludes 1."""
     changed_answers = [answer for answer in answers if answer.is_shown]
     unchanged_answers = [answer for answer in answers if not answer.is_shown]
     if len(answers) == 1:
-        verdict = "A difference is shown." if changed_answers else "No difference is shown: the interval includes 1."
-        return f"{_speedup(answers[0])}, simulated. {verdict}"
+        return [] if changed_answers else ["No difference is shown: the interval includes 1."]
     if not changed_answers:
-        return (
-            f"no difference is shown for any of {len(answers)} configurations: they are {_range(answers)} as fast, and "
-            "all 90 % intervals include 1 (simulated)."
-        )
+        return [f"No difference is shown for any of {len(answers)} configurations ({_range(answers)} as fast)."]
     if len(changed_answers) <= _NAMED_MAX:
         text = joined([_speedup(answer) for answer in changed_answers])
     else:
@@ -334,13 +366,13 @@ def _effect(answers: Sequence[WhatIf]) -> str:
             text += f" and {slower} {'is' if slower == 1 else 'are'} slower"
         text += f" ({_range(changed_answers)} as fast)"
     if not unchanged_answers:
-        return f"{text}, simulated."
+        return [f"{text}."]
     others_text = (
         "the other configuration"
         if len(unchanged_answers) == 1
         else f"the other {len(unchanged_answers)} configurations"
     )
-    return f"{text}, simulated. No difference is shown for {others_text} ({_range(unchanged_answers)})."
+    return [f"{text}. No difference is shown for {others_text} ({_range(unchanged_answers)})."]
 
 
 def _exhausted(answers: Sequence[WhatIf]) -> list[str]:
@@ -358,7 +390,11 @@ def _exhausted(answers: Sequence[WhatIf]) -> list[str]:
 def _speedup(answer: WhatIf) -> str:
     """Return ``TeraSort on SS2 is 1.51× as fast (90 % interval 1.09 to 2.10)``."""
     within = f"90 % interval {answer.ratio_low:.2f} to {answer.ratio_high:.2f}"
-    return f"{workload_title(answer.workload)} on {answer.configuration} is {answer.ratio:.2f}× as fast ({within})"
+    return f"{_name(answer)} is {answer.ratio:.2f}× as fast ({within})"
+
+
+def _name(answer: WhatIf) -> str:
+    return f"{workload_title(answer.workload)} on {answer.configuration}"
 
 
 def _range(answers: Sequence[WhatIf]) -> str:

@@ -254,7 +254,7 @@ def test_the_first_page_and_what_if_say_which_cluster_file_to_copy_where(tmp_pat
         assert "bsc-2015/lab-cluster.yaml fits: it has the scale, disks and network of these runs." in page
         [folder] = re.findall(r"Copy it to (\S+), and the page What if lists it", page)
     assert "no example fits" not in whatif
-    assert re.search(r"assay whatif \S* ?--repository \S+ --cluster \S+bsc-2015/lab-cluster.yaml", whatif)
+    assert re.search(r"assay whatif --cluster \S+bsc-2015/lab-cluster.yaml --repository \S+", whatif)
     assert "No prediction: 16 valid runs are too few to learn from, at least 20 are needed." in first
     assert "predict from these runs" not in first
     assert folder == "r/clusters", "pages do not show where the server keeps the repository"

@@ -27,14 +27,13 @@ from assay.model import PriceBook
 from assay.questions.costs.changed_prices import prices_in
 from assay.questions.decisions.buyer import NETWORK, NODES
 from assay.questions.decisions.sentences.question_sentences import QuestionView, view_of
-from assay.questions.forecasts.measured import from_here
 from assay.questions.forecasts.prediction import can_learn
 from assay.questions.forecasts.whatif.example_prices import example_prices_sentence
 from assay.questions.forecasts.whatif.simulation_obstacle import near_answers
 from assay.questions.forecasts.whatif.whatif import Anchor
 from assay.questions.forecasts.whatif.whatif_costs import price_name
 from assay.questions.forecasts.whatif.whatif_page import Control, controls_of
-from assay.questions.forecasts.whatif.whatif_sentences import cost_lines_table, effects_table
+from assay.questions.forecasts.whatif.whatif_sentences import cost_lines_table, effect_notes, effects_table
 from assay.questions.runs.workload_limits import limit_text
 
 router = APIRouter(include_in_schema=False, default_response_class=HTMLResponse, dependencies=READERS)
@@ -68,6 +67,7 @@ _EMPTY_VALUES: dict[str, Any] = {
     "example_prices": "",
     "answer": None,
     "effects": None,
+    "effect_notes": (),
     "extra_costs": "",
     "cost_lines": None,
     "limit_text": limit_text,
@@ -175,15 +175,10 @@ def _values_without_simulation(context: Context, page_state: _PageState) -> dict
         return {}
     return {
         "obstacle": obstacle,
-        "near_answers": near_answers(context.store.repository, obstacle, _prices_file(context)),
+        "near_answers": near_answers(obstacle, context.command_options()),
         "measured": _measured_effects(context),
         "clusters": api_whatif.cached_clusters(context),
     }
-
-
-def _prices_file(context: Context) -> str:
-    """Return the price book's file as a command names it; empty without one."""
-    return "" if context.book_path is None else from_here(context.book_path)
 
 
 def _measured_effects(context: Context) -> tuple[QuestionView, ...]:
@@ -191,7 +186,9 @@ def _measured_effects(context: Context) -> tuple[QuestionView, ...]:
     if not len(context.store.table()):
         return ()
     questions = (NETWORK, NODES)
-    return tuple(view_of(answer) for answer in question_answers_on(context) if answer.question.name in questions)
+    options = context.command_options()
+    answers = question_answers_on(context)
+    return tuple(view_of(answer, options) for answer in answers if answer.question.name in questions)
 
 
 def _add_answer(context: Context, values: dict[str, Any], page_state: _PageState) -> None:
@@ -218,6 +215,7 @@ def _add_answer(context: Context, values: dict[str, Any], page_state: _PageState
     values["missing_prices"] = missing_prices.values()
     if context.book is not None:
         values["example_prices"] = example_prices_sentence(missing_prices.values(), context.book)
+    values["effect_notes"] = effect_notes(answer.effects)
     values |= {"effects": effects_table(answer.effects), "answer": answer, "shown": row, "changes": changes_shown}
     if row is None:
         refusal = next(refusal for refusal in answer.refused if refusal.run_id == values["run"])

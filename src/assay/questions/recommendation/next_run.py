@@ -1,0 +1,57 @@
+"""Name the commands that make a rough estimate a forecast, and write the plan of the run that they start.
+
+In: a recommendation, and the words and options of its command. Out: commands that run as they are printed, in order;
+and the plan of a run with enough data per worker, in bytes at full scale.
+"""
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+from assay.analysis.statistics import RUNS_MIN
+from assay.execution.planning.forecast import device_space
+from assay.execution.planning.plan_files.changed_plan import changed_plan, only_run
+from assay.execution.planning.plan_files.plan_reader import plan_of_content
+from assay.execution.planning.plan_files.plan_text import content_of
+from assay.foundation.errors import SpecificationError
+from assay.model import Plan
+from assay.questions.commands import CommandOptions, command
+from assay.questions.forecasts.learning import ProfileOrigin
+from assay.questions.recommendation.recommend import Recommendation
+from assay.questions.runs.plans import newest_plan
+from assay.store import Repository
+
+
+def next_commands(answer: Recommendation, words: Sequence[str], options: CommandOptions) -> tuple[str, ...]:
+    """Return the commands that write the plan of the missing run, run it, and recommend again.
+
+    Empty for a forecast. Without runs of a repository, the command that describes hosts to run on.
+    """
+    if answer.chosen is None or not answer.extrapolated:
+        return ()
+    if answer.profile_origin is not ProfileOrigin.RUNS:
+        return ("assay discover --help",)
+    file = f"{answer.extrapolated_workload}.yaml"
+    return (
+        command("recommend", *words, "--plan", file, options=options),
+        command("run", file, options=options),
+        command("recommend", *words, options=options),
+    )
+
+
+def plan_of_next_run(repository: Repository, answer: Recommendation, cluster_file: str) -> Plan:
+    """Return the plan of the run that makes the estimate a forecast, on the cluster of the newest plan.
+
+    ``cluster_file``: the name that the plan states. Raises SpecificationError if the answer needs no run, if the
+    repository has no plan of the workload, and if the data does not fit on the cluster.
+    """
+    if answer.chosen is None or not answer.extrapolated:
+        raise SpecificationError("--plan needs a rough estimate", hint="this answer needs no further run")
+    base = replace(newest_plan(repository, None), cluster_file=cluster_file)
+    data_bytes = round(answer.needed_bytes_per_worker * len(base.cluster.workers))
+    plan = changed_plan(base, {}, answer.extrapolated_workload, [("data", f"{data_bytes}B")])
+    if refused := device_space.refusal(plan, [only_run(plan)]):
+        raise SpecificationError(refused, where="--plan", hint=device_space.remedy(plan.cluster))
+    timeout_s = None if base.timeout_s is None else base.timeout_s * answer.extrapolation
+    name = f"{answer.extrapolated_workload}-for-a-forecast"
+    content = content_of(replace(plan, name=name, repetitions=RUNS_MIN, timeout_s=timeout_s))
+    return plan_of_content(content, base.cluster, base.cluster_source, {base.engine: base.rules, **base.varied_engines})
