@@ -13,7 +13,7 @@ from assay.foundation.units import Money
 from assay.interfaces.cli.decide.prices import prices
 from assay.model.clusters.price_book import Amortisation, Energy, Exchange, LineItem
 from assay.specs import load_prices
-from assay.specs.prices import COUNTED_BY, LineItemSection
+from assay.specs.prices import PRICE_UNITS, LineItemSection
 
 BOOK = """\
 prices: book
@@ -47,7 +47,7 @@ def test_a_price_book_holds_its_items_exactly(tmp_path: Path) -> None:
             "€2000",
             "prices.yaml:7: €2,000 is in EUR, but the book's currency is USD and it has no exchange rate for EUR",
         ),
-        ("per: worker", "per: rack", "prices.yaml:7: per: unknown unit 'rack'; valid: " + ", ".join(COUNTED_BY)),
+        ("per: worker", "per: rack", "prices.yaml:7: per: unknown unit 'rack'; valid: " + ", ".join(PRICE_UNITS)),
         (
             ", device: hdd",
             "",

@@ -64,12 +64,15 @@ impl HddParams {
 struct QueuedRequest {
     request: Request,
     arrived: Ns,
+    /// Seconds to read everything before the request, see `Geometry::sweep_s`.
     sweep_s: f64,
 }
 
 #[derive(Clone, Copy, Debug)]
 enum Work {
+    /// A request of the host, by its id.
     Host(u64),
+    /// The write of a piece of the cache to the medium.
     Destage(Piece),
 }
 
@@ -90,9 +93,11 @@ pub struct Hdd {
     queue: Vec<QueuedRequest>,
     /// Writes that wait for room in the cache.
     waiting_writes: VecDeque<Request>,
+    /// Id of each flush, and the epoch of the last write before it.
     flushes: VecDeque<(u64, u64)>,
     /// Requests whose transfer over the interface is the last step.
     transfers: VecDeque<Completion>,
+    /// Number of requests in the drive.
     admitted: usize,
     at_work: Option<(Ns, Work)>,
     /// Offset and time of the end of the last access.

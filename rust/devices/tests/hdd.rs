@@ -9,7 +9,7 @@ const RATE: f64 = 6e6;
 const SIZE: u64 = 8 << 30;
 const KIB: u64 = 1024;
 
-/// About a tenth of a 120 MB/s drive, with one rate for all zones unless a test is about zones.
+/// A twentieth of a 120 MB/s drive, with one rate for all zones unless a test is about zones.
 fn params() -> HddParams {
     HddParams { inner_share: 1.0, ..HddParams::typical(SIZE, RATE) }
 }
@@ -173,8 +173,8 @@ fn no_mix_of_requests_is_faster_than_the_rate() {
         assert!(on_medium <= bound, "round {round}: {on_medium}");
         assert!(disk.stats().busy_s <= 5.3, "round {round}: {:?}", disk.stats());
         assert!(outcome.completions.windows(2).all(|pair| pair[0].at <= pair[1].at));
-        let asked = disk.stats().reads + disk.stats().writes;
-        assert_eq!(asked as usize, outcome.completions.len() + disk.in_flight());
+        let submitted = disk.stats().reads + disk.stats().writes;
+        assert_eq!(submitted as usize, outcome.completions.len() + disk.in_flight());
     }
 }
 

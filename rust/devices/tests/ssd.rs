@@ -103,16 +103,16 @@ fn no_mix_of_requests_is_faster_than_the_rate() {
         let outcome = drive(&mut disk, &mut clients, SECOND);
         assert!(outcome.bytes_per_s <= 50e6 * 1.001, "round {round}: {}", outcome.bytes_per_s);
         assert!(outcome.completions.windows(2).all(|pair| pair[0].at <= pair[1].at));
-        let asked = disk.stats().reads + disk.stats().writes;
-        assert_eq!(asked as usize, outcome.completions.len() + disk.in_flight());
+        let submitted = disk.stats().reads + disk.stats().writes;
+        assert_eq!(submitted as usize, outcome.completions.len() + disk.in_flight());
     }
 }
 
-/// A scaled device behaves like the described device in slow motion: a tenth of the rate and of the request size, the
-/// same time.
+/// A scaled device behaves like the described device in slow motion: with a sixteenth of the rate, a sixteenth of a
+/// request takes the same time.
 #[test]
 fn a_scaled_device_takes_the_same_time_for_scaled_requests() {
     let full = run(&params(), vec![reader(0, 1 << 20, 1)], 2).iops;
-    let tenth = run(&SsdParams::typical(RATE / 16.0, 25e6), vec![reader(0, 1 << 16, 1)], 2).iops;
-    assert!((full / tenth - 1.0).abs() < 0.01, "{full} {tenth}");
+    let sixteenth = run(&SsdParams::typical(RATE / 16.0, 25e6), vec![reader(0, 1 << 16, 1)], 2).iops;
+    assert!((full / sixteenth - 1.0).abs() < 0.01, "{full} {sixteenth}");
 }

@@ -195,6 +195,7 @@ impl Sim<'_> {
         }
     }
 
+    /// Start a speculative attempt of the slowest task of a stage. Return whether one was started.
     fn speculate_stage(&mut self, job: usize, stage: usize, mean_s: f64, now: f64) -> bool {
         let is_of_stage = |attempt: &&crate::attempt::Attempt| {
             attempt.lives && !attempt.is_master && attempt.job as usize == job && attempt.stage as usize == stage

@@ -50,14 +50,18 @@ impl Ord for Stream {
 #[derive(Debug, Default)]
 pub struct Fair {
     clock: f64,
+    /// Time to which the clock has advanced.
     at: f64,
     /// Rate of each stream, per second.
     rate: f64,
     streams: u32,
+    /// Number of entries in the heap whose streams were cancelled.
     cancelled: u32,
+    /// Number of the last stream, which orders streams of equal ends.
     order: u32,
     heap: BinaryHeap<Stream>,
     pub busy_s: f64,
+    /// Amount that all streams have received.
     pub served: f64,
     trace: Option<Shared>,
 }

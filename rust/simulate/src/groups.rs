@@ -19,7 +19,7 @@ pub struct Group {
     pub name: String,
     pub kind: usize,
     /// Index of its first node.
-    pub node: u32,
+    pub first_node: u32,
     pub nodes: u32,
 }
 
@@ -96,7 +96,7 @@ fn groups_by_name(scenario: &Scenario, name_of: impl Fn(usize, &str, &str) -> St
             let node = result.of_node.len();
             let name = name_of(node, &type_name, node_name);
             let index = *indices.entry(name).or_insert_with_key(|name| {
-                result.groups.push(Group { name: name.clone(), kind, node: node as u32, nodes: 0 });
+                result.groups.push(Group { name: name.clone(), kind, first_node: node as u32, nodes: 0 });
                 result.groups.len() as u32 - 1
             });
             result.groups[index as usize].nodes += 1;

@@ -1,7 +1,11 @@
 //! Simulate MapReduce jobs on a cluster in virtual time: no clock, no I/O, and no randomness except by the seed.
 //!
-//! ``` let mut tables = assay_simulate::Tables::default(); let answer = assay_simulate::answer("{\"id\": \"a\"}", &mut
-//! tables, || 0.0); assert_eq!(answer, "{\"id\":\"a\",\"error\":\"cluster: is missing\",\"kind\":\"input\"}"); ```
+//! ```
+//! let mut tables = assay_simulate::Tables::default();
+//! let answer = assay_simulate::answer("{\"id\": \"a\"}", &mut tables, || 0.0);
+//! assert_eq!(answer, "{\"id\":\"a\",\"error\":\"cluster: is missing\",\"kind\":\"input\"}");
+//! ```
+//!
 //! docs/explanation/simulator.md describes the model, docs/reference/simulator-scenarios.md the scenario and the
 //! result.
 

@@ -51,7 +51,7 @@ impl Sim<'_> {
     }
 
     /// Stored bytes that a task reads.
-    fn input_of(&self, job: usize, index: usize, task: u32) -> f64 {
+    fn input_bytes_of(&self, job: usize, index: usize, task: u32) -> f64 {
         let state = &self.jobs[job].stages[index];
         if let Some(weight) = state.weights.get(task as usize) {
             return weight * state.input_bytes;
@@ -75,7 +75,7 @@ impl Sim<'_> {
         let (job, stage, task) = (attempt.job as usize, attempt.stage as usize, attempt.task);
         let input_bytes = match &attempt.reduce {
             Some(reduce) => reduce.fetched_bytes,
-            None => self.input_of(job, stage, task),
+            None => self.input_bytes_of(job, stage, task),
         };
         let spec = &self.scenario.jobs[job].stages[stage];
         let mut blocks = 1;
@@ -378,7 +378,7 @@ impl Sim<'_> {
         self.counters.spilled_bytes += stored * merge_rounds;
     }
 
-    /// Merge the output into one file for the reduces.
+    /// End the work of a map: its output is complete, in one file.
     pub fn hand_over(&mut self, index: u32) {
         let attempt = &mut self.attempts[index as usize];
         attempt.counters.output_bytes = attempt.files.iter().map(|file| file.bytes).sum();

@@ -51,7 +51,7 @@ pub fn outcome(sim: &Sim, id: &Option<Json>, wall_s: f64) -> String {
         }
     }
     if scenario.detail == Detail::Traces {
-        traces::traces(&mut text, sim);
+        traces::write_traces(&mut text, sim);
     }
     text.open(Some("assumptions"), '[');
     for assumption in &scenario.assumptions {

@@ -174,18 +174,18 @@ fn engine(item: Option<&Json>) -> Result<EngineCosts, String> {
         "daemon_memory_bytes",
     ];
     let fields = Fields::new("engine.".into(), item.unwrap_or(&empty), &keys)?;
-    let zero = |key: &str| fields.number_or(key, 0.0);
+    let or_zero = |key: &str| fields.number_or(key, 0.0);
     Ok(EngineCosts {
-        client_start_s: zero("client_start_s")?,
-        job_submit_s: zero("job_submit_s")?,
-        am_start_s: zero("am_start_s")?,
-        am_start_cpu_s: zero("am_start_cpu_s")?,
-        job_end_s: zero("job_end_s")?,
-        client_end_s: zero("client_end_s")?,
-        task_start_s: zero("task_start_s")?,
-        task_start_cpu_s: zero("task_start_cpu_s")?,
-        task_end_s: zero("task_end_s")?,
-        task_end_cpu_s: zero("task_end_cpu_s")?,
+        client_start_s: or_zero("client_start_s")?,
+        job_submit_s: or_zero("job_submit_s")?,
+        am_start_s: or_zero("am_start_s")?,
+        am_start_cpu_s: or_zero("am_start_cpu_s")?,
+        job_end_s: or_zero("job_end_s")?,
+        client_end_s: or_zero("client_end_s")?,
+        task_start_s: or_zero("task_start_s")?,
+        task_start_cpu_s: or_zero("task_start_cpu_s")?,
+        task_end_s: or_zero("task_end_s")?,
+        task_end_cpu_s: or_zero("task_end_cpu_s")?,
         node_heartbeat_s: heartbeat(&fields, "node_heartbeat_s")?,
         am_heartbeat_s: heartbeat(&fields, "am_heartbeat_s")?,
         tasks_per_heartbeat: match fields.optional("tasks_per_heartbeat") {
@@ -195,7 +195,7 @@ fn engine(item: Option<&Json>) -> Result<EngineCosts, String> {
         locality_wait_s: fields.number_or("locality_wait_s", 3.0)?,
         speculation: truth(&fields, "speculation", false)?,
         failure_detect_s: fields.number_or("failure_detect_s", 600.0)?,
-        daemon_memory_bytes: zero("daemon_memory_bytes")?,
+        daemon_memory_bytes: or_zero("daemon_memory_bytes")?,
     })
 }
 

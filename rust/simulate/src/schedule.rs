@@ -14,17 +14,17 @@ use crate::world::{CONTROL_SALT, TASK_SALT};
 /// Minimum number of idle nodes that ask for work after a new request.
 const WOKEN_MIN: usize = 64;
 
-/// Return the next heartbeat: the first time from `now` on that is the share `phase` of an interval after a multiple of
-/// it.
+/// Return the time of the next heartbeat, `now` or later. Heartbeats are one interval apart; `phase` is the time of the
+/// first one, as a share of the interval.
 pub fn next_beat(now: f64, phase: f64, interval_s: f64) -> f64 {
     if interval_s <= 0.0 {
         return now;
     }
-    let beats = ((now / interval_s - phase).ceil() + phase) * interval_s;
-    if beats < now {
-        beats + interval_s
+    let beat_s = ((now / interval_s - phase).ceil() + phase) * interval_s;
+    if beat_s < now {
+        beat_s + interval_s
     } else {
-        beats
+        beat_s
     }
 }
 
@@ -44,11 +44,11 @@ impl Sim<'_> {
             None => return,
         };
         let mut tasks_of_node: Vec<Vec<u32>> = vec![Vec::new(); self.world.nodes.len()];
-        let located = matches!(self.scenario.jobs[job].stages[index].input, Input::Dfs { located: true, .. });
+        let is_located = matches!(self.scenario.jobs[job].stages[index].input, Input::Dfs { located: true, .. });
         let mut rng = Rng::keyed(self.scenario.seed, CONTROL_SALT, (job * 1000 + index) as u64);
         for task in (0..self.jobs[job].stages[index].tasks).rev() {
             let block = self.first_block(job, index, task);
-            if !located {
+            if !is_located {
                 // The scheduler does not know where the block is. It takes as many random nodes as there are copies.
                 let copies = self.world.datasets[dataset].replicas(block).len();
                 let first_node = rng.below(tasks_of_node.len());

@@ -4,6 +4,7 @@
 use crate::activity::{Owner, Use, Wake};
 use crate::engine::Engine;
 
+/// Rates of the links of six nodes, in bytes/s: from the node, and to the node.
 const OUT: [f64; 6] = [100.0, 100.0, 100.0, 50.0, 200.0, 100.0];
 const IN: [f64; 6] = [100.0, 50.0, 100.0, 100.0, 100.0, 200.0];
 /// From, to, bytes, and the end time in SimGrid.
@@ -62,7 +63,7 @@ fn transfers(pieces: u32) -> Vec<f64> {
 #[test]
 fn transfers_share_links_as_in_simgrid() {
     // Mean error of the end times, the worst one, and the error of the last end, by the number of pieces.
-    for (pieces, mean_most, worst_most) in [(64, 0.03, 0.12), (8, 0.06, 0.25)] {
+    for (pieces, mean_max, worst_max) in [(64, 0.03, 0.12), (8, 0.06, 0.25)] {
         let ends_s = transfers(pieces);
         let errors: Vec<f64> =
             ends_s.iter().zip(TRANSFERS).map(|(end, expected)| (end / expected.3 - 1.0).abs()).collect();
@@ -70,7 +71,7 @@ fn transfers_share_links_as_in_simgrid() {
         let worst = errors.iter().copied().fold(0.0, f64::max);
         let last = ends_s.iter().copied().fold(0.0, f64::max);
         println!("{pieces} pieces: mean {mean:.3}, worst {worst:.3}, last end {last:.2} instead of 45.94");
-        assert!(mean < mean_most && worst < worst_most, "{pieces} pieces: mean {mean}, worst {worst}");
+        assert!(mean < mean_max && worst < worst_max, "{pieces} pieces: mean {mean}, worst {worst}");
         assert!((last / 45.94 - 1.0).abs() < 0.01, "{last}");
     }
 }

@@ -6,7 +6,7 @@ use crate::series::Series;
 use crate::sim::Sim;
 use crate::text::Text;
 
-pub fn traces(text: &mut Text, sim: &Sim) {
+pub fn write_traces(text: &mut Text, sim: &Sim) {
     let groups = &sim.world.groups;
     let interval_s = interval_s(sim);
     let count = (sim.end_s / interval_s).ceil() as usize;
@@ -39,9 +39,9 @@ fn interval_s(sim: &Sim) -> f64 {
     let mut include = |series: &Series| longest = longest.max(series.interval_s());
     sim.engine.limit_traces().iter().for_each(&mut include);
     for group in &sim.world.groups.groups {
-        let node = &sim.world.nodes[group.node as usize];
+        let node = &sim.world.nodes[group.first_node as usize];
         let links = [node.link_in, node.link_out].map(|link| sim.engine.link(link).trace());
-        for shared in [sim.engine.cpu(group.node).trace()].into_iter().chain(links).flatten() {
+        for shared in [sim.engine.cpu(group.first_node).trace()].into_iter().chain(links).flatten() {
             include(&shared.borrow());
         }
         for disk in &node.disks {
@@ -88,10 +88,10 @@ fn group_traces(text: &mut Text, sim: &Sim, group: &Group, (interval_s, count): 
         text.values("values", sums);
         text.close('}');
     };
-    let node = &sim.world.nodes[group.node as usize];
+    let node = &sim.world.nodes[group.first_node as usize];
     let kind = &sim.scenario.cluster.types[group.kind];
     let nodes = f64::from(group.nodes);
-    if let Some(cpu) = sim.engine.cpu(group.node).trace() {
+    if let Some(cpu) = sim.engine.cpu(group.first_node).trace() {
         let cpu = cpu.borrow();
         let end_s = sim.end_s;
         let length_s = move |i: usize| (end_s - i as f64 * interval_s).min(interval_s);

@@ -133,27 +133,27 @@ mod tests {
 
     #[test]
     fn a_write_below_the_limit_does_not_wait() {
-        let mut back = WriteBack::new(100.0, 50.0, 30.0);
-        assert!(back.write(0.0, 60.0, part(1)));
-        assert!(!back.write(0.0, 60.0, part(2)));
-        assert!(back.flushes(0.0));
-        assert_eq!(back.next_bytes(), 20.0);
+        let mut write_back = WriteBack::new(100.0, 50.0, 30.0);
+        assert!(write_back.write(0.0, 60.0, part(1)));
+        assert!(!write_back.write(0.0, 60.0, part(2)));
+        assert!(write_back.flushes(0.0));
+        assert_eq!(write_back.next_bytes(), 20.0);
         let mut done = Vec::new();
-        back.drain(20.0, 0.0, |_| true, &mut done);
+        write_back.drain(20.0, 0.0, |_| true, &mut done);
         assert_eq!(done, [part(2)]);
-        assert!(back.flushes(0.0));
-        back.drain(50.0, 0.0, |_| true, &mut done);
-        assert!(!back.flushes(1.0));
-        assert!(back.flushes(30.0));
-        assert_eq!(back.next_bytes(), 50.0);
+        assert!(write_back.flushes(0.0));
+        write_back.drain(50.0, 0.0, |_| true, &mut done);
+        assert!(!write_back.flushes(1.0));
+        assert!(write_back.flushes(30.0));
+        assert_eq!(write_back.next_bytes(), 50.0);
     }
 
     #[test]
     fn deleted_files_need_no_device() {
-        let mut back = WriteBack::new(100.0, 50.0, 30.0);
-        assert!(back.write(0.0, 80.0, part(1)));
-        assert_eq!(back.forget(1000.0, back.position()), 80.0);
-        assert!(!back.flushes(100.0));
-        assert_eq!(back.expires_at(), f64::INFINITY);
+        let mut write_back = WriteBack::new(100.0, 50.0, 30.0);
+        assert!(write_back.write(0.0, 80.0, part(1)));
+        assert_eq!(write_back.forget(1000.0, write_back.position()), 80.0);
+        assert!(!write_back.flushes(100.0));
+        assert_eq!(write_back.expires_at(), f64::INFINITY);
     }
 }

@@ -1,5 +1,5 @@
 //! Parse JSON: the part of RFC 8259 that a specification written by a program needs. Errors name the byte. The parser
-//! is no dependency but part of this crate, so that the daemon builds without a registry: see rust/README.md.
+//! is part of this crate, not a dependency, so that the daemon builds without a registry: see rust/README.md.
 
 use std::fmt::Write;
 
@@ -47,8 +47,8 @@ struct Parser<'a> {
 }
 
 impl Parser<'_> {
-    fn error(&self, what: &str) -> String {
-        format!("not JSON at byte {}: {}", self.at, what)
+    fn error(&self, problem: &str) -> String {
+        format!("not JSON at byte {}: {}", self.at, problem)
     }
 
     fn remaining_text(&self) -> &str {
@@ -212,7 +212,7 @@ mod tests {
 
     #[test]
     fn text_that_is_not_json_gives_an_error_and_no_panic() {
-        let bad = [
+        let invalid_texts = [
             "",
             "{",
             "[1,]",
@@ -229,7 +229,7 @@ mod tests {
             "\"\\u12é\"",
             ".5",
         ];
-        for text in bad {
+        for text in invalid_texts {
             assert!(parse(text).is_err(), "{text}");
         }
         assert!(parse(&"[".repeat(1000)).unwrap_err().contains("deeply"));

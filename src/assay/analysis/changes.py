@@ -44,7 +44,7 @@ RAISED_MAX = 0.1
 """Maximum amount by which the estimated correlation is raised."""
 _LARGE = 2.5
 """Minimum size of a large change of level, in standard deviations of a run."""
-_TRIMMED = 0.9
+_KEPT_SHARE = 0.9
 """Share of the differences, the smallest, from which the correlation is estimated. The largest differences contain
 changes of level."""
 SEED = 20_141_105
@@ -159,8 +159,8 @@ def correlation_of(histories_logs: Sequence[Floats]) -> float:
         np.clip(min(_by_differences(histories_logs), _around_levels(histories_logs)), 0.0, CORRELATION_MAX)
     )
     pairs = sum(len(logs) - 1 for logs in histories_logs if len(logs) and np.ptp(logs) > 0)
-    raised = min(RAISED_MAX, 2 * float(np.sqrt((1 - correlation**2) / pairs))) if pairs else 0.0
-    return min(CORRELATION_MAX, correlation + raised)
+    increase = min(RAISED_MAX, 2 * float(np.sqrt((1 - correlation**2) / pairs))) if pairs else 0.0
+    return min(CORRELATION_MAX, correlation + increase)
 
 
 def _by_differences(histories_logs: Sequence[Floats]) -> float:
@@ -170,7 +170,7 @@ def _by_differences(histories_logs: Sequence[Floats]) -> float:
     """
     near = np.concatenate([np.abs(np.diff(logs)) for logs in histories_logs] or [np.zeros(0)])
     far = np.concatenate([np.abs(logs[2:] - logs[:-2]) for logs in histories_logs] or [np.zeros(0)])
-    near, far = (np.sort(differences)[: max(1, int(len(differences) * _TRIMMED))] for differences in (near, far))
+    near, far = (np.sort(differences)[: max(1, int(len(differences) * _KEPT_SHARE))] for differences in (near, far))
     if not len(far) or not near.any():
         return 0.0
     return float((far**2).mean() / (near**2).mean()) - 1
@@ -180,9 +180,9 @@ def _around_levels(histories_logs: Sequence[Floats]) -> float:
     """Estimate the correlation of consecutive runs around the levels between large changes, corrected for the number
     of levels."""
     product = square = 0.0
-    count, levels, independent = 0, 0, NullStatistic()
+    count, levels, null = 0, 0, NullStatistic()
     for logs in histories_logs:
-        parts = _levels(logs, independent)
+        parts = _levels(logs, null)
         residuals = np.concatenate([part - part.mean() for part in parts])
         product += float((residuals[1:] * residuals[:-1]).sum())
         square += float((residuals**2).sum())
@@ -193,9 +193,9 @@ def _around_levels(histories_logs: Sequence[Floats]) -> float:
     return correlation + (1 + 4 * correlation) * levels / count
 
 
-def _levels(logs: Floats, independent: NullStatistic) -> list[Floats]:
+def _levels(logs: Floats, null: NullStatistic) -> list[Floats]:
     """Return the parts of a history between its changes of more than :data:`_LARGE` standard deviations."""
-    positions = [position for position, _ in change_positions(logs, independent)]
+    positions = [position for position, _ in change_positions(logs, null)]
     while True:
         parts = np.split(logs, positions)
         spread = float(np.sqrt(np.concatenate([part - part.mean() for part in parts]).var()))

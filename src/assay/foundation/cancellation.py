@@ -55,7 +55,7 @@ async def finish(work: Coroutine[Any, Any, T], title: str, timeout_s: float | No
     """
     loop, task = asyncio.get_running_loop(), asyncio.ensure_future(work)
     deadline_s = None if timeout_s is None else loop.time() + timeout_s
-    cancelled: asyncio.CancelledError | None = None
+    cancellation: asyncio.CancelledError | None = None
     while not task.done():
         remaining_s = None if deadline_s is None else deadline_s - loop.time()
         if remaining_s is not None and remaining_s <= 0:
@@ -64,11 +64,11 @@ async def finish(work: Coroutine[Any, Any, T], title: str, timeout_s: float | No
         try:
             await asyncio.wait({task}, timeout=remaining_s)
         except asyncio.CancelledError as error:
-            cancelled = error
-    if cancelled is not None:
+            cancellation = error
+    if cancellation is not None:
         if not task.cancelled() and (failure := task.exception()) is not None:
-            raise cancelled from failure
-        raise cancelled
+            raise cancellation from failure
+        raise cancellation
     return task.result()
 
 

@@ -54,7 +54,7 @@ from assay.model.plans.engine_parameters import (
     TARGETS,
     Meaning,
     counted_resources,
-    parameters_that,
+    parameters_with,
 )
 from assay.model.plans.factor import ENGINE_FACTOR, LAYOUT_FACTOR, NETWORK_FACTOR, WORKERS_FACTOR, WORKLOAD, Factor
 from assay.model.plans.plan import RETRIES, Plan, PrecisionGoal, WorkloadSpec

@@ -129,8 +129,8 @@ def _scalar(text: str) -> str:
 
 def _roles(hosts: Sequence[Survey], master: str | None) -> tuple[dict[str, tuple[str, ...]], str]:
     """Return each host's roles, and the reason for a guessed or specified role; empty if daemons run."""
-    runs = {host.host: {daemon.role for daemon in host.daemons} for host in hosts}
-    workers = {name for name, daemons in runs.items() if daemons & set(WORKER_DAEMONS)}
+    daemon_roles_by_host = {host.host: {daemon.role for daemon in host.daemons} for host in hosts}
+    workers = {name for name, daemons in daemon_roles_by_host.items() if daemons & set(WORKER_DAEMONS)}
     master_name, reason = master, "as given"
     if master_name is None:
         ranked_hosts = [(rank, host.host) for host in hosts for rank in _ranks(host.daemons)]
@@ -140,13 +140,16 @@ def _roles(hosts: Sequence[Survey], master: str | None) -> tuple[dict[str, tuple
         reason = reason or "guessed: no daemon of a worker runs"
     roles = {
         name: tuple(role for role, applies in (("master", name == master_name), ("worker", name in workers)) if applies)
-        for name in runs
+        for name in daemon_roles_by_host
     }
     return roles, reason
 
 
 def _ranks(daemons: Sequence[Daemon]) -> Iterator[int]:
-    """Yield the rank of each master daemon of a host. The host with the lowest rank becomes the master."""
+    """Yield the rank of each master daemon of a host: its place in :data:`MASTER_DAEMONS`, inactive daemons last.
+
+    The host with the lowest rank becomes the master.
+    """
     for daemon in daemons:
         if daemon.role in MASTER_DAEMONS:
             yield MASTER_DAEMONS.index(daemon.role) + (10 if daemon.active is False else 0)

@@ -168,11 +168,11 @@ class _Composer(Composer):
         self.nodes += 1
         if self.nodes > NODES_MAX:
             line = self.parser.peek_event().start_mark.line + 1
-            raise _TooManyError(line)
+            raise _TooManyNodesError(line)
         return super().compose_node(parent, index)
 
 
-class _TooManyError(Exception):
+class _TooManyNodesError(Exception):
     def __init__(self, line: int) -> None:
         super().__init__()
         self.line = line
@@ -201,7 +201,7 @@ def _compose(text: str, path: str) -> Node | None:
         mark = error.problem_mark or error.context_mark
         line = mark.line + 1 if mark else 1
         raise SpecificationError(_syntax_message(error, text, line), where=f"{path}:{line}") from None
-    except _TooManyError as error:
+    except _TooManyNodesError as error:
         raise SpecificationError(
             f"the file has more than {NODES_MAX:,} keys, values and list items", where=f"{path}:{error.line}"
         ) from None

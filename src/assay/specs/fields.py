@@ -285,11 +285,11 @@ def parse_date(value: object) -> str:
     """Return ``value``. Raises :class:`ValueError` unless it is a valid date ``YYYY-MM-DD``."""
     text = text_of(value)
     try:
-        valid = re.fullmatch(r"[0-9]{4}-[0-9]{2}-[0-9]{2}", text) is not None
+        is_valid = re.fullmatch(r"[0-9]{4}-[0-9]{2}-[0-9]{2}", text) is not None
         datetime.date.fromisoformat(text)
     except ValueError:
-        valid = False
-    if not valid:
+        is_valid = False
+    if not is_valid:
         raise ValueError(f"{text[:40]!r} is not a date; write year-month-day, such as 2014-06-01")
     return text
 

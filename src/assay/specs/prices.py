@@ -37,7 +37,7 @@ from assay.specs.fields import (
 )
 from assay.specs.section import Section, parse
 
-COUNTED_BY = (*UNITS, *(f"{unit}-{period}" for unit in UNITS for period in PERIODS_H))
+PRICE_UNITS = (*UNITS, *(f"{unit}-{period}" for unit in UNITS for period in PERIODS_H))
 DEVICE_KINDS = (*DeviceKind, "remote")
 """Kinds of devices that have prices. ``remote`` is a network volume of a cloud provider."""
 _HINT = (
@@ -101,7 +101,7 @@ class LineItemSection(Section):
     """Lowest plausible price."""
     high: Price | None = None
     """Highest plausible price."""
-    per: Annotated[str, choice("unit", COUNTED_BY)]
+    per: Annotated[str, choice("unit", PRICE_UNITS)]
     """Counted unit, with -hour or -month for a rent."""
     device: Annotated[str, choice("device kind", DEVICE_KINDS)] | None = None
     """With device, device-set or GB: the kind of device. Only devices of the layout count."""

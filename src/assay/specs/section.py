@@ -90,8 +90,8 @@ def parse(model: type[S], document: Document) -> S:
     problems = Problems(document)
     keys = [field.alias or name for name, field in model.model_fields.items()]
     if sum(key in keys for key in document.content) * 2 < len(document.content):
-        known_keys = ", ".join(list(document.content)[:8])
-        problems.add((), f"this is not a {keys[0]} file: its keys are {known_keys}; valid: {', '.join(keys)}")
+        file_keys = ", ".join(list(document.content)[:8])
+        problems.add((), f"this is not a {keys[0]} file: its keys are {file_keys}; valid: {', '.join(keys)}")
         problems.raise_if_any()
     try:
         return model.model_validate(document.content)

@@ -7,10 +7,10 @@ from assay.text.language import capitalised, joined, moment, plural, slug
 from assay.text.metrics import METRIC_GROUPS, STARTED, metric_group, metric_text, metric_title
 from assay.text.numbers import (
     NO_VALUE,
-    count,
     duration_text,
     estimated_duration,
     interval_s,
+    jobs_text,
     probability,
     rate,
     seconds,

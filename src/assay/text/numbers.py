@@ -82,7 +82,7 @@ def probability(value: float | None) -> str:
     return "<1 %" if value < 0.5 else ">99 %"
 
 
-def count(value: float) -> str:
+def jobs_text(value: float) -> str:
     """Return a number of jobs: whole from 1,000, else with two decimals."""
     return f"{value:,.0f}" if value >= 1000 else f"{value:,.2f}"
 

@@ -4,7 +4,7 @@ import re
 from collections.abc import Iterable, Mapping
 
 from assay.foundation.units import format_bytes
-from assay.model import LAYOUT_FACTOR, NETWORK_FACTOR, PARAMETER_TITLES, Meaning, Origin, Run, parameters_that
+from assay.model import LAYOUT_FACTOR, NETWORK_FACTOR, PARAMETER_TITLES, Meaning, Origin, Run, parameters_with
 from assay.text.codes import layout_text, network_text
 from assay.text.language import plural
 from assay.text.numbers import NO_VALUE
@@ -40,8 +40,9 @@ _SOURCE_TITLES = {"bayes": "Bayes", "hivebench_agregation": "Hive aggregation", 
 """Titles of HiBench's workloads in ALOJA's tables (with its spelling) that assay does not run."""
 _NONE = "none"
 """The level of a factor that a configuration does not have."""
-_RUN_ID_SHORT = 13
-_BINARY_SIZES = parameters_that(Meaning.BLOCK_SIZE, Meaning.BUFFER_SIZE)
+_RUN_ID_LENGTH = 13
+"""Length of the displayed part of an id, in characters."""
+_BINARY_SIZES = parameters_with(Meaning.BLOCK_SIZE, Meaning.BUFFER_SIZE)
 """Parameters whose sizes are shown in binary units."""
 
 
@@ -103,7 +104,7 @@ def workload_named(text: str, names: Iterable[str]) -> str:
 
 def run_id_text(run_id: str) -> str:
     """Return the displayed part of the id of a run or campaign."""
-    return run_id[:_RUN_ID_SHORT]
+    return run_id[:_RUN_ID_LENGTH]
 
 
 def column_title(name: str) -> str:

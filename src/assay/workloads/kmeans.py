@@ -90,7 +90,9 @@ class KMeans(Workload):
         source = await validation_input.files.stored(validation_input.input_path or _OUTPUT)
         totals = await _iterations(validation_input, self.iterations(size))
         worse_iterations = [
-            number for number, (a, b) in enumerate(pairwise(totals), 2) if b[1] > a[1] * (1 + _ROUNDING)
+            number
+            for number, ((_, previous), (_, cost)) in enumerate(pairwise(totals), 2)
+            if cost > previous * (1 + _ROUNDING)
         ]
         costs = ", ".join(f"{cost:.6g}" for _, cost in totals)
         checks = (

@@ -187,7 +187,7 @@ class Workload(ABC):
     options: tuple[Option, ...] = ()
     """Options that a plan can set, in addition to the data size."""
     flow: DataFlow
-    """Bytes that a run moves for each byte that it processes."""
+    """Bytes that one iteration moves for each byte of the data."""
     cpu_bound: bool = False
     """Whether the CPU, not disks and links, limits its tasks on the hardware of published studies."""
     outputs: tuple[str, ...] = ()

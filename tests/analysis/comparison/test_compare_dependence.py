@@ -106,7 +106,7 @@ def test_the_spread_of_sessions_is_learned_from_configurations_with_several_sess
     rng = np.random.default_rng(4)
     sample = benchmark("processes").one_after_the_other(rng, sessions=12, runs=4)
     spread = match(sample.table, "layout").spread
-    assert spread.learned
+    assert spread.is_learned
     assert 0.04 < np.sqrt(spread.variance) < 0.14
     assert spread.degrees == 22  # twelve sessions on each side, minus one for the mean of the side
 

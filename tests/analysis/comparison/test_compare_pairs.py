@@ -21,9 +21,9 @@ from assay.analysis.statistics.keys import hard_disk_layouts
 from assay.analysis.statistics.runs.factors_of_runs import (
     factors_of,
     layout_devices,
+    layouts_on_hard_disks,
     level_of,
     levels_of,
-    on_hard_disks,
 )
 from assay.analysis.statistics.runs.run_table import table_of
 from assay.execution.planning.plan_files.plan_reader import load_plan
@@ -352,7 +352,7 @@ def test_hard_disks_are_the_baseline_whichever_ran_first() -> None:
             make_run(number, levels={factor: name, "layout": name}, layout=name, environment=known.get(name, {}))
             for number, name in enumerate(layouts)
         ]
-        disks = on_hard_disks((run.layout, layout_devices(run)) for run in runs)
+        disks = layouts_on_hard_disks((run.layout, layout_devices(run)) for run in runs)
         assert disks == hard_disk_layouts(table_of(runs))
         return baseline_of(table_of(runs), factor)
 

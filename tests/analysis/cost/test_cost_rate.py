@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from assay.analysis.cost.job_cost import cost_per_job
 from assay.analysis.cost.parts import Counts, counts_from_facts
 from assay.analysis.cost.prices import bill_of_materials, run_price
-from assay.analysis.cost.rate import exchanged, hourly_rate, in_currency
+from assay.analysis.cost.rate import hourly_rate, in_currency, rate_in_currency
 from assay.analysis.cost.repricing import ENERGY, price_names
 from assay.analysis.cost.run_cost import cost_per_run
 from assay.foundation.errors import SpecificationError
@@ -107,7 +107,7 @@ def test_an_amount_survives_conversion_to_another_currency_and_back(amount: Deci
     priced = book(item(str(amount), "cluster-hour"), exchange={"EUR": Exchange(rate, "2026-01-01", "made up")})
     there = in_currency(amount, priced, "EUR")
     assert abs(there * rate - amount) < Decimal("1e-18")
-    shown = exchanged(hourly_rate(priced, COUNTS, "HD2"), priced, "EUR")
+    shown = rate_in_currency(hourly_rate(priced, COUNTS, "HD2"), priced, "EUR")
     assert (shown.currency, shown.per_h) == ("EUR", there)
     with pytest.raises(SpecificationError, match="no exchange rate for CHF; it has USD, EUR"):
         in_currency(amount, priced, "CHF")

@@ -21,7 +21,7 @@ from assay.model.clusters.cluster import Device, DeviceKind
 from assay.model.clusters.device_model import FlashModel, HddModel, default_flash
 from assay.specs import load_cluster
 from assay.store.formats.bare.fio import parse_fio
-from assay.store.formats.bare.fio_figures import cached_jobs, figures, size_bytes
+from assay.store.formats.bare.fio_figures import cached_jobs, device_measurements, size_bytes
 from program import called as _assay
 
 CAPACITY_BYTES = 4 * 10**12
@@ -193,7 +193,7 @@ def test_jobs_are_recognised_by_what_they_do_and_not_by_their_names(names: list[
         *(_job(names[3], "read", 10**7, 3, rw="read", bs="640k", numjobs="3") for _ in range(3)),
         _job(names[4], "read", 10**6, 4, rw="randrw"),
     ]
-    measured = figures(parse_fio(_report(jobs, ioengine="libaio", filename="/dev/sdx")))
+    measured = device_measurements(parse_fio(_report(jobs, ioengine="libaio", filename="/dev/sdx")))
     assert [(f.job, f.writes, f.random, f.request_bytes, f.streams, f.depth) for f in measured] == [
         (names[0], False, False, 2**20, 1, 4),
         (names[1], True, False, 2**19, 1, 1),
@@ -206,9 +206,9 @@ def test_jobs_are_recognised_by_what_they_do_and_not_by_their_names(names: list[
 
 def test_depth_counts_only_where_the_engine_queues_and_offsets_only_on_a_device() -> None:
     job = _job("r", "read", 10**6, rw="randread", iodepth="32", offset="90%")
-    (figure,) = figures(parse_fio(_report([job], ioengine="psync", filename="/data/x", size="1g")))
+    (figure,) = device_measurements(parse_fio(_report([job], ioengine="psync", filename="/data/x", size="1g")))
     assert (figure.depth, figure.offset_share, figure.span_bytes) == (1, 0.0, 2**30)
-    (figure,) = figures(parse_fio(_report([job], ioengine="io_uring", filename="/dev/sda")))
+    (figure,) = device_measurements(parse_fio(_report([job], ioengine="io_uring", filename="/dev/sda")))
     assert (figure.depth, figure.offset_share, figure.span_bytes) == (32, 0.9, None)
     assert figure.span_share == pytest.approx(0.1)
 
@@ -217,7 +217,9 @@ def _calibrated_seek(capacity_bytes: int | None, size: str | None) -> Calibrated
     """Return the longest seek found from random reads of 15 ms over ``size`` of a block device."""
     some = {"size": size} if size else {}
     jobs = [_job("a", "read", 2 * 10**8, 0, rw="read"), _job("b", "read", 4096 * 1000 // 15, 1, rw="randread", **some)]
-    calibration = calibrate(figures(parse_fio(_report(jobs, filename="/dev/sdx"))), capacity_bytes=capacity_bytes)
+    calibration = calibrate(
+        device_measurements(parse_fio(_report(jobs, filename="/dev/sdx"))), capacity_bytes=capacity_bytes
+    )
     return next(number for number in calibration.numbers if number.key == "seek_full")
 
 
@@ -247,11 +249,11 @@ def test_a_read_before_the_inner_edge_is_not_the_rate_of_the_edge() -> None:
 def test_jobs_through_the_page_cache_tell_nothing_of_the_device() -> None:
     disk, memory = _job("disk", "read", 10**8, 0, rw="read"), _job("memory", "read", 10**10, 1, rw="read", direct="0")
     report = parse_fio(_report([disk, memory]))
-    assert [figure.job for figure in figures(report)] == ["disk"]
+    assert [figure.job for figure in device_measurements(report)] == ["disk"]
     assert cached_jobs(report) == ("memory",)
     unsaid = _job("unsaid", "read", 10**10, 0, rw="read")
     with pytest.raises(FormatError, match="page cache: unsaid, memory had no direct=1") as caught:
-        figures(parse_fio(json.dumps({"fio version": "fio-3.33", "jobs": [unsaid, memory]}).encode()))
+        device_measurements(parse_fio(json.dumps({"fio version": "fio-3.33", "jobs": [unsaid, memory]}).encode()))
     assert "fio-job" in str(caught.value.hint)
 
 
@@ -259,7 +261,7 @@ def test_jobs_through_the_page_cache_tell_nothing_of_the_device() -> None:
 def test_sync_options_bypass_the_page_cache_like_direct_io(options: dict[str, str]) -> None:
     job = _job("a", "read", 10**8, 0, rw="read", **options)
     report = parse_fio(json.dumps({"fio version": "fio-3.33", "jobs": [job]}).encode())
-    assert (len(figures(report)), cached_jobs(report)) == (1, ())
+    assert (len(device_measurements(report)), cached_jobs(report)) == (1, ())
 
 
 @given(st.sampled_from([5400, 7200, 10000, 15000]), st.floats(0.008, 0.03))

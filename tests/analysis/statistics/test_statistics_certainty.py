@@ -12,7 +12,7 @@ from assay.analysis.comparison.comparison import compare
 from assay.analysis.comparison.matched import match
 from assay.analysis.comparison.speedups import speedups_of
 from assay.analysis.statistics import Verdict
-from assay.analysis.statistics.certainty import offsets, offsets_of
+from assay.analysis.statistics.certainty import log_errors_max, log_errors_max_of
 from assay.analysis.statistics.intervals import geometric_mean
 from assay.analysis.statistics.runs.run_table import table_of
 from assay.model.runs.origin import Origin
@@ -41,8 +41,10 @@ def simulated(**by_layout: float) -> list[Run]:
 
 def test_an_offset_is_the_simulators_error_or_what_rounding_hides() -> None:
     nothing = np.array([np.nan])
-    assert offsets(np.array([100.0]), nothing, nothing, sides=2) == pytest.approx([0.005])
-    first, two = (offsets(np.array([100.0]), np.array([80.0]), np.array([125.0]), sides=sides)[0] for sides in (1, 2))
+    assert log_errors_max(np.array([100.0]), nothing, nothing, sides=2) == pytest.approx([0.005])
+    first, two = (
+        log_errors_max(np.array([100.0]), np.array([80.0]), np.array([125.0]), sides=sides)[0] for sides in (1, 2)
+    )
     assert first == pytest.approx(math.log(1.25) * 1.96 / 1.645, rel=1e-3)
     assert two == pytest.approx(first / math.sqrt(2))
 
@@ -68,7 +70,7 @@ def test_a_simulated_difference_smaller_than_the_simulators_error_is_none() -> N
 
 def test_a_mean_of_simulated_times_is_never_more_certain_than_one_of_them() -> None:
     runs = simulated(HD2=100.0)
-    mean = geometric_mean([run.duration_s for run in runs], offsets_of(runs, sides=1))
+    mean = geometric_mean([run.duration_s for run in runs], log_errors_max_of(runs, sides=1))
     assert mean.low is not None
     assert mean.low < 100 / SPREAD
 

@@ -27,7 +27,7 @@ def test_a_few_broken_sessions_do_not_move_the_spread_of_many_configurations() -
     logs, session, configuration = drawn(200, 60, 0.05, 1)
     broken = np.where(session < 3, logs + 2.0, logs)
     spread = learned_spread(broken, session, configuration)
-    assert spread.learned
+    assert spread.is_learned
     assert np.sqrt(spread.variance) < 0.08
 
 

@@ -20,7 +20,7 @@ from assay.foundation.errors import RepositoryError
 from assay.interfaces.cli.main import assay
 from assay.store import Repository
 from assay.store.campaigns.journal import CampaignJournal, create_campaign
-from assay.store.campaigns.status import find, status_of
+from assay.store.campaigns.status import find_campaigns, status_of
 from assay.store.campaigns.timeline import attempts_of, read_events
 from paths import ROOT
 
@@ -149,7 +149,7 @@ def test_without_campaigns_or_a_repository_the_answer_has_a_hint(tmp_path: Path)
     with pytest.raises(RepositoryError, match="no repository"):
         invoke("campaign", "list", "--repository", tmp_path / "none")
     with pytest.raises(RepositoryError, match="no campaign's id begins with 'zz'"):
-        find(tmp_path / "repository" / "campaigns", "zz", 0.0)
+        find_campaigns(tmp_path / "repository" / "campaigns", "zz", 0.0)
 
 
 def test_a_dry_run_prints_order_restarts_and_times_and_writes_nothing(tmp_path: Path) -> None:

@@ -92,8 +92,8 @@ fn a_small_page_cache_sends_the_shuffle_to_the_disks() {
 #[test]
 fn a_failed_node_costs_time_and_no_bytes_of_the_output() {
     let healthy = Case { nodes: 5, ..Case::new(SSD) };
-    let more = r#""failures":[{"node":"w2","at_s":5}],"#.to_string();
-    let failing = Case { more, ..healthy.clone() };
+    let extra_members = r#""failures":[{"node":"w2","at_s":5}],"#.to_string();
+    let failing = Case { extra_members, ..healthy.clone() };
     let text = failing.json().replace("\"job_submit_s\":1", "\"job_submit_s\":1,\"failure_detect_s\":5");
     let result = assay_simulate::answer(&text, &mut assay_simulate::Tables::default(), || 0.0);
     let result = assay_spec::json::parse(&result).unwrap();
@@ -106,7 +106,7 @@ fn a_failed_node_costs_time_and_no_bytes_of_the_output() {
 #[test]
 fn speculation_shortens_runs_with_stragglers() {
     let noise = r#""noise":{"straggler_share":0.08,"straggler_factor":30},"#.to_string();
-    let slow = Case { more: noise, cores: 16.0, ..Case::new(SSD) };
+    let slow = Case { extra_members: noise, cores: 16.0, ..Case::new(SSD) };
     let plain_s = mean_s(&Case::new(SSD));
     let slow_s = mean_s(&slow);
     let text = |seed: u32, on: bool| {

@@ -23,7 +23,8 @@ pub struct Case {
     pub seed: u32,
     pub fidelity: &'static str,
     pub detail: &'static str,
-    pub more: String,
+    /// Members of the scenario in JSON, each with a comma after it.
+    pub extra_members: String,
 }
 
 impl Case {
@@ -43,7 +44,7 @@ impl Case {
             seed: 1,
             fidelity: "flows",
             detail: "duration",
-            more: String::new(),
+            extra_members: String::new(),
         }
     }
 
@@ -66,7 +67,7 @@ impl Case {
             self.seed,
             self.fidelity,
             self.detail,
-            self.more,
+            self.extra_members,
             self.nodes,
             self.cores,
             self.cache,

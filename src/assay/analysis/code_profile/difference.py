@@ -147,9 +147,9 @@ def _units(runs: Sequence[_RunCounts], basis: IntervalBasis) -> int:
 
 def _tested_codes(total: Counter[CodeItem]) -> list[CodeItem]:
     """Return all phases, the categories with enough samples, and of these the methods with most samples by phase."""
-    candidate_codes = [code for code, count in total.most_common() if code.category is None or count >= SAMPLES_MIN]
+    frequent_codes = [code for code, count in total.most_common() if code.category is None or count >= SAMPLES_MIN]
     codes, methods = [], Counter[str]()
-    for code in candidate_codes:
+    for code in frequent_codes:
         if code.frame is not None:
             methods[code.phase] += 1
             if methods[code.phase] > FRAMES_MAX:
@@ -196,16 +196,21 @@ def _rows(
     sides = []
     for side in (first, second):
         s_per_gb_of_sample = interval_s * GB / side.data_bytes
-        error = np.maximum(side.variance, rate * side.data_bytes) * s_per_gb_of_sample**2
-        error = np.where(np.isnan(side.variance), np.nan, error)
-        sides.append((side.samples * s_per_gb_of_sample, error, error**2 / np.maximum(side.units - 1, 1)))
-    (a, error_a, term_a), (b, error_b, term_b) = sides
-    difference, error = b - a, error_a + error_b
+        squared_error = np.maximum(side.variance, rate * side.data_bytes) * s_per_gb_of_sample**2
+        squared_error = np.where(np.isnan(side.variance), np.nan, squared_error)
+        sides.append(
+            (side.samples * s_per_gb_of_sample, squared_error, squared_error**2 / np.maximum(side.units - 1, 1))
+        )
+    (a, squared_error_a, term_a), (b, squared_error_b, term_b) = sides
+    difference, squared_error = b - a, squared_error_a + squared_error_b
     with np.errstate(invalid="ignore", divide="ignore"):
-        degrees = error**2 / (term_a + term_b)
-        half_width = stdtrit(degrees, 0.5 + LEVEL / 2) * np.sqrt(error)
+        degrees = squared_error**2 / (term_a + term_b)
+        half_width = stdtrit(degrees, 0.5 + LEVEL / 2) * np.sqrt(squared_error)
     p_values = holm_where_known(
-        [two_sided_p(d, sqrt(e), n) if e > 0 else None for d, e, n in zip(difference, error, degrees, strict=True)]
+        [
+            two_sided_p(d, sqrt(e), n) if e > 0 else None
+            for d, e, n in zip(difference, squared_error, degrees, strict=True)
+        ]
     )
     rows = [
         CodeRow(

@@ -94,13 +94,13 @@ def _joint_baselines(factor: str, levels_by_runs: Sequence[str]) -> list[str]:
 
     def rank(level: str) -> tuple[bool, tuple[float, ...]]:
         parts = levels[level]
-        infiniband = network_kind_of_name(parts.get(NETWORK_FACTOR, "")) is NetworkKind.INFINIBAND
+        is_infiniband = network_kind_of_name(parts.get(NETWORK_FACTOR, "")) is NetworkKind.INFINIBAND
         numbers = (part for name, part in parts.items() if name not in (LAYOUT_FACTOR, NETWORK_FACTOR))
-        return infiniband, tuple(float(part) for part in numbers if part.replace(".", "", 1).isdecimal())
+        return is_infiniband, tuple(float(part) for part in numbers if part.replace(".", "", 1).isdecimal())
 
-    on_hard_disks = [
+    layouts_on_hard_disks = [
         level
         for level in levels_by_runs
         if device_class_of(levels[level][LAYOUT_FACTOR], None) is DeviceClass.HARD_DISKS
     ]
-    return sorted(on_hard_disks, key=rank)
+    return sorted(layouts_on_hard_disks, key=rank)

@@ -20,7 +20,7 @@ from assay.analysis.comparison.matched import FAILED, INVALID, WARM, LogMean, gr
 from assay.analysis.comparison.result import Exclusion, RunComparison, SpeedupResult, mean_fields, with_verdicts
 from assay.analysis.comparison.sessions import session_warnings
 from assay.analysis.comparison.significance import rank_test
-from assay.analysis.statistics import Means, means_by, offsets_of, started_unix_s
+from assay.analysis.statistics import Means, log_errors_max_of, means_by, started_unix_s
 from assay.analysis.statistics.autocorrelation import error_factor
 from assay.analysis.statistics.sessions import SideSessions
 from assay.model import Run
@@ -41,22 +41,22 @@ def log_ratio(
     if not baseline or not candidate:
         return None
     runs, n = (*baseline, *candidate), len(baseline)
-    logs, offsets = np.log([run.duration_s for run in runs]), offsets_of(runs, sides=2)
+    logs, log_errors_max = np.log([run.duration_s for run in runs]), log_errors_max_of(runs, sides=2)
 
     def means(keys: Sequence[Hashable]) -> tuple[Means, Means]:
         numbers = {key: number for number, key in enumerate(dict.fromkeys(keys))}
         of_run = np.array([numbers[key] for key in keys])
         sides = (slice(None, n), slice(n, None))
-        b, c = (means_by(logs[rows], of_run[rows], len(numbers), offsets[rows]) for rows in sides)
+        b, c = (means_by(logs[rows], of_run[rows], len(numbers), log_errors_max[rows]) for rows in sides)
         return b, c
 
     for keys in (
         [(run.campaign_id, run.block) for run in runs],
         [(run.campaign_id, run.block, run.repetition) for run in runs],
     ):
-        paired = over_blocks(*means(keys))
-        if paired is not None:
-            return _allowing_for_neighbours(paired, runs, n, keys)
+        block_mean = over_blocks(*means(keys))
+        if block_mean is not None:
+            return _allow_for_correlation(block_mean, runs, n, keys)
     b, c = means([0] * len(runs))
     if sessions:
         b, c = replace(b, sessions=sessions[0]), replace(c, sessions=sessions[1])
@@ -64,19 +64,19 @@ def log_ratio(
     return None if mean is None else replace(mean, method=WELCH)
 
 
-def _allowing_for_neighbours(paired: LogMean, runs: Sequence[Run], n: int, blocks: Sequence[Hashable]) -> LogMean:
+def _allow_for_correlation(block_mean: LogMean, runs: Sequence[Run], n: int, blocks: Sequence[Hashable]) -> LogMean:
     """Return the mean over blocks with an error that allows for the correlation of consecutive runs.
 
     The first ``n`` runs are of the baseline. The mean is unchanged if the start of a run is unknown.
     """
     starts_unix_s = np.array([started_unix_s(run) for run in runs])
     if not np.isfinite(starts_unix_s).all():
-        return paired
+        return block_mean
     order = np.argsort(starts_unix_s, kind="stable")
     numbers = {block: number for number, block in enumerate(dict.fromkeys(blocks))}
     block = np.array([numbers[block] for block in blocks])[order]
     logs = np.log([run.duration_s for run in runs])[order]
-    return replace(paired, error=paired.error * error_factor(logs, order >= n, block))
+    return replace(block_mean, error=block_mean.error * error_factor(logs, order >= n, block))
 
 
 def _result(run_group: RunGroup, factor: str, baseline: str, candidate: str) -> SpeedupResult:

@@ -45,8 +45,8 @@ from assay.analysis.statistics import (
     groups_by,
     has_level,
     level_of_group,
+    log_errors_max_in,
     means_by,
-    offsets_in,
     require_factor,
     satterthwaite,
     two_sided_p,
@@ -178,7 +178,7 @@ def match(
     positions = counted_rows[np.argsort(small_codes, kind="stable")]
     starts = np.searchsorted(column.codes[positions], np.arange(len(column.levels) + 1))
     duration_s = table.values["duration_s"][positions]
-    logs, rounding = np.log(duration_s), offsets_in(table, positions, sides=2)
+    logs, rounding = np.log(duration_s), log_errors_max_in(table, positions, sides=2)
     groups = Groups(table_groups.of_row[positions], table_groups.count)
     deployment = level_of_group(table.columns[DEPLOYMENT], table_groups) if unit_columns else np.zeros(0, np.int64)
     cluster = level_of_group(table.columns[CLUSTER], table_groups) if CLUSTER in names else np.zeros(0, dtype=np.int64)

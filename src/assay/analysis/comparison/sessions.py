@@ -56,7 +56,7 @@ def session_warnings(means: Iterable[_HasSessions | None]) -> list[CodedWarning]
         return []
     spread = parts[0].spread
     size = format_percent(math.sqrt(spread.variance), 1)
-    source = f"learned from {spread.sessions} sessions" if spread.learned else "assumed: too few sessions"
+    source = f"learned from {spread.sessions} sessions" if spread.is_learned else "assumed: too few sessions"
     reason = (
         "the order of runs is unknown"
         if fmean(part.unordered for part in parts) > _UNKNOWN_STARTS_MAX

@@ -82,10 +82,10 @@ class Bills:
 
     def _master_price(self, machine: int) -> str | None:
         """Return the name of the price that only masters have; None if a master has another price, or several."""
-        of_master = np.flatnonzero(self.master_step[machine] * self._amounts())
-        if of_master.size != 1 or self.step[machine, of_master[0]]:
+        master_columns = np.flatnonzero(self.master_step[machine] * self._amounts())
+        if master_columns.size != 1 or self.step[machine, master_columns[0]]:
             return None
-        return self.prices[int(of_master[0])].name
+        return self.prices[int(master_columns[0])].name
 
     def _amounts(self) -> Floats:
         return np.array([float(price.amount) for price in self.prices])

@@ -135,10 +135,10 @@ class _Count:
 
     def _gigabytes(self, item: LineItem) -> Decimal | None:
         counts = self.counts
-        one_kind = item.device is None or set(counts.layout_devices) == {item.device}
+        has_one_kind = item.device is None or set(counts.layout_devices) == {item.device}
         if item.device is not None and counts.layout_devices and item.device not in counts.layout_devices:
             return Decimal(0)
-        if counts.capacity_bytes is None or counts.workers is None or not one_kind:
+        if counts.capacity_bytes is None or counts.workers is None or not has_one_kind:
             return None
         return Decimal(counts.workers * counts.capacity_bytes) / _GB
 
@@ -186,8 +186,8 @@ def _refuse_gaps(book: PriceBook, applicable_items: Sequence[LineItem], counts: 
             )
     # A separate master must be priced; a master on a worker is paid for with the worker. Unknown counts as separate.
     knows_nodes = counts.nodes is not None and counts.workers is not None
-    separate_masters = counts.masters != 0 and not (knows_nodes and (counts.nodes or 0) <= (counts.workers or 0))
-    needed_parts = {"network", "workers"} | ({"masters"} if separate_masters else set())
+    has_separate_masters = counts.masters != 0 and not (knows_nodes and (counts.nodes or 0) <= (counts.workers or 0))
+    needed_parts = {"network", "workers"} | ({"masters"} if has_separate_masters else set())
     missing_parts = sorted(needed_parts - priced_parts)
     if missing_parts:
         key = "network" if missing_parts == ["network"] else "nodes"

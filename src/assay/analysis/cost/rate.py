@@ -130,7 +130,7 @@ def in_currency(amount: Decimal, book: PriceBook, currency: str) -> Decimal:
     return amount / book.exchange[currency].rate
 
 
-def exchanged(rate: Rate, book: PriceBook, currency: str) -> Rate:
+def rate_in_currency(rate: Rate, book: PriceBook, currency: str) -> Rate:
     """Convert ``rate`` to another currency of the book."""
     items = tuple(
         replace(

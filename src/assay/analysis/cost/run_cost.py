@@ -20,8 +20,8 @@ from assay.analysis.statistics import LEVEL, Codes, Floats, Ints, Mask, rounding
 
 HOUR_S = 3600
 SPREAD_RUNS_MIN = 5
-"""Minimum number of runs for a separate spread. Fewer runs use the pooled spread of their row (layout)
-(docs/adr/0003)."""
+"""Minimum number of runs for a separate spread. Fewer runs use the pooled spread of their kind, for
+example of their cluster (docs/adr/0003)."""
 _CENT = Decimal("0.01")
 _DIGITS = Decimal("1e-15")
 

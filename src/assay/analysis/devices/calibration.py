@@ -29,7 +29,7 @@ SATA_BYTES_PER_S = 600e6
 """Maximum rate of a SATA device; a device that reads faster is NVMe."""
 INNER_POSITION_MIN = 0.8
 """Minimum position of a measurement at the inner edge, as a share of the disk."""
-INNER_SHARE_MIN = 1e-4
+SQUARED_INNER_SHARE_MIN = 1e-4
 """Minimum of the squared share: no disk is a hundred times slower at its inner edge."""
 OUTER_POSITION_MAX = 0.1
 """Maximum position of a measurement at the outer edge, as a share of the disk."""
@@ -142,14 +142,14 @@ def calibrate(
         )
     else:
         numbers += _flash(measurements, kind, read, write_bytes_per_s)
-    size = (
+    capacity = (
         CalibratedValue("capacity", capacity_bytes, "as given", measured=True)
         if capacity_bytes
         else CalibratedValue(
             "capacity", _CAPACITY_BYTES, "a guess: fio does not report it; write the device's own", measured=False
         )
     )
-    numbers.insert(2, size)
+    numbers.insert(2, capacity)
     return Calibration(kind, tuple(numbers), _checks(measurements, kind, numbers))
 
 
@@ -280,7 +280,7 @@ def _inner_share(
     swept_bytes = min(innermost.moved_bytes, _used_bytes(innermost, size_bytes))
     offset = min(1.0, innermost.offset_share + swept_bytes / size_bytes / 2)
     relative_rate = min(1.0, innermost.bytes_per_s / read.bytes_per_s)
-    share = max(INNER_SHARE_MIN, 1 - (1 - relative_rate**2) / offset) ** 0.5
+    share = max(SQUARED_INNER_SHARE_MIN, 1 - (1 - relative_rate**2) / offset) ** 0.5
     message = f"job {innermost.job} at {format_percent(offset)} of the disk against job {read.job}"
     return CalibratedValue("inner_share", share, message, measured=True)
 

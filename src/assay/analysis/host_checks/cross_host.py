@@ -49,8 +49,8 @@ def _memory(host: Survey) -> str:
 
 
 def _disks(host: Survey) -> str:
-    ends = [name for mount in host.data_mounts() for name in host.disks_of(host.block_of(mount) or "")]
-    kinds = Counter(host.blocks[name].model or "disk" for name in dict.fromkeys(ends))
+    disk_names = [name for mount in host.data_mounts() for name in host.disks_of(host.block_of(mount) or "")]
+    kinds = Counter(host.blocks[name].model or "disk" for name in dict.fromkeys(disk_names))
     return ", ".join(f"{count} × {model}" for model, count in sorted(kinds.items())) or "none"
 
 

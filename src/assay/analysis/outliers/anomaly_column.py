@@ -16,7 +16,7 @@ TIME_KINDS = (Kind.NOT_DONE, Kind.TOO_FAST, Kind.TOO_SLOW)
 """The kinds of anomalies that concern a run's time, not its bytes or its balance."""
 
 
-def flagged(table: RunTable, anomalies: Anomalies, examined: Mask) -> RunTable:
+def with_anomaly_column(table: RunTable, anomalies: Anomalies, examined: Mask) -> RunTable:
     """Return ``table`` with the column ``anomaly``; ``anomalies``: of the table, the most serious first."""
     levels = (NO_ANOMALY, *(kind.value for kind in anomalies.kinds))
     codes = np.where(examined, 0, ABSENT).astype(np.int32)

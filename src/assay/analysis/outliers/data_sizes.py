@@ -116,15 +116,15 @@ def _below_others(values: Floats, work: Ints, cluster_of: Ints) -> Floats:
 
 def _growth(table: RunTable, works: Groups, work: Ints, cluster_of: Ints, values: Floats) -> Floats:
     """Return the log ratio of each value to its cluster's median at the next smaller size of the workload."""
-    first = np.zeros(works.count, dtype=np.int64)
-    first[works.of_row[::-1]] = np.arange(len(table))[::-1]
+    first_rows = np.zeros(works.count, dtype=np.int64)
+    first_rows[works.of_row[::-1]] = np.arange(len(table))[::-1]
     names = [name for name in same_work(table) if name == "data_bytes" or name.endswith(SIZE_OPTIONS)]
     sizes = np.full(works.count, np.nan)
     for name in names:
-        texts = (table.columns[name].text(int(row)) for row in first)
+        texts = (table.columns[name].text(int(row)) for row in first_rows)
         known_sizes = np.array([size_bytes(text) if text else np.nan for text in texts])
         sizes = np.where(np.isfinite(sizes), sizes, known_sizes)
-    other_options = groups_by(table, [name for name in same_work(table) if name not in names]).of_row[first]
+    other_options = groups_by(table, [name for name in same_work(table) if name not in names]).of_row[first_rows]
     growth = np.full(len(values), np.nan)
     for number in np.unique(work):
         smaller = np.flatnonzero((other_options == other_options[number]) & (sizes < sizes[number]))

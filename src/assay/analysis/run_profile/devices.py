@@ -214,10 +214,12 @@ class Observation:
         uses = []
         for name, by_node in sorted(self._disks().items()):
             sums = sum_of_transfers(list(by_node.values()))
-            nodes = sum(self._size(node) for node in by_node)
+            nodes = sum(self._node_count(node) for node in by_node)
             times_s = nodes * self.duration_s
             # The busy time of nodes that were observed together is their mean.
-            busy_s = total_of_known(scaled(transfers.busy_s, self._size(node)) for node, transfers in by_node.items())
+            busy_s = total_of_known(
+                scaled(transfers.busy_s, self._node_count(node)) for node, transfers in by_node.items()
+            )
             use = DeviceUse(
                 name,
                 Purpose.UNKNOWN if self.purposes is None else self.purposes.get(name, Purpose.NONE),
@@ -231,7 +233,7 @@ class Observation:
         order = list(Purpose)
         return tuple(sorted(uses, key=lambda use: order.index(use.purpose)))
 
-    def _size(self, name: str) -> int:
+    def _node_count(self, name: str) -> int:
         return self.groups.sizes.get(name, 1) if self.groups else 1
 
     def by_purpose(self) -> tuple[PurposeUse, ...]:
@@ -277,7 +279,7 @@ class Observation:
             nic_receive_bytes=totals.get(("nic", "receive_bytes")),
             nic_transmit_bytes=totals.get(("nic", "transmit_bytes")),
             attempts=attempts,
-            nodes=self._size(node),
+            nodes=self._node_count(node),
         )
 
 

@@ -87,11 +87,11 @@ def task_phases(task: TaskAttempt) -> Iterator[Phase]:
     elif task.kind != "reduce":
         yield Phase(task.kind, task.start_s, task.end_s)
     else:
-        copied_s = _within(task.shuffle_end_s, task.start_s, task.end_s)
-        merged_s = _within(task.merge_end_s, copied_s, task.end_s)
-        yield Phase("shuffle", task.start_s, copied_s)
-        yield Phase("merge", copied_s, merged_s)
-        yield Phase("reduce", merged_s, task.end_s)
+        copy_end_s = _within(task.shuffle_end_s, task.start_s, task.end_s)
+        merge_end_s = _within(task.merge_end_s, copy_end_s, task.end_s)
+        yield Phase("shuffle", task.start_s, copy_end_s)
+        yield Phase("merge", copy_end_s, merge_end_s)
+        yield Phase("reduce", merge_end_s, task.end_s)
 
 
 def _within(time_s: float | None, low_s: float, high_s: float) -> float:
@@ -155,13 +155,13 @@ def _cut(phases: Sequence[Phase], start_s: float, end_s: float) -> list[Phase]:
 
 def _idle_phases(attempts: Sequence[Phase], jobs: Sequence[tuple[float, float]]) -> list[Phase]:
     """Return setup and cleanup of each job: the time before its first and after its last attempt."""
-    idle = []
+    idle_phases = []
     for submit_s, finish_s in jobs:
         in_job = _cut(attempts, submit_s, finish_s)
         first_s = min((phase.start_s for phase in in_job), default=finish_s)
         last_s = max((phase.end_s for phase in in_job), default=finish_s)
-        idle += [Phase("setup", submit_s, first_s), Phase("cleanup", last_s, finish_s)]
-    return idle
+        idle_phases += [Phase("setup", submit_s, first_s), Phase("cleanup", last_s, finish_s)]
+    return idle_phases
 
 
 def divide(attempts: Sequence[Phase], jobs: Sequence[tuple[float, float]], start_s: float, end_s: float) -> Breakdown:
@@ -169,17 +169,17 @@ def divide(attempts: Sequence[Phase], jobs: Sequence[tuple[float, float]], start
 
     ``jobs``: submission and end of each. Time outside the interval is cut off.
     """
-    active = _cut(attempts, start_s, end_s)
-    idle_phases = _cut(_idle_phases(active, jobs), start_s, end_s)
+    active_phases = _cut(attempts, start_s, end_s)
+    idle_phases = _cut(_idle_phases(active_phases, jobs), start_s, end_s)
     if end_s <= start_s:
         return Breakdown(start_s, end_s, (), ())
     import numpy as np  # imported here because few commands need it
 
-    names = sorted({phase.name for phase in active} | set(WITHOUT_TASKS), key=rank)
-    ends = (time_s for phase in (*active, *idle_phases) for time_s in (phase.start_s, phase.end_s))
+    names = sorted({phase.name for phase in active_phases} | set(WITHOUT_TASKS), key=rank)
+    ends = (time_s for phase in (*active_phases, *idle_phases) for time_s in (phase.start_s, phase.end_s))
     times = np.unique(np.fromiter((start_s, end_s, *ends), dtype=np.float64))
     counts = np.zeros((len(names), len(times)), dtype=np.int64)
-    _count(np, counts, times, names, active)
+    _count(np, counts, times, names, active_phases)
     without_attempt = ~counts.any(axis=0)
     idle_counts = np.zeros_like(counts)
     _count(np, idle_counts, times, names, idle_phases)

@@ -123,16 +123,16 @@ def _time(first_side: ObservedSide, side: ObservedSide, phases: Sequence[Measure
     return f"{claim}: {joined(phase_texts)}." if phase_texts else f"{claim}."
 
 
-def _work(a: Mapping[str, float], b: Mapping[str, float]) -> str:
+def _work(first: Mapping[str, float], other: Mapping[str, float]) -> str:
     """Return a sentence on the amounts of work: less work and faster work are different reasons."""
     similar_texts: list[str] = []
     different_texts: list[str] = []
     for name, text in (("disk_moved_bytes", "to and from disks"), ("cpu_s", "of the tasks' CPU time")):
-        if name in a and name in b and max(a[name], b[name]) > 0:
+        if name in first and name in other and max(first[name], other[name]) > 0:
             new, old = (
-                format_bytes(round(v)) if name.endswith("_bytes") else f"{v:,.1f} s" for v in (b[name], a[name])
+                format_bytes(round(v)) if name.endswith("_bytes") else f"{v:,.1f} s" for v in (other[name], first[name])
             )
-            is_similar = abs(a[name] - b[name]) <= SIMILAR_DIFFERENCE_MAX * max(a[name], b[name])
+            is_similar = abs(first[name] - other[name]) <= SIMILAR_DIFFERENCE_MAX * max(first[name], other[name])
             (similar_texts if is_similar else different_texts).append(f"{new} {text} instead of {old}")
     if similar_texts and different_texts:
         cause = "Caches or a different processor can explain that"
@@ -142,7 +142,7 @@ def _work(a: Mapping[str, float], b: Mapping[str, float]) -> str:
     return f"The amounts of work are similar: {joined(similar_texts)}." if similar_texts else ""
 
 
-def _waiting(a: Mapping[str, float], b: Mapping[str, float], label: str) -> str:
+def _waiting(first: Mapping[str, float], other: Mapping[str, float], label: str) -> str:
     """Return a sentence on the duration of requests and the load of disks and CPUs."""
     parts = []
     for name, text in (
@@ -151,8 +151,8 @@ def _waiting(a: Mapping[str, float], b: Mapping[str, float], label: str) -> str:
         ("disk_busy_max_share", "the busiest disk was busy for {:.0f} % of the time instead of {:.0f} %"),
         ("cpu_busy_share", "CPUs were busy for {:.0f} % of the time instead of {:.0f} %"),
     ):
-        if name in a and name in b:
-            values = [side[name] for side in (b, a)]
+        if name in first and name in other:
+            values = [side[name] for side in (other, first)]
             numbers = [100 * v for v in values] if name.endswith("_share") else [f"{v:,.0f}" for v in values]
             parts.append(text.format(*numbers))
     return f"On {label}, {joined(parts)}." if parts else ""

@@ -74,7 +74,7 @@ def _median_of_known(values: Sequence[float | None]) -> float | None:
     return median(known_values) if known_values else None
 
 
-def _stored(run: Run) -> float | None:
+def _stored_bytes(run: Run) -> float | None:
     written_bytes, copies = run.metrics.get("hdfs_write_bytes"), replication_of(run)
     return None if written_bytes is None or copies is None else written_bytes * copies
 
@@ -98,7 +98,7 @@ def _row(runs: Sequence[Run], context: str) -> WorkloadRatioRow:
         input_bytes=median_of("hdfs_read_bytes"),
         shuffle_bytes=median_of("shuffle_bytes"),
         output_bytes=median_of("hdfs_write_bytes"),
-        stored_bytes=_median_of_known([_stored(run) for run in runs]),
+        stored_bytes=_median_of_known([_stored_bytes(run) for run in runs]),
         cpu_busy_share=median_of("cpu_busy_share"),
         cpu_s_per_s=_median_of_known([_cpu_rate(run) for run in runs]),
     )
@@ -137,7 +137,7 @@ def workload_ratios(runs: Sequence[Run], *, reference: str = REFERENCE) -> Workl
     rows = []
     for key, by_workload in groups.items():
         context = ", ".join(part for part in (key[0] if has_several_clusters else "", key[5]) if part)
-        profile_rows = [_row(members, context) for members in by_workload.values()]
-        reference_row = next((row for row in profile_rows if row.workload == reference), None)
-        rows += [_relative_to(row, reference_row) for row in profile_rows]
+        workload_rows = [_row(members, context) for members in by_workload.values()]
+        reference_row = next((row for row in workload_rows if row.workload == reference), None)
+        rows += [_relative_to(row, reference_row) for row in workload_rows]
     return WorkloadRatios(reference, tuple(rows))

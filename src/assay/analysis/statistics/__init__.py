@@ -1,7 +1,7 @@
 """Intervals, rank tests and variances; tables of runs as columns, and their groups. Pure."""
 
 from assay.analysis.statistics.arrays import Codes, Floats, Ints, Mask
-from assay.analysis.statistics.certainty import offsets_in, offsets_of
+from assay.analysis.statistics.certainty import log_errors_max_in, log_errors_max_of
 from assay.analysis.statistics.inference_scope import InferenceScope
 from assay.analysis.statistics.intervals import (
     LEVEL,
@@ -45,10 +45,10 @@ from assay.analysis.statistics.runs.factors_of_runs import (
     factors_of,
     in_order,
     layout_devices,
+    layouts_on_hard_disks,
     level_of,
     levels_of,
     matching_factors,
-    on_hard_disks,
 )
 from assay.analysis.statistics.runs.imported_rows import (
     Distinct,

@@ -124,9 +124,9 @@ def fit_blocks(block: Ints, treatment: Ints, value: Floats, treatments: int) -> 
         count = np.bincount(kind, minlength=len(members))
         values = _centred(value[cells])
         np.add.at(right_side, treatment[cells].ravel(), values.ravel())
-        share = np.eye(size) - 1 / size
+        centring = np.eye(size) - 1 / size
         for row, number in zip(members, count.tolist(), strict=True):
-            normal[np.ix_(row, row)] += number * share
+            normal[np.ix_(row, row)] += number * centring
         blocks_by_size.append((members, kind, count, values))
     inverse = np.asarray(np.linalg.pinv(normal, rcond=1e-10, hermitian=True), dtype=np.float64)
     effect = inverse @ right_side

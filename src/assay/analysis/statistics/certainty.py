@@ -19,7 +19,7 @@ _FROM_90_TO_95 = 1.959964 / 1.644854
 """Half-width of a normal 95 % interval / half-width of the 90 % interval."""
 
 
-def offsets(duration_s: Floats, low_s: Floats, high_s: Floats, *, sides: int) -> Floats:
+def log_errors_max(duration_s: Floats, low_s: Floats, high_s: Floats, *, sides: int) -> Floats:
     """Return the maximum error of each time's logarithm; ``low_s`` and ``high_s`` are NaN for runs that are not
     simulated.
 
@@ -31,15 +31,15 @@ def offsets(duration_s: Floats, low_s: Floats, high_s: Floats, *, sides: int) ->
     return np.fmax(rounding_of(duration_s), half_width)
 
 
-def offsets_in(table: RunTable, rows: Ints, *, sides: int) -> Floats:
-    """Return :func:`offsets` for rows of a table."""
+def log_errors_max_in(table: RunTable, rows: Ints, *, sides: int) -> Floats:
+    """Return :func:`log_errors_max` for rows of a table."""
     unknown = np.full(len(table), np.nan)
     low_s, high_s = (table.values.get(name, unknown)[rows] for name in (SIMULATED_LOW_S, SIMULATED_HIGH_S))
-    return offsets(table.values["duration_s"][rows], low_s, high_s, sides=sides)
+    return log_errors_max(table.values["duration_s"][rows], low_s, high_s, sides=sides)
 
 
-def offsets_of(runs: Sequence[Run], *, sides: int) -> Floats:
-    """Return :func:`offsets` for runs."""
+def log_errors_max_of(runs: Sequence[Run], *, sides: int) -> Floats:
+    """Return :func:`log_errors_max` for runs."""
     times = (
         np.array([run.duration_s for run in runs], dtype=np.float64),
         *(
@@ -47,4 +47,4 @@ def offsets_of(runs: Sequence[Run], *, sides: int) -> Floats:
             for name in (SIMULATED_LOW_S, SIMULATED_HIGH_S)
         ),
     )
-    return offsets(*times, sides=sides)
+    return log_errors_max(*times, sides=sides)

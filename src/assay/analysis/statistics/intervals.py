@@ -180,15 +180,17 @@ def _logs(values: Sequence[float]) -> list[float]:
     return [math.log(value) for value in values]
 
 
-def geometric_mean(values: Sequence[float], offsets: Floats | None = None) -> Estimate:
+def geometric_mean(values: Sequence[float], log_errors_max: Floats | None = None) -> Estimate:
     """Return the geometric mean with its t interval; no interval for one value. ValueError unless all are positive.
 
-    ``offsets``: maximum error of each logarithm, by default from rounding.
+    ``log_errors_max``: maximum error of each logarithm, by default from rounding.
     """
     logs = _logs(values)
     if len(logs) < 2:
         return Estimate(values[0], None, None)
-    rounding = float((rounding_of(np.asarray(values, dtype=np.float64)) if offsets is None else offsets).mean())
+    rounding = float(
+        (rounding_of(np.asarray(values, dtype=np.float64)) if log_errors_max is None else log_errors_max).mean()
+    )
     return estimate(fmean(logs), math.sqrt(variance(logs) / len(logs)), len(logs) - 1, rounding)
 
 

@@ -10,7 +10,12 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from assay.analysis.statistics.arrays import Floats, Ints, Mask
-from assay.analysis.statistics.runs.factors_of_runs import FACTOR_SYNONYMS, LAYOUT_DEVICES, SIZE_OPTIONS, on_hard_disks
+from assay.analysis.statistics.runs.factors_of_runs import (
+    FACTOR_SYNONYMS,
+    LAYOUT_DEVICES,
+    SIZE_OPTIONS,
+    layouts_on_hard_disks,
+)
 from assay.analysis.statistics.runs.run_table import ABSENT, Column, RunTable
 from assay.foundation.errors import SpecificationError, did_you_mean
 from assay.model import LAYOUT_FACTOR, RunStatus
@@ -192,7 +197,9 @@ def hard_disk_layouts(table: RunTable) -> frozenset[str]:
     if not all(name in table.columns for name in names):
         return frozenset()
     layout, devices = (table.columns[name] for name in names)
-    return on_hard_disks((layout.text(int(row)), devices.text(int(row))) for row in first_rows(groups_by(table, names)))
+    return layouts_on_hard_disks(
+        (layout.text(int(row)), devices.text(int(row))) for row in first_rows(groups_by(table, names))
+    )
 
 
 def combined(table: RunTable, names: Sequence[str], joint: str | None = None) -> RunTable:

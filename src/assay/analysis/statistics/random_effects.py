@@ -16,7 +16,7 @@ import numpy as np
 
 from assay.analysis.statistics.arrays import Floats
 
-TRIMMED = 0.2
+TRIMMED_SHARE = 0.2
 """Share of values that a trimmed mean excludes at each end."""
 TRIMMED_MIN = 5
 """Minimum number of values of a trimmed mean: with fewer values, none would be excluded."""
@@ -78,7 +78,7 @@ def trimmed_mean(values: Floats) -> Mean:
     count = len(values)
     if count < TRIMMED_MIN:
         raise ValueError("too few values to leave any out")
-    excluded_count = int(TRIMMED * count)
+    excluded_count = int(TRIMMED_SHARE * count)
     sorted_values = np.sort(values)
     inner_values = sorted_values[excluded_count : count - excluded_count]
     winsorised = np.clip(sorted_values, inner_values[0], inner_values[-1])

@@ -78,11 +78,11 @@ def _exact_p(first: Floats, second: Floats) -> float:
     values, of_run = np.unique(pooled, return_inverse=True)
     ends = np.cumsum(np.bincount(of_run, minlength=len(values)))
     doubled_ranks = (ends + np.concatenate(([0], ends[:-1])) + 1)[of_run]  # twice the mean rank, a whole number
-    share = np.zeros((len(smaller_side) + 1, int(np.sort(doubled_ranks)[-len(smaller_side) :].sum()) + 1))
-    share[0, 0] = 1.0
+    arrangements = np.zeros((len(smaller_side) + 1, int(np.sort(doubled_ranks)[-len(smaller_side) :].sum()) + 1))
+    arrangements[0, 0] = 1.0
     for rank in doubled_ranks.tolist():
-        share[1:, rank:] += share[:-1, : share.shape[1] - rank].copy()
-    counts = share[-1]
+        arrangements[1:, rank:] += arrangements[:-1, : arrangements.shape[1] - rank].copy()
+    counts = arrangements[-1]
     start = 0 if smaller_side is first else len(first)
     rank_sum = int(doubled_ranks[start : start + len(smaller_side)].sum())
     return float(min(1.0, 2 * min(counts[: rank_sum + 1].sum(), counts[rank_sum:].sum()) / counts.sum()))

@@ -51,7 +51,7 @@ class SessionVariance:
     """Number of sessions behind the variance; 0 for the default."""
 
     @property
-    def learned(self) -> bool:
+    def is_learned(self) -> bool:
         """Whether the variance was learned from runs; otherwise it is the default."""
         return self.sessions > 0
 
@@ -89,11 +89,11 @@ class Imbalance:
         """Return the imbalance of some of the groups, with new numbers."""
         number = np.full(len(self.contained), -1, dtype=np.int64)
         number[keep] = np.arange(len(keep))
-        remains = number[self.groups] >= 0
+        is_kept = number[self.groups] >= 0
         return Imbalance(
-            number[self.groups[remains]],
-            self.units[remains],
-            self.weights[remains],
+            number[self.groups[is_kept]],
+            self.units[is_kept],
+            self.weights[is_kept],
             self.contained[keep],
             self.unordered[keep],
             self.spread,
@@ -134,16 +134,24 @@ class Imbalance:
         return (float((self.weights * self.weights).sum()) - m * self._squared_mean_weights) / (m * (m - 1))
 
 
-def imbalance(b: SideSessions, c: SideSessions, groups: Ints) -> Imbalance:
+def imbalance(baseline: SideSessions, candidate: SideSessions, groups: Ints) -> Imbalance:
     """Return the imbalance of the groups ``groups`` that have both sides."""
-    position = np.full(len(b.contained), -1, dtype=np.int64)
+    position = np.full(len(baseline.contained), -1, dtype=np.int64)
     position[groups] = np.arange(len(groups))
-    of_group = position[np.concatenate((b.groups, c.groups))]
-    units, weights = np.concatenate((b.units, c.units)), np.concatenate((b.shares, -c.shares))
+    of_group = position[np.concatenate((baseline.groups, candidate.groups))]
+    units, weights = (
+        np.concatenate((baseline.units, candidate.units)),
+        np.concatenate((baseline.shares, -candidate.shares)),
+    )
     has_both = of_group >= 0
     of_group, units, weights = of_group[has_both], units[has_both], weights[has_both]
     return imbalance_of(
-        of_group, units, weights, (b.contained + c.contained)[groups], (b.unordered | c.unordered)[groups], b.spread
+        of_group,
+        units,
+        weights,
+        (baseline.contained + candidate.contained)[groups],
+        (baseline.unordered | candidate.unordered)[groups],
+        baseline.spread,
     )
 
 
@@ -207,14 +215,16 @@ def session_units(session: Ints, started_unix_s: Floats, level: Ints, of_group: 
     group = np.unique(
         of_group[runs_with_start] * (session.max(initial=0) + 1) + session[runs_with_start], return_inverse=True
     )[1]
-    group_of = np.full(len(session), -1, dtype=np.int64)
-    group_of[runs_with_start] = group
+    group_of_run = np.full(len(session), -1, dtype=np.int64)
+    group_of_run[runs_with_start] = group
     order_in_groups = runs_with_start[np.lexsort((started_unix_s[runs_with_start], group))]
-    begins_in_groups = _pair_starts(group_of[order_in_groups], level[order_in_groups])
+    begins_in_groups = _pair_starts(group_of_run[order_in_groups], level[order_in_groups])
     group_alternates = np.zeros(len(session), dtype=np.bool_)
-    group_alternates[order_in_groups] = _alternates(group_of[order_in_groups], level[order_in_groups], begins_in_groups)
+    group_alternates[order_in_groups] = _alternates(
+        group_of_run[order_in_groups], level[order_in_groups], begins_in_groups
+    )
     each_level_once = np.zeros(len(session), dtype=np.bool_)  # one run of each level: the other groups decide
-    stretches = np.bincount(group_of[order_in_groups[begins_in_groups]], minlength=int(group.max(initial=-1)) + 1)
+    stretches = np.bincount(group_of_run[order_in_groups[begins_in_groups]], minlength=int(group.max(initial=-1)) + 1)
     runs = np.bincount(group, minlength=len(stretches))
     each_level_once[runs_with_start] = (runs == stretches)[group] & ~group_alternates[runs_with_start]
     in_alternating_session = np.zeros(len(session), dtype=np.bool_)
@@ -254,12 +264,12 @@ def learned_spread(logs: Floats, session: Ints, configuration: Ints) -> SessionV
     runs_with_start = np.flatnonzero(session >= 0)
     if not len(runs_with_start):
         return DEFAULT_SPREAD
-    cell, cell_of = np.unique(
+    cell, cell_of_run = np.unique(
         np.stack((configuration[runs_with_start], session[runs_with_start])), axis=1, return_inverse=True
     )
-    cell_of = cell_of.reshape(-1)
-    n = np.bincount(cell_of)
-    mean = np.bincount(cell_of, weights=logs[runs_with_start]) / n
+    cell_of_run = cell_of_run.reshape(-1)
+    n = np.bincount(cell_of_run)
+    mean = np.bincount(cell_of_run, weights=logs[runs_with_start]) / n
     of_configuration = np.unique(cell[0], return_inverse=True)[1]
     cells = np.bincount(of_configuration)
     cells_in_several = np.flatnonzero((cells > 1)[of_configuration])
@@ -273,18 +283,22 @@ def learned_spread(logs: Floats, session: Ints, configuration: Ints) -> SessionV
     centre = np.bincount(of_configuration, weights=mean) / cells
     squares = np.bincount(of_configuration, weights=(mean - centre[of_configuration]) ** 2)[cells > 1]
     nested_degrees = float((cells[cells > 1] - 1).sum())
-    square = nested_degrees * _variance_of(squares.astype(np.float64), (cells[cells > 1] - 1).astype(np.float64))
+    sum_of_squares = nested_degrees * _variance_of(
+        squares.astype(np.float64), (cells[cells > 1] - 1).astype(np.float64)
+    )
     degrees = min(nested_degrees, float(len(sessions) - parts))
     if degrees < DEGREES_MIN:
         return DEFAULT_SPREAD
-    square_within = float(((logs[runs_with_start] - mean[cell_of]) ** 2).sum())
+    sum_of_squares_within = float(((logs[runs_with_start] - mean[cell_of_run]) ** 2).sum())
     degrees_within = float((n - 1).sum())
     noise = (
-        square_within / degrees_within * float((1 / n[cells_in_several]).mean())
+        sum_of_squares_within / degrees_within * float((1 / n[cells_in_several]).mean())
         if degrees_within >= DEGREES_MIN
         else 0.0
     )
-    return SessionVariance(square / nested_degrees, degrees, min(noise, square / nested_degrees), len(sessions))
+    return SessionVariance(
+        sum_of_squares / nested_degrees, degrees, min(noise, sum_of_squares / nested_degrees), len(sessions)
+    )
 
 
 def _variance_of(squares: Floats, degrees: Floats) -> float:

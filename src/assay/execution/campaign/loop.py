@@ -29,7 +29,7 @@ from assay.model import Configuration, DeviceBaseline, FailureClass, HostCheckRe
 from assay.specs.redaction import files_of_bundles
 from assay.store import Repository
 from assay.store.bundles.bundle import Contents
-from assay.store.bundles.unpublished import RESERVED_BYTES_MIN, keep, reserve, size_of
+from assay.store.bundles.unpublished import RESERVED_BYTES_MIN, keep_unpublished, reserve_space, size_of
 
 CONSECUTIVE_FAILURES_MAX = 3
 """Number of consecutive failed runs after which a call ends, because the cluster is probably broken."""
@@ -243,7 +243,7 @@ class RunSequence:
             self._journal.write("trouble", run=planned.index, attempt=number, words=message)
             work.observer.step(f"ending the attempt: {message}")
 
-        reservation = await asyncio.to_thread(reserve, work.repository.folders, self._reserved_bytes)
+        reservation = await asyncio.to_thread(reserve_space, work.repository.folders, self._reserved_bytes)
         try:
             completed_run = await self._await_or_storage_error(
                 self._executor.make(
@@ -315,7 +315,7 @@ class RunSequence:
                 contents = Contents(
                     completed_run.run, completed_run.tasks, completed_run.trace, completed_run.logs, files
                 )
-                copy_path = keep(self._journal.campaign_id, contents)
+                copy_path = keep_unpublished(self._journal.campaign_id, contents)
                 hint = f"the run was saved to {copy_path}; fix this and run the same command, which then stores the run"
                 raise RepositoryError(error.message, where=error.where, hint=hint) from error
             return size_of(bundle)

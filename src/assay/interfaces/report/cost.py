@@ -74,8 +74,8 @@ def _jobs(cost: CostView) -> list[Block]:
             numbers.seconds(row.runtime_s),
             str(row.n),
             numbers.rate(cost.aggregate_mb_per_s(row)),
-            numbers.count(row.jobs_per_day),
-            numbers.count(row.jobs),
+            numbers.jobs_text(row.jobs_per_day),
+            numbers.jobs_text(row.jobs),
         )
         for row in cost.rows
     ]

@@ -93,9 +93,13 @@ class InstanceType:
         volume_credits = link_credits = None
         if volumes is not None:
             volume_credits = volumes.type.bucket(volumes.capacity_bytes, volumes.count, devices)
-            baseline, full = self.volume_bytes_per_s, self._full_volume_bytes_per_s
-            if baseline is not None and full is not None and volumes.count * self.volume_rate(volumes)[0] > baseline:
-                burst = (full - baseline) * LINK_BURST_S
+            baseline, full_rate = self.volume_bytes_per_s, self._full_volume_bytes_per_s
+            if (
+                baseline is not None
+                and full_rate is not None
+                and volumes.count * self.volume_rate(volumes)[0] > baseline
+            ):
+                burst = (full_rate - baseline) * LINK_BURST_S
                 link_credits = CreditBucket(CreditKind.VOLUME_LINK, baseline, burst, burst, devices)
         return tuple(bucket for bucket in (processor_credits, volume_credits, link_credits) if bucket is not None)
 

@@ -1,7 +1,7 @@
 """The engine parameters that assay interprets: meaning, title, and short names.
 
 Runs of all sources carry these names, so the table is part of the model. Code outside the engines selects parameters by
-meaning (:func:`parameters_that`) and contains no engine's parameter names.
+meaning (:func:`parameters_with`) and contains no engine's parameter names.
 """
 
 from collections.abc import Mapping
@@ -54,14 +54,14 @@ class EngineParameter:
     """Column title; empty: the parameter's name."""
     short_names: tuple[str, ...] = ()
     """Accepted short names, including ALOJA's."""
-    counts: str = ""
+    counted_resource: str = ""
     """The counted resource, singular, such as ``map slot``; empty for parameters that are not counts."""
 
 
 ENGINE_PARAMETERS = (
     EngineParameter(MAP_SLOTS, Meaning.TASKS_PER_WORKER, "Map slots per worker", ("maps",), "map slot"),
     EngineParameter(NODE_MEMORY, Meaning.TASKS_PER_WORKER),
-    EngineParameter(EXECUTORS, Meaning.EXECUTORS, "Executors", counts="executor"),
+    EngineParameter(EXECUTORS, Meaning.EXECUTORS, "Executors", counted_resource="executor"),
     EngineParameter("mapreduce.task.io.sort.factor", Meaning.SORT_FACTOR, "Sort factor", ("iosf",)),
     EngineParameter(REPLICATION, Meaning.REPLICATION, "HDFS copies", ("replication",)),
     EngineParameter("io.file.buffer.size", Meaning.BUFFER_SIZE, "I/O buffer", ("iofilebuf",)),
@@ -93,11 +93,11 @@ TARGETS = {**HADOOP_TARGETS, COMPRESSION: (*HADOOP_TARGETS[COMPRESSION], *SPARK_
 """Shorthand of a plan to the engine parameters that it sets. Runs of the plan record both."""
 
 
-def parameters_that(*meanings: Meaning) -> tuple[str, ...]:
+def parameters_with(*meanings: Meaning) -> tuple[str, ...]:
     """Return the names of the parameters with these meanings, in table order."""
     return tuple(item.name for item in ENGINE_PARAMETERS if item.meaning in meanings)
 
 
 def counted_resources() -> dict[str, str]:
     """Return parameter name to counted resource, singular."""
-    return {item.name: item.counts for item in ENGINE_PARAMETERS if item.counts}
+    return {item.name: item.counted_resource for item in ENGINE_PARAMETERS if item.counted_resource}

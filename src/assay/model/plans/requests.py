@@ -18,7 +18,9 @@ HDD_REQUEST_BYTES = 640 * 1024
 """Largest request of a modelled HDD at full scale, in bytes: 5 ms of transfer at 120 MB/s. Linux sends requests of 0.5
 to 1.25 MB to real disks."""
 REQUEST_BYTES_MIN = {Disks.MODEL: 1 * PAGE_BYTES, Disks.THROTTLE: 4 * PAGE_BYTES}
+"""Way of emulating disks to the minimum of the largest request, in bytes."""
 SEQUENTIAL_IOPS_MARGIN = 1.25
+"""Size of a throttled request, as a multiple of the size at which the IOPS limit equals the bandwidth."""
 
 
 def request_bytes(device: Device, scale: float, disks: Disks) -> int:

@@ -43,7 +43,7 @@ SCALARS: Final[Mapping[str, str]] = {
     "attempt": "INTEGER",
 }
 """Fields with one value per run, with their SQL types, in the order of the table."""
-LISTS: Final = ("checks", "caches", "phases", "warnings", "sources")
+JSON_FIELDS: Final = ("checks", "caches", "phases", "warnings", "sources")
 """Fields whose cell is JSON."""
 PREFIXED_FIELDS: Final[Mapping[str, tuple[str, str]]] = {
     "level": ("levels", "VARCHAR"),
@@ -77,9 +77,9 @@ _CAMPAIGN_ID = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,99}")
 
 def columns_of_runs(runs: Sequence[Run]) -> tuple[dict[str, str], list[list[Any]]]:
     """Return the columns of the table with their SQL types, and their values; None if a run has no value."""
-    kinds = {**SCALARS, **dict.fromkeys(LISTS, "VARCHAR")}
+    kinds = {**SCALARS, **dict.fromkeys(JSON_FIELDS, "VARCHAR")}
     columns = [[_cell(getattr(run, name)) for run in runs] for name in SCALARS]
-    columns += [[_json(getattr(run, name)) for run in runs] for name in LISTS]
+    columns += [[_json(getattr(run, name)) for run in runs] for name in JSON_FIELDS]
     for prefix, (field, sql_type) in PREFIXED_FIELDS.items():
         for name in sorted({name for run in runs for name in getattr(run, field)}):
             if name == LAYOUT_FACTOR and all(run.levels == _levels(run.levels, run.layout) for run in runs):
@@ -106,7 +106,7 @@ def unknown_columns(names: Sequence[str]) -> Iterator[str]:
     """Yield the columns that :func:`columns_of_runs` does not write."""
     for name in names:
         prefix, colon, _ = name.partition(":")
-        if name not in SCALARS and name not in LISTS and not (colon and prefix in PREFIXED_FIELDS):
+        if name not in SCALARS and name not in JSON_FIELDS and not (colon and prefix in PREFIXED_FIELDS):
             yield name
 
 
@@ -122,7 +122,7 @@ def run_of_cells(cells: Mapping[str, Any], row: int) -> Run:
         if value is None or value == "":
             continue
         prefix, colon, key = name.partition(":")
-        if name in LISTS:
+        if name in JSON_FIELDS:
             fields[name] = _decoded(name, value)
         elif name in SCALARS:
             fields[name] = value.lower() if name == "cold" and isinstance(value, str) else value

@@ -28,8 +28,8 @@ from assay.analysis.statistics import (
     geometric_mean,
     groups_by,
     level_counts,
+    log_errors_max_in,
     median_by,
-    offsets_in,
     usable,
 )
 from assay.foundation.errors import RepositoryError, SpecificationError
@@ -167,8 +167,8 @@ def configuration_view(repository: Repository, flagged: Flagged, run: Run, book:
     times = table.values["duration_s"]
     cluster_pricing = _Pricing(table, names, facts_by_hardware(repository, table), book)
     price = cluster_pricing.setup(0, runs=len(table), flagged=int(outliers.sum()), example=run.run_id)
-    offsets = offsets_in(table, np.flatnonzero(counts), sides=1)
-    mean = geometric_mean(times[counts].tolist(), offsets) if counts.any() else None
+    log_errors_max = log_errors_max_in(table, np.flatnonzero(counts), sides=1)
+    mean = geometric_mean(times[counts].tolist(), log_errors_max) if counts.any() else None
     per_run = price.rate_per_h * mean.value / 3600 if price.rate_per_h is not None and mean else None
     return ConfigurationView(
         example=run,

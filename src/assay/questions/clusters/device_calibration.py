@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from assay.analysis.devices.calibration import Calibration, calibrate
 from assay.model import DeviceKind
 from assay.store.formats.bare.fio import parse_fio
-from assay.store.formats.bare.fio_figures import cached_jobs, figures
+from assay.store.formats.bare.fio_figures import cached_jobs, device_measurements
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,5 +30,5 @@ def calibrated_device(
     ``kind``: None for the kind that fits the figures. ``rpm`` of a hard disk: None for the typical value.
     """
     fio = parse_fio(report)
-    calibration = calibrate(figures(fio), kind=kind, capacity_bytes=capacity_bytes, rpm=rpm)
+    calibration = calibrate(device_measurements(fio), kind=kind, capacity_bytes=capacity_bytes, rpm=rpm)
     return CalibratedDevice(calibration, fio.version, cached_jobs(fio))

@@ -23,11 +23,20 @@ import numpy as np
 from assay.analysis.comparison.factors.derived_factors import with_factors
 from assay.analysis.comparison.matched import session_spread
 from assay.analysis.cost.pareto import CostAndTime, estimate_time_and_cost, priced_rates
-from assay.analysis.cost.rate import Price, Rate, exchanged, hourly_rate
+from assay.analysis.cost.rate import Price, Rate, hourly_rate, rate_in_currency
 from assay.analysis.cost.run_cost import Times, cost_per_run, mean_errors, ranks, times_of
 from assay.analysis.cost.switching_prices import compute_switching_prices
 from assay.analysis.outliers.data_sizes import ImplausibleSizes
-from assay.analysis.statistics import ABSENT, FACTOR_SYNONYMS, Ints, RunTable, groups_by, offsets_in, same_work, usable
+from assay.analysis.statistics import (
+    ABSENT,
+    FACTOR_SYNONYMS,
+    Ints,
+    RunTable,
+    groups_by,
+    log_errors_max_in,
+    same_work,
+    usable,
+)
 from assay.analysis.statistics.sessions import SessionVariance
 from assay.foundation.errors import RepositoryError, SpecificationError, did_you_mean
 from assay.model import LAYOUT_FACTOR, NETWORK_FACTOR, WORKERS_FACTOR, PriceBook
@@ -92,7 +101,7 @@ def _rates(
             rate = hourly_rate(book, priced_parts(facts, of_row), layout, on=request.on)
             if not rate.per_h:
                 raise SpecificationError(f"price book {book.name!r} prices layout {layout} at 0")
-            rates.append(exchanged(rate, book, request.currency or book.currency))
+            rates.append(rate_in_currency(rate, book, request.currency or book.currency))
         except SpecificationError as error:
             rates.append(None)
             unpriced[" ".join(of_row[name] for name in request.by if name in of_row)] = error.message
@@ -161,7 +170,7 @@ def _of_job(
     new[kept_rows] = np.arange(len(kept_rows))
     code = new[chosen_runs.code]
     runs, code = chosen_runs.rows[code >= 0], code[code >= 0]
-    times = times_of(table.values["duration_s"][runs], code, len(kept_rows), offsets_in(table, runs, sides=1))
+    times = times_of(table.values["duration_s"][runs], code, len(kept_rows), log_errors_max_in(table, runs, sides=1))
     known_rates = [rate for rate in rates if rate is not None]
     prices = priced_rates(known_rates)
     if request.take == "fastest":  # the fastest run of a row is an extreme value, so its error is unknown

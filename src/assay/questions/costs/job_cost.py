@@ -154,9 +154,9 @@ def _row(summary: LevelSummary, run: Run) -> tuple[str, str | None]:
 
 def _times(summaries: Sequence[LevelSummary]) -> Times:
     durations_s = np.array([duration_s for summary in summaries for duration_s in summary.durations_s])
-    offsets = np.array([offset for summary in summaries for offset in summary.log_offsets])
+    log_errors_max = np.array([offset for summary in summaries for offset in summary.log_offsets])
     codes = np.repeat(np.arange(len(summaries)), [summary.n for summary in summaries])
-    return times_of(durations_s, codes, len(summaries), offsets)
+    return times_of(durations_s, codes, len(summaries), log_errors_max)
 
 
 def _runtimes(timed_summaries: Sequence[_Timed], similar_summaries: Sequence[_Timed]) -> dict[tuple[str, str], Runtime]:

@@ -13,7 +13,7 @@ from assay.analysis.statistics import RunTable, has_level
 from assay.model import Run
 from assay.store import Repository
 from assay.store.campaigns.plan_texts import PlanText, plan_texts
-from assay.store.campaigns.status import CampaignStatus, campaign_folders, find, status_of
+from assay.store.campaigns.status import CampaignStatus, campaign_folders, find_campaigns, status_of
 
 LISTED_MAX = 200
 """Maximum number of listed campaigns."""
@@ -37,7 +37,7 @@ def campaigns_named(repository: Repository, prefix: str | None, now_unix_s: floa
 
     Raises RepositoryError if no id begins with it.
     """
-    return find(repository.folders.campaigns, prefix, now_unix_s)
+    return find_campaigns(repository.folders.campaigns, prefix, now_unix_s)
 
 
 def plans(repository: Repository) -> list[PlanText]:

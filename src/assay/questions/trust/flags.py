@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from assay.analysis.outliers.anomalies import Anomalies, Anomaly, find_anomalies
-from assay.analysis.outliers.anomaly_column import flagged
+from assay.analysis.outliers.anomaly_column import with_anomaly_column
 from assay.analysis.statistics import ANOMALY, NO_ANOMALY, Ints, RunTable, usable
 from assay.model import Run
 from assay.questions.runs.runs import METRICS_USED, in_order_of_start, selected
@@ -40,7 +40,7 @@ class Flagged:
 def flags(table: RunTable) -> Flagged:
     """Return the runs of a table with flags. The table must hold all runs of the repository."""
     anomalies = find_anomalies(table)
-    return Flagged(flagged(table, anomalies, usable(table)), anomalies)
+    return Flagged(with_anomaly_column(table, anomalies, usable(table)), anomalies)
 
 
 def flags_in(repository: Repository) -> Flagged:

@@ -280,7 +280,7 @@ def read_log(bundle: Path, name: str) -> bytes:
 def read_log_chunks(bundle: Path, name: str, offset: int = 0) -> Iterator[bytes]:
     """Return the chunks of a log's content from byte ``offset`` on. Raises the errors of :func:`read_log`."""
     if name not in log_names(bundle):
-        read_log(bundle, name)
+        read_log(bundle, name)  # raises the error for a missing log
     return _chunks(bundle / "logs" / f"{name}.gz", offset)
 
 

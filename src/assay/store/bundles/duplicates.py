@@ -52,11 +52,11 @@ def probable_duplicates(stored_runs: RunTable, new_runs: RunTable, rows_of_new: 
     has_same_time = is_other_run & np.isin(times, np.round(new_runs.values["duration_s"], _DIGITS))
     campaign = stored_runs.columns["campaign_id"]
     count = len(campaign.levels)
-    candidates = np.bincount(campaign.codes[has_same_time & (campaign.codes != ABSENT)], minlength=count)
+    same_time_counts = np.bincount(campaign.codes[has_same_time & (campaign.codes != ABSENT)], minlength=count)
     run_counts = np.bincount(campaign.codes[is_other_run & (campaign.codes != ABSENT)], minlength=count)
     sources = []
-    for code in np.flatnonzero(candidates).tolist():
-        if _are_duplicates(min(int(candidates[code]), len(new_runs)), len(new_runs), int(run_counts[code])):
+    for code in np.flatnonzero(same_time_counts).tolist():
+        if _are_duplicates(min(int(same_time_counts[code]), len(new_runs)), len(new_runs), int(run_counts[code])):
             rows = np.flatnonzero((campaign.codes == code) & is_other_run)
             matching_count = _matching_runs(stored_runs.subset(rows), new_runs)
             if _are_duplicates(matching_count, len(new_runs), len(rows)):
@@ -76,15 +76,15 @@ def _matching_runs(a: RunTable, b: RunTable) -> int:
     common_columns = [
         name for name in names if (a.columns[name].codes != ABSENT).any() and (b.columns[name].codes != ABSENT).any()
     ]
-    started = all(np.isfinite(table.values["started_unix_s"]).all() for table in (a, b))
-    key_counts = [Counter(_keys(table, common_columns, started=started)) for table in (a, b)]
+    by_start = all(np.isfinite(table.values["started_unix_s"]).all() for table in (a, b))
+    key_counts = [Counter(_keys(table, common_columns, by_start=by_start)) for table in (a, b)]
     return (key_counts[0] & key_counts[1]).total()
 
 
-def _keys(table: RunTable, names: Sequence[str], *, started: bool) -> list[tuple[object, ...]]:
+def _keys(table: RunTable, names: Sequence[str], *, by_start: bool) -> list[tuple[object, ...]]:
     """Return the compared values of each run."""
     columns: list[list[object]] = [np.round(table.values["duration_s"], _DIGITS).tolist()]
-    if started:
+    if by_start:
         columns.append(np.round(table.values["started_unix_s"]).tolist())
     for name in names:
         column = table.columns[name]

@@ -37,10 +37,10 @@ def out_of_range(run: Run) -> str | None:
 def table_out_of_range(table: RunTable) -> str | None:
     """Describe the first impossible duration in a table of runs; None if all durations are possible."""
     durations_s = table.values["duration_s"]
-    possible = (durations_s >= 0) & (durations_s <= TIME_MAX_S)
-    if possible.all():
+    is_possible = (durations_s >= 0) & (durations_s <= TIME_MAX_S)
+    if is_possible.all():
         return None
-    return f"duration_s is {durations_s[np.flatnonzero(~possible)[0]]:g}, and must be from 0 to {TIME_MAX_S:g}"
+    return f"duration_s is {durations_s[np.flatnonzero(~is_possible)[0]]:g}, and must be from 0 to {TIME_MAX_S:g}"
 
 
 def _problems(run: Run) -> Iterator[str]:

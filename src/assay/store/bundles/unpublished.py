@@ -28,7 +28,7 @@ _UNSUPPORTED = (errno.EOPNOTSUPP, errno.ENOSYS, errno.EINVAL)
 """Errors of file systems that can't reserve space."""
 
 
-def reserve(folders: Folders, room_bytes: int) -> ExitStack:
+def reserve_space(folders: Folders, room_bytes: int) -> ExitStack:
     """Reserve space until the returned object is closed. Raises RepositoryError if the repository lacks space."""
     reservation = ExitStack()
     try:
@@ -70,7 +70,7 @@ def _parents() -> list[Path]:
     return [state / "assay" / "unpublished", Path(tempfile.gettempdir()) / f"assay-unpublished-{os.getuid()}"]
 
 
-def keep(campaign_id: str, contents: Contents) -> Path:
+def keep_unpublished(campaign_id: str, contents: Contents) -> Path:
     """Write a bundle outside the repository, completely or not at all, and return its folder.
 
     Raises RepositoryError if no location is writable.

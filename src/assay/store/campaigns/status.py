@@ -106,7 +106,7 @@ def status_of(folder: Path, now_unix_s: float) -> CampaignStatus:
     )
 
 
-def find(campaigns: Path, prefix: str | None, now_unix_s: float) -> list[CampaignStatus]:
+def find_campaigns(campaigns: Path, prefix: str | None, now_unix_s: float) -> list[CampaignStatus]:
     """Return the campaigns whose ids begin with ``prefix``; without a prefix the running campaigns, or else the
     newest campaign.
 
@@ -126,11 +126,11 @@ def find(campaigns: Path, prefix: str | None, now_unix_s: float) -> list[Campaig
     return [status_of(folder, now_unix_s) for folder in running_folders or folders[-1:]]
 
 
-def _done(calls: list[dict[str, Any]], attempts: list[Attempt], valid: int) -> int:
+def _done(calls: list[dict[str, Any]], attempts: list[Attempt], valid_runs: int) -> int:
     """Return the number of runs done, in the last call and before it."""
     last_start = next((event for event in reversed(calls) if event["event"] == "start"), None)
     if last_start is None:
-        return valid
+        return valid_runs
     runs_since_start = {
         attempt.run
         for attempt in attempts

@@ -2,11 +2,11 @@
 
 In: a run, its task attempts, its trace and the stacks of its profile by second. Out: a message ``Trace`` of Protocol
 Buffers (``protos/perfetto/trace`` of github.com/google/perfetto). Each node has a track for each container. An attempt
-runs in the first container that is free when it starts. Reduces contain their shuffle, merge and reduce. Times are
-nanoseconds of Unix time; a run with an unknown start is written as if it started on 2 January 1970. Counters are rates
-per second, gauges are unchanged. Each recording of a profile is a process, and each of its parts a thread with samples
-of its stacks. The samples of a second are spread evenly over it, because a bundle holds counts for each second, not the
-times of samples.
+runs in the first container that is free when it starts. The interval of a reduce attempt contains the intervals of its
+shuffle, merge and reduce. Times are nanoseconds of Unix time; a run with an unknown start is written as if it started
+on 2 January 1970. Counters are rates per second, gauges are unchanged. Each recording of a profile is a process, and
+each of its parts a thread with samples of its stacks. The samples of a second are spread evenly over it, because a
+bundle holds counts for each second, not the times of samples.
 """
 
 from collections.abc import Mapping, Sequence

@@ -73,7 +73,7 @@ def digest_of(header: str | None) -> str | None:
     return None
 
 
-_AUTHORITY_READ = "SSL_CERT_FILE names a file of certificates (PEM) that are trusted"
+_CERTIFICATES_HINT = "SSL_CERT_FILE names a file of certificates (PEM) that are trusted"
 _REFUSALS = (
     ("mismatch", "its certificate is for another name", "give the address with a name that the certificate has"),
     ("expired", "its certificate has expired", "the server needs a new certificate"),
@@ -117,7 +117,7 @@ class Remote:
             raise RepositoryError(
                 f"this address or its certificates can't be used: {error}",
                 where=url,
-                hint=_AUTHORITY_READ if isinstance(error, OSError) else None,
+                hint=_CERTIFICATES_HINT if isinstance(error, OSError) else None,
             ) from error
 
     def __enter__(self) -> Remote:

@@ -43,9 +43,9 @@ _EXTENDED_BYTES_MAX = 64 * 1024
 """Maximum size of an extended header, in bytes. A path has at most 4,096 bytes."""
 _EXTENDED_MAX = 2
 """Maximum number of extended headers before one file."""
-_FACTS = frozenset({RUN_FILE, IMPORT_FILE, PROFILE_FILE, SUMS_FILE, SIGNATURE_FILE, MARKER})
+_CHECKED_FILES = frozenset({RUN_FILE, IMPORT_FILE, PROFILE_FILE, SUMS_FILE, SIGNATURE_FILE, MARKER})
 """Files that are read completely and checked on receipt."""
-_FACTS_BYTES_MAX = 64 << 20
+_CHECKED_BYTES_MAX = 64 << 20
 """Maximum size of a file that is read completely for checking, in bytes."""
 
 
@@ -184,7 +184,8 @@ def unpack(tar: BinaryIO, folder: Path, *, bytes_max: int) -> None:
             remaining_bytes = bytes_max
             for number, entry in enumerate(archive):
                 bytes_max_of_file = min(
-                    remaining_bytes, _FACTS_BYTES_MAX if entry.name.rpartition("/")[2] in _FACTS else remaining_bytes
+                    remaining_bytes,
+                    _CHECKED_BYTES_MAX if entry.name.rpartition("/")[2] in _CHECKED_FILES else remaining_bytes,
                 )
                 if number >= FILES_MAX or entry.size > bytes_max_of_file:
                     raise _not_a_bundle("it is too large")
@@ -219,10 +220,10 @@ def _check(scratch: Repository, bundle: Path) -> None:
         raise RefusedBundleError(f"{first.file}: {first.detail}", where=bundle.name, hint="send it from an intact copy")
     runs = scratch.runs(environment=False)
     if (facts := AttachedFacts.of(bundle)) is not None:
-        intact = not runs and is_import(bundle) and profile_bundle(bundle.parent, facts.run_id).name == bundle.name
+        is_intact = not runs and is_import(bundle) and profile_bundle(bundle.parent, facts.run_id).name == bundle.name
     else:
-        intact = bool(runs) and (is_import(bundle) or [run.run_id for run in runs] == [bundle.name])
-    if not intact:
+        is_intact = bool(runs) and (is_import(bundle) or [run.run_id for run in runs] == [bundle.name])
+    if not is_intact:
         raise RefusedBundleError("its runs can't be read", where=bundle.name, hint="send it from an intact copy")
     message = next(filter(None, map(out_of_range, runs)), None) or table_out_of_range(scratch.table())
     if message:

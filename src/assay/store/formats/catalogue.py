@@ -34,8 +34,8 @@ UNRECOGNISED = "Unrecognised format"
 
 def formats(parquet_rows: ParquetRows) -> dict[str, Format]:
     """Return the formats by name, in the order in which they are tried. ``parquet_rows`` reads a Parquet file."""
-    foreign_formats = [importlib.import_module(f"assay.store.formats.{name}").FORMAT for name in _MODULES]
-    return {item.name: item for item in (exported_format(parquet_rows), *foreign_formats)}
+    other_formats = [importlib.import_module(f"assay.store.formats.{name}").FORMAT for name in _MODULES]
+    return {item.name: item for item in (exported_format(parquet_rows), *other_formats)}
 
 
 def format_named(name: str, formats_by_name: Mapping[str, Format]) -> Format:

@@ -167,12 +167,16 @@ def _outermost_first(groups: Sequence[str], parents: Mapping[str, Sequence[str]]
     """
     depths = {"all": 0}
 
-    def visit(group: str, below: tuple[str, ...]) -> int:
-        if group in below or len(below) > _GROUP_DEPTH_MAX:
+    def visit(group: str, child_groups: tuple[str, ...]) -> int:
+        if group in child_groups or len(child_groups) > _GROUP_DEPTH_MAX:
             hint = f"groups may be {_GROUP_DEPTH_MAX} deep, and none may contain itself"
-            raise FormatError(f"the groups are too deep: {' in '.join(below[:5])} in {group}", where=group, hint=hint)
+            raise FormatError(
+                f"the groups are too deep: {' in '.join(child_groups[:5])} in {group}", where=group, hint=hint
+            )
         if group not in depths:
-            depths[group] = 1 + max((visit(parent, (*below, group)) for parent in parents.get(group, ())), default=0)
+            depths[group] = 1 + max(
+                (visit(parent, (*child_groups, group)) for parent in parents.get(group, ())), default=0
+            )
         return depths[group]
 
     for group in groups:

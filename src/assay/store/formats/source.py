@@ -106,16 +106,16 @@ class Source:
         except _UNREADABLE as error:
             raise self._damaged(error) from error
 
-    def lines(self, unpacked: Callable[[BinaryIO, str], BinaryIO] | None = None) -> Iterator[bytes]:
+    def lines(self, unpack: Callable[[BinaryIO, str], BinaryIO] | None = None) -> Iterator[bytes]:
         """Yield the decompressed lines of a file of any size; only one line is in memory.
 
-        ``unpacked``: decompresses a file with the codec of its format; it receives the file and its name. Raises
+        ``unpack``: decompresses a file with the codec of its format; it receives the file and its name. Raises
         :class:`FormatError` if the file is damaged or a line is too long.
         """
         unreported = reported = 0
         try:
             with self._open() as (stored, packed):
-                file = packed if unpacked is None else unpacked(packed, self.name)
+                file = packed if unpack is None else unpack(packed, self.name)
                 while line := file.readline(EVENT_BYTES_MAX + 1):
                     if len(line) > EVENT_BYTES_MAX:
                         raise FormatError(f"holds a line of more than {EVENT_BYTES_MAX // 2**20} MiB", where=self.name)

@@ -56,7 +56,7 @@ READ_NUMBERED = "read_parquet(?, hive_partitioning = false, file_row_number = tr
 
 INDEX_PARTS = "parts"
 """Part of an index's name. An index of older versions, a single file of rows, has another name."""
-BEFORE_OF = "SELECT decode(value) FROM parquet_kv_metadata(?) WHERE decode(key) = 'before'"
+PREVIOUS_FILES_OF = "SELECT decode(value) FROM parquet_kv_metadata(?) WHERE decode(key) = 'before'"
 CODING_OF = "SELECT decode(value) FROM parquet_kv_metadata(?) WHERE decode(key) = 'coding'"
 BUNDLES_OF = f"SELECT DISTINCT bundle FROM {READ}"
 RUNS_AT = f"""

@@ -229,7 +229,7 @@ def write_runs(
 
 def read_previous_files(database: DuckDBPyConnection, path: Path) -> list[tuple[str, int]]:
     """Return the files that precede ``path``, each with its number of rows; empty for files of older versions."""
-    rows = database.execute(queries.BEFORE_OF, [str(path.absolute())]).fetchall()
+    rows = database.execute(queries.PREVIOUS_FILES_OF, [str(path.absolute())]).fetchall()
     try:
         return msgspec.json.decode(rows[0][0], type=list[tuple[str, int]]) if rows else []
     except msgspec.MsgspecError as error:

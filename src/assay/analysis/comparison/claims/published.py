@@ -98,8 +98,8 @@ def _configurations(configuration: Ints, cell: Ints, count: int) -> Ints:
     return np.bincount(cell[first], minlength=count)
 
 
-def _level(means: Means, at: int, configurations: int) -> _Level:
-    return _Level(float(means.mean[at]), float(np.sqrt(means.variance[at])), int(means.n[at]), configurations)
+def _level(means: Means, index: int, configurations: int) -> _Level:
+    return _Level(float(means.mean[index]), float(np.sqrt(means.variance[index])), int(means.n[index]), configurations)
 
 
 def aloja(table: RunTable, factor: str, normalised_to: str = AVERAGE) -> list[PublishedFigure]:

@@ -44,6 +44,6 @@ def example_pair(
     best_group = int(ratios.groups[np.lexsort((distance, -repetitions, ~(observed_groups[0] & observed_groups[1])))[0]])
     pair = []
     for positions, groups in sides:
-        candidates = positions[groups == best_group]
-        pair.append(int(candidates[np.argmax(is_observed[candidates])]))
+        rows_in_group = positions[groups == best_group]
+        pair.append(int(rows_in_group[np.argmax(is_observed[rows_in_group])]))
     return pair[0], pair[1]

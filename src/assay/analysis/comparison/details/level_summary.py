@@ -12,7 +12,7 @@ from statistics import fmean, median
 
 from assay.analysis.comparison.details.run_groups import RunGroup
 from assay.analysis.run_profile.phases import rank
-from assay.analysis.statistics import geometric_mean, offsets_of
+from assay.analysis.statistics import geometric_mean, log_errors_max_of
 from assay.model import Origin, Run
 from assay.model.runs.throughput import THROUGHPUTS
 
@@ -78,8 +78,8 @@ def throughput_medians(runs: Sequence[Run]) -> dict[str, float | None]:
 def summarise(runs: Sequence[Run], *, workload: str, context: str, level: str, example: Run) -> LevelSummary:
     """Summarise ``runs`` of one level; ``example``: any run of the group, for the origin and scale."""
     durations = tuple(run.duration_s for run in runs)
-    offsets = offsets_of(runs, sides=1)
-    estimate = geometric_mean(durations, offsets) if durations else None
+    log_errors_max = log_errors_max_of(runs, sides=1)
+    estimate = geometric_mean(durations, log_errors_max) if durations else None
     median_s = median(durations) if durations else None
     typical_run = min(runs, key=lambda run: abs(run.duration_s - (median_s or 0))) if runs else None
     return LevelSummary(
@@ -91,7 +91,7 @@ def summarise(runs: Sequence[Run], *, workload: str, context: str, level: str, e
         n=len(runs),
         run_ids=tuple(run.run_id for run in runs),
         durations_s=durations,
-        log_offsets=tuple(offsets.tolist()),
+        log_offsets=tuple(log_errors_max.tolist()),
         geometric_mean_s=estimate.value if estimate else None,
         low_s=estimate.low if estimate else None,
         high_s=estimate.high if estimate else None,

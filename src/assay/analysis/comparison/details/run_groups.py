@@ -148,16 +148,18 @@ def _distinguishing_factors(levels_of_groups: Sequence[dict[str, str]]) -> set[s
         for name in dict.fromkeys(name for levels in levels_of_groups for name in levels)
         if len({levels.get(name) for levels in levels_of_groups}) > 1
     ]
-    followers = {name for names in DEPENDENT_PROPERTIES.values() for name in names}
-    distinguishing = {name for name in differing_names if "." not in name and name not in followers}
+    dependent_names = {name for names in DEPENDENT_PROPERTIES.values() for name in names}
+    distinguishing_names = {name for name in differing_names if "." not in name and name not in dependent_names}
     for name in differing_names:
-        combinations = {tuple(levels.get(factor) for factor in sorted(distinguishing)) for levels in levels_of_groups}
+        combinations = {
+            tuple(levels.get(factor) for factor in sorted(distinguishing_names)) for levels in levels_of_groups
+        }
         finer_combinations = {
-            tuple(levels.get(factor) for factor in sorted({*distinguishing, name})) for levels in levels_of_groups
+            tuple(levels.get(factor) for factor in sorted({*distinguishing_names, name})) for levels in levels_of_groups
         }
         if len(finer_combinations) > len(combinations):
-            distinguishing.add(name)
-    return distinguishing
+            distinguishing_names.add(name)
+    return distinguishing_names
 
 
 def comparisons_with(matched: MatchedGroups, baseline: str | None = None) -> int:

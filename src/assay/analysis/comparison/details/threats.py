@@ -53,16 +53,16 @@ def _outliers(table: RunTable) -> Iterator[Threat]:
         )
 
 
-def _cpu(valid: Sequence[Run]) -> Iterator[Threat]:
-    limited_runs = [run for run in valid if was_cpu_limited(run)]
+def _cpu(valid_runs: Sequence[Run]) -> Iterator[Threat]:
+    limited_runs = [run for run in valid_runs if was_cpu_limited(run)]
     if limited_runs:
         counts_text = ", ".join(
             f"{name} ({n})" for name, n in Counter(f"{r.workload} on {r.layout}" for r in limited_runs).items()
         )
         yield Threat(
             "CPU was the limit",
-            f"In {len(limited_runs)} of {len(valid)} valid runs the CPU, not the storage, set the pace: {counts_text}. "
-            "Such a side compresses the ratio; the devices may differ by more than it shows.",
+            f"In {len(limited_runs)} of {len(valid_runs)} valid runs the CPU, not the storage, set the pace: "
+            f"{counts_text}. Such a side compresses the ratio; the devices may differ by more than it shows.",
         )
 
 
@@ -73,13 +73,13 @@ def _differences(warnings: Sequence[CodedWarning]) -> Iterator[Threat]:
         yield Threat("More than the factor differed", ". ".join(sentences) + ".")
 
 
-def _warnings(valid: Sequence[Run]) -> Iterator[Threat]:
-    counts = Counter(w.words for run in valid for w in set(run.warnings) if w.code is not WarningCode.CPU_LIMIT)
+def _warnings(valid_runs: Sequence[Run]) -> Iterator[Threat]:
+    counts = Counter(w.words for run in valid_runs for w in set(run.warnings) if w.code is not WarningCode.CPU_LIMIT)
     for warning, number in counts.most_common(RUN_WARNINGS_MAX):
-        yield Threat(f"Warning on {number} of {len(valid)} valid runs", warning)
+        yield Threat(f"Warning on {number} of {len(valid_runs)} valid runs", warning)
 
 
 def threats(table: RunTable, warnings: Sequence[CodedWarning], runs: Sequence[Run] = ()) -> list[Threat]:
     """Return the threats. ``warnings``: of the comparisons; ``runs``: the loaded runs of the table, if available."""
-    valid = [run for run in runs if run.status is RunStatus.VALID]
-    return [*_origins(table), *_outliers(table), *_cpu(valid), *_differences(warnings), *_warnings(valid)]
+    valid_runs = [run for run in runs if run.status is RunStatus.VALID]
+    return [*_origins(table), *_outliers(table), *_cpu(valid_runs), *_differences(warnings), *_warnings(valid_runs)]

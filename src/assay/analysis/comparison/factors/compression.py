@@ -12,10 +12,10 @@ from typing import Final
 import numpy as np
 
 from assay.analysis.statistics import ABSENT, Column, Mask, RunTable
-from assay.model import COMPRESSION, Meaning, parameters_that
+from assay.model import COMPRESSION, Meaning, parameters_with
 
-_SWITCHES: Final = parameters_that(Meaning.COMPRESSION_SWITCH)
-_CODECS: Final = parameters_that(Meaning.COMPRESSION_CODEC)
+_SWITCHES: Final = parameters_with(Meaning.COMPRESSION_SWITCH)
+_CODECS: Final = parameters_with(Meaning.COMPRESSION_CODEC)
 UNCOMPRESSED: Final = "none"
 _DEFAULT_CODEC: Final = "default codec"
 
@@ -41,7 +41,9 @@ def with_compression(table: RunTable) -> RunTable:
         codes[is_on] = levels.setdefault(_DEFAULT_CODEC, len(levels))
     elif codec is not None:
         existing_names = {name.lower(): name for name in existing_column.levels}
-        codec_names = [existing_names.get(name.lower(), name) for name in map(_short, table.columns[codec].levels)]
+        codec_names = [
+            existing_names.get(name.lower(), name) for name in map(_short_codec_name, table.columns[codec].levels)
+        ]
         names = [*codec_names, _DEFAULT_CODEC]  # the last name is for runs without a codec, whose code is -1
         numbers = np.array([levels.setdefault(name, len(levels)) for name in names], dtype=np.int32)
         codes[is_on] = numbers[table.columns[codec].codes[is_on]]
@@ -51,8 +53,8 @@ def with_compression(table: RunTable) -> RunTable:
 
 def _has(column: Column, level: str) -> Mask:
     code = column.code(level)
-    has: Mask = (column.codes == code) & (code != ABSENT)
-    return has
+    has_level: Mask = (column.codes == code) & (code != ABSENT)
+    return has_level
 
 
 def paired_parameter(factor: str, table: RunTable) -> str | None:
@@ -63,6 +65,6 @@ def paired_parameter(factor: str, table: RunTable) -> str | None:
     return None
 
 
-def _short(codec: str) -> str:
+def _short_codec_name(codec: str) -> str:
     """Return the short name of a codec's class: ``Snappy`` for ``org.apache.hadoop.io.compress.SnappyCodec``."""
     return codec.rpartition(".")[2].removesuffix("Codec") or codec

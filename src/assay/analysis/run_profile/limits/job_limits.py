@@ -26,7 +26,7 @@ _TASKS_MIN = 3
 
 
 class JobLimit(StrEnum):
-    """The largest use of a job's capacity, or of its idle capacity the cause."""
+    """The use with the largest share of a job's capacity; for idle capacity, its main cause."""
 
     CPU = "cpu"
     COLLECTION = "garbage collection"
@@ -105,7 +105,7 @@ def job_shares(run: Run, tasks: Sequence[TaskAttempt]) -> JobShares:
 def _limit(
     idle: float, without_tasks: float, skew: TaskSkew | None, duration_s: float, shares: dict[JobLimit, float | None]
 ) -> JobLimit:
-    """Return the largest share; of idle capacity its largest cause."""
+    """Return the use with the largest share; if idle capacity has the largest share, its main cause."""
     known_shares = {name: share for name, share in shares.items() if share is not None}
     if JobLimit.CPU not in known_shares and idle < 0.5:
         return JobLimit.UNKNOWN
@@ -126,7 +126,7 @@ class _AttemptTimes:
     """
 
     start_s: Floats
-    """By start."""
+    """Starts in ascending order; ``end_s`` has the same order of attempts."""
     end_s: Floats
     cpu_s: float | None
     collection_s: float | None
@@ -173,8 +173,8 @@ def _concurrent(attempts: _AttemptTimes) -> int:
 
 def _covered_s(attempts: _AttemptTimes) -> float:
     """Return the seconds in which at least one attempt ran."""
-    until_s = np.concatenate(([-np.inf], np.maximum.accumulate(attempts.end_s)[:-1]))
-    return float(np.maximum(0.0, attempts.end_s - np.maximum(attempts.start_s, until_s)).sum())
+    earlier_ends_s = np.concatenate(([-np.inf], np.maximum.accumulate(attempts.end_s)[:-1]))
+    return float(np.maximum(0.0, attempts.end_s - np.maximum(attempts.start_s, earlier_ends_s)).sum())
 
 
 def _skew(times_s: Mapping[str, "array[float]"]) -> TaskSkew | None:

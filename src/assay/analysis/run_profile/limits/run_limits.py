@@ -156,7 +156,7 @@ def limits_of(run: Run, tasks: Sequence[TaskAttempt], trace: Trace) -> Limits | 
 
 
 def _moments(run: Run, tasks: Sequence[TaskAttempt], loads: Loads) -> tuple[LimitMoment, ...]:
-    phases, counts = _phase_times(tasks, loads)
+    phases, attempt_s = _phase_times(tasks, loads)
     resources = list(loads.shares)
     shares = np.stack([loads.shares[resource] for resource in resources])
     busiest = shares.argmax(axis=0)
@@ -164,19 +164,19 @@ def _moments(run: Run, tasks: Sequence[TaskAttempt], loads: Loads) -> tuple[Limi
     last_start = [max((task.start_s for task in tasks if task.node == node), default=0.0) for node in loads.workers]
     moments = []
     for step, t_s in enumerate(loads.edges_s[:-1].tolist()):
-        tasks_anywhere = counts[:, :, step].sum(axis=1)
+        phase_s_anywhere = attempt_s[:, :, step].sum(axis=1)
         for row, node in enumerate(loads.workers):
-            tasks_on_node = counts[:, row, step]
-            if tasks_on_node.sum() > 0:
+            phase_s_on_node = attempt_s[:, row, step]
+            if phase_s_on_node.sum() > 0:
                 share = float(shares[busiest[row, step], row, step])
                 limit = resources[busiest[row, step]] if share >= BUSY_SHARE else Resource.NONE
                 if limit is Resource.NONE and Resource.CPU in loads.shares:
                     computing = float(loads.computing[row, step])
                     limit, share = (Resource.CPU, computing) if computing >= BUSY_SHARE else (limit, share)
-                moments.append(LimitMoment(t_s, node, phases[int(tasks_on_node.argmax())], limit, share))
-            elif tasks_anywhere.sum() > 0:
+                moments.append(LimitMoment(t_s, node, phases[int(phase_s_on_node.argmax())], limit, share))
+            elif phase_s_anywhere.sum() > 0:
                 limit = Resource.CONTAINERS if t_s < last_start[row] else Resource.NO_TASK
-                moments.append(LimitMoment(t_s, node, phases[int(tasks_anywhere.argmax())], limit, None))
+                moments.append(LimitMoment(t_s, node, phases[int(phase_s_anywhere.argmax())], limit, None))
             else:
                 moments.append(LimitMoment(t_s, node, idle_phases[step], Resource.FIXED, None))
     return tuple(moments)
@@ -187,10 +187,10 @@ def _phase_times(tasks: Sequence[TaskAttempt], loads: Loads) -> tuple[list[str],
     row_of = {node: row for row, node in enumerate(loads.workers)}
     parts = [(phase, row_of[task.node]) for task in tasks if task.node in row_of for phase in task_phases(task)]
     names = sorted({phase.name for phase, _ in parts}, key=rank) or ["overhead"]
-    counts = np.zeros((len(names), len(loads.workers), len(loads.edges_s) - 1))
+    attempt_s = np.zeros((len(names), len(loads.workers), len(loads.edges_s) - 1))
     for phase, row in parts:
-        counts[names.index(phase.name), row] += overlap_s(loads.edges_s, phase.start_s, phase.end_s)
-    return names, counts
+        attempt_s[names.index(phase.name), row] += overlap_s(loads.edges_s, phase.start_s, phase.end_s)
+    return names, attempt_s
 
 
 def _idle_phases(run: Run, loads: Loads) -> list[str]:

@@ -69,7 +69,9 @@ def run_sections(run: Run, detail: RunDetail, files: Mapping[str, int]) -> dict[
         "nodes": nodes_table(detail),
         "checks": TextTable("checks", notes=tuple(f"{_MARK[c.passed]} {c.name}: {c.detail}" for c in run.checks)),
         "metrics": metrics_table(run, detail),
-        "caches": TextTable(f"caches before the run: {cold_text(run)}", notes=tuple(map(_cache_line, run.caches))),
+        "caches": TextTable(
+            f"caches before the run: {cache_state_text(run)}", notes=tuple(map(_cache_line, run.caches))
+        ),
         "warnings": TextTable("warnings", notes=tuple(str(warning) for warning in run.warnings)),
         "sources": TextTable.of_pairs("sources", _other_sources(run, detail)),
         "files": TextTable.of_pairs("files in the bundle", {name: format_bytes(n) for name, n in files.items()}),
@@ -88,7 +90,7 @@ def simulation_table(run: Run) -> TextTable:
     return TextTable("simulated", notes=(*notes, *(str(assumption) for assumption in facts.get("assumptions", ()))))
 
 
-def cold_text(run: Run) -> str:
+def cache_state_text(run: Run) -> str:
     """Return ``cold``, ``warm``, ``simulated`` or ``not known``."""
     return run.cache_state or "not known"
 

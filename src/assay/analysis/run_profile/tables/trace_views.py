@@ -73,7 +73,7 @@ def busiest(series: Sequence[Series], count_max: int = LINES_MAX) -> list[Series
     return [series[index] for index in sorted(peaks)]
 
 
-def coinciding(series: Sequence[Series]) -> list[list[Series]]:
+def indistinguishable_groups(series: Sequence[Series]) -> list[list[Series]]:
     """Return the series in groups whose lines can't be distinguished in a chart; the first of a group is drawn."""
     highest = max((max(line.values, default=0.0) for line in series), default=0.0)
     groups: list[list[Series]] = []

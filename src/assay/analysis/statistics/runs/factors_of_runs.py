@@ -14,13 +14,13 @@ from assay.model import (
     Run,
     devices_of_text,
     devices_text,
-    parameters_that,
+    parameters_with,
 )
 from assay.model.clusters import layout_code
 from assay.workloads.catalogue import workloads
 from assay.workloads.workload import wave_options_of
 
-LAYOUT_PARAMETERS = frozenset(parameters_that(Meaning.DIRECTORIES))
+LAYOUT_PARAMETERS = frozenset(parameters_with(Meaning.DIRECTORIES))
 """Engine parameters that follow from the layout: they differ whenever the layout does."""
 FACTOR_SYNONYMS = {
     **dict.fromkeys(("disk", "disks", "storage", "drives", "ssd", "hdd"), LAYOUT_FACTOR),
@@ -102,7 +102,7 @@ def layout_devices(run: Run) -> str | None:
     return devices_text(code.devices) if code else None
 
 
-def on_hard_disks(devices: Iterable[tuple[str | None, str | None]]) -> frozenset[str]:
+def layouts_on_hard_disks(devices: Iterable[tuple[str | None, str | None]]) -> frozenset[str]:
     """Return the layouts that only use local hard disks, from pairs of a layout and its devices."""
     kinds_by_layout: dict[str, set[str]] = {}
     for layout, text in devices:

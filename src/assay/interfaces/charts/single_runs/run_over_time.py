@@ -12,7 +12,7 @@ from assay.analysis.run_profile.tables.trace_views import (
     GROUPS,
     TRACE_VIEWS,
     busiest,
-    coinciding,
+    indistinguishable_groups,
     lines_of,
     names_shown,
     views_of,
@@ -90,7 +90,7 @@ def _lines(complete_run: CompleteRun, span: Span) -> list[Lines]:
         series = lines_of(
             complete_run.trace, view, node=span.node, start_s=span.start_s, end_s=span.end_s, windows=windows
         )
-        groups = coinciding(series)
+        groups = indistinguishable_groups(series)
         busiest_series = busiest([group[0] for group in groups])
         title = (
             f"{view.title}, the {len(busiest_series)} busiest of {len(groups)}"

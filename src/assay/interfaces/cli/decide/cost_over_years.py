@@ -15,7 +15,7 @@ from assay.questions.costs.job_cost import CostView
 from assay.questions.costs.years_of_use import JobCostRequest, job_costs
 from assay.text import (
     NO_VALUE,
-    count,
+    jobs_text,
     layout_text,
     money,
     money_interval,
@@ -51,8 +51,8 @@ def _print(view: CostView, limit: int | None) -> None:
             titles.by_workload[r.workload],
             layout_text(r.layout),
             seconds(r.runtime_s),
-            count(r.jobs_per_day),
-            count(r.jobs),
+            jobs_text(r.jobs_per_day),
+            jobs_text(r.jobs),
         )
         for r in view.rows
     ]
@@ -80,7 +80,7 @@ def _print(view: CostView, limit: int | None) -> None:
             titles.by_workload[r.workload],
             layout_text(r.layout),
             money(float(r.price), r.currency),
-            count(r.jobs),
+            jobs_text(r.jobs),
             money(r.cost_per_job, r.currency),
             money_interval(r.cost_per_job_low, r.cost_per_job_high, r.currency),
         )

@@ -9,7 +9,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from assay.analysis.outliers.anomalies import Anomaly
 from assay.analysis.run_profile.run_detail import RunDetail
 from assay.analysis.run_profile.tables.run_tables import (
-    cold_text,
+    cache_state_text,
     counter_tables,
     phase_table,
     run_sections,
@@ -88,7 +88,7 @@ def _header(run: Run) -> Iterator[str]:
     if run.cause:
         yield f"cause{f' ({run.failure_class})' if run.failure_class else ''}: {run.cause}"
     start_text = run.started_at or "at an unknown time"
-    yield f"started {start_text}, took {format_duration(run.duration_s)}, caches {cold_text(run)}"
+    yield f"started {start_text}, took {format_duration(run.duration_s)}, caches {cache_state_text(run)}"
 
 
 def phase_bars(phases: Sequence[Phase], duration_s: float) -> Iterator[str]:

@@ -6,7 +6,7 @@ from typing import Any
 
 import click
 
-from assay.analysis.run_profile.tables.run_tables import cold_text
+from assay.analysis.run_profile.tables.run_tables import cache_state_text
 from assay.foundation.units import format_duration
 from assay.interfaces.cli.command_classes import AssayCommand
 from assay.interfaces.cli.common import (
@@ -80,7 +80,7 @@ def _row(run: Run, id_length: int, outlier: str | None) -> tuple[str, ...]:
         str(run.repetition),
         f"{status}, {outlier}" if outlier else status,
         run.origin,
-        cold_text(run),
+        cache_state_text(run),
         format_duration(run.duration_s) + interval_text,
     )
 

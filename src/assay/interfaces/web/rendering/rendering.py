@@ -116,7 +116,7 @@ def _environment() -> Environment:
         price_text=amounts.price_text,
         moment=language.moment,
         title=titles.workload_title,
-        count=numbers.count,
+        jobs=numbers.jobs_text,
         bytes=format_bytes,
         duration=format_duration,
         short=titles.run_id_text,

@@ -14,7 +14,7 @@ import numpy as np
 
 from assay.analysis.comparison.option_estimates import OptionEstimates
 from assay.analysis.cost.run_cost import mean_errors, mean_intervals, times_of
-from assay.analysis.statistics import ABSENT, Ints, RunTable, offsets_in
+from assay.analysis.statistics import ABSENT, Ints, RunTable, log_errors_max_in
 from assay.questions.decisions.costs.cluster_prices import cluster_prices_of
 from assay.questions.decisions.costs.run_costs import RunCosts
 from assay.questions.decisions.decision import BaselineCost, BaselineCosts, EnergyUse, OptionEnergy
@@ -46,7 +46,7 @@ def baseline_costs_of(
             continue
         run_rows = _rows_of(estimates, stratum, baseline, priced_rows)
         cost = estimates.matched.table.values["duration_s"][run_rows]
-        mean = times_of(cost, np.zeros(len(run_rows), dtype=np.int64), 1, offsets_in(table, run_rows, sides=1))
+        mean = times_of(cost, np.zeros(len(run_rows), dtype=np.int64), 1, log_errors_max_in(table, run_rows, sides=1))
         low, high = (float(end[0]) for end in mean_intervals(mean, mean_errors(mean, math.nan, 0.0)))
         ends = (low, high) if math.isfinite(low) else (None, None)
         clusters = _clusters(table, run_rows)
@@ -99,7 +99,7 @@ def energy_use_of(
     stratum = max(sides, key=lambda stratum: len(sides[stratum]))
     run_rows = sides[stratum]
     time_s = table.values["duration_s"][run_rows]
-    mean = times_of(time_s, np.zeros(len(run_rows), dtype=np.int64), 1, offsets_in(table, run_rows, sides=1))
+    mean = times_of(time_s, np.zeros(len(run_rows), dtype=np.int64), 1, log_errors_max_in(table, run_rows, sides=1))
     ends = [float(end[0]) for end in mean_intervals(mean, mean_errors(mean, math.nan, 0.0))]
     levels = table.columns[estimates.matched.factor].levels
     power_w = _mean_power_w(costs, run_rows)

@@ -15,7 +15,7 @@ from assay.model import (
     WORKERS_FACTOR,
     Meaning,
     counted_resources,
-    parameters_that,
+    parameters_with,
 )
 from assay.questions.decisions.decision import Decision
 from assay.text import column_title, data_text, disk_noun, joined, level_text, meanings, plural, workload_title
@@ -52,8 +52,8 @@ _DEVICE_TEXTS = {
 """Changes of disks in words: value, noun of one disk, and the counted noun."""
 _NUMBER = re.compile(r"[0-9]+(?:\.[0-9]+)?")
 _CLEAR_WITHOUT_NAME = ("data_bytes", "origin", "cluster")
-_COMPRESSION_SWITCHES = parameters_that(Meaning.COMPRESSION_SWITCH)
-_PER_WORKER = (DISKS, CONTAINERS, *parameters_that(Meaning.TASKS_PER_WORKER))
+_COMPRESSION_SWITCHES = parameters_with(Meaning.COMPRESSION_SWITCH)
+_PER_WORKER = (DISKS, CONTAINERS, *parameters_with(Meaning.TASKS_PER_WORKER))
 
 
 def option_text(factor: str, level: str) -> str:

@@ -183,6 +183,7 @@ class ExecTable:
         self.line_by_key: dict[str, int] = {}
         """Key to line of each imported run."""
         self.ids: dict[str, int] = {}
+        """ALOJA's id to line of each imported run."""
         self.labels = CellSelection.of(header, _in_column_order(header, _LABELS))
         self.engine = CellSelection.of(header, _in_column_order(header, ENGINE_FIELDS))
         self.cluster = CellSelection.of(header, _in_column_order(header, _CLUSTER))
@@ -226,15 +227,15 @@ class ExecTable:
         workload = known_name(codes.known_text(fields["bench"]).lower())
         if not workload:
             raise ValueError("has no benchmark")
-        valid = _VALID.get(fields.get("valid", "1").lower())
-        if valid is None:
+        is_valid = _VALID.get(fields.get("valid", "1").lower())
+        if is_valid is None:
             raise ValueError(f"valid is {fields['valid'][:40]!r}, which is neither 0 nor 1")
         network = codes.network(fields["net"])
         return foreign_run(
             workload=workload,
             duration_s=0.0,
-            status=RunStatus.VALID if valid else RunStatus.INVALID,
-            cause=None if valid else codes.INVALID,
+            status=RunStatus.VALID if is_valid else RunStatus.INVALID,
+            cause=None if is_valid else codes.INVALID,
             layout=codes.layout_name(fields["disk"]),
             levels={"network": network} if network else {},
             engine_version=codes.known_text(fields.get("hadoop", "")),

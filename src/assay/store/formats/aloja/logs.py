@@ -35,6 +35,7 @@ _OLD_FIELDS: Final = 10
 """Number of fields of a line of the older form (table BWM). A separator at the end of a line adds an empty field."""
 _BWM: Final = {"unix_timestamp": 0, "iface_name": 1, "bytes_out": 2, "bytes_in": 3}
 _BWM2: Final = {"unix_timestamp": 0, "iface_name": 1, "bytes_in": 5, "bytes_out": 6}
+"""Column of the table BWM or BWM2 to the position of its field in a line."""
 _VMSTAT_COLUMNS: Final = frozenset({"free", "cache", "bi", "bo", "us", "sy", "id", "wa"})
 
 

@@ -18,7 +18,8 @@ COVERED_SHARE_MIN: Final = 0.9
 SECONDS_SHARE_MIN: Final = 0.5
 """Minimum share of the run's seconds that must have a row in JOB_status."""
 _KINDS: Final = {"MAP": "map", "REDUCE": "reduce"}
-_WITHOUT_TASK: Final = frozenset({"SETUP", "CLEANUP", "JOB_SETUP", "JOB_CLEANUP", "TASK_CLEANUP"})
+_NO_WORK: Final = frozenset({"SETUP", "CLEANUP", "JOB_SETUP", "JOB_CLEANUP", "TASK_CLEANUP"})
+"""Types of tasks that are neither maps nor reduces."""
 _STATUSES: Final = {"SUCCESS": "succeeded", "FAILED": "failed", "KILLED": "killed"}
 _STATUS_COLUMNS: Final = {"map": "maps", "shuffle": "shuffle", "merge": "merge", "reduce": "reduce"}
 _COUNTER_MAX: Final = 2**63 - 1
@@ -27,7 +28,7 @@ _COUNTER_MAX: Final = 2**63 - 1
 
 def is_work(row: Mapping[str, str]) -> bool:
     """Return whether a row of JOB_tasks is a map or a reduce, not a job's setup or cleanup."""
-    return row.get("TASK_TYPE", "") not in _WITHOUT_TASK
+    return row.get("TASK_TYPE", "") not in _NO_WORK
 
 
 def task_of_row(row: Mapping[str, str], times_s: Mapping[str, float | None]) -> TaskAttempt:

@@ -96,7 +96,7 @@ class _Direction(msgspec.Struct):
     clat: _Latency | None = None
     clat_ns: _Latency | None = None
 
-    def value(self) -> FioDirection:
+    def direction(self) -> FioDirection:
         is_old_report = self.bw_bytes is None
         rate = self.bw * 1024 if self.bw_bytes is None else self.bw_bytes
         io_bytes = self.io_bytes * _OLD_IO_BYTES if is_old_report else self.io_bytes
@@ -128,15 +128,15 @@ class _FioJsonJob(msgspec.Struct):
     hostname: str = ""
     options: dict[str, Any] | None = msgspec.field(name="job options", default=None)
 
-    def value(self) -> FioJob:
+    def job(self) -> FioJob:
         if self.read is None or self.write is None:
             raise FormatError(f"fio's job {self.jobname} does not separate reads from writes (unified_rw_reporting)")
         options = None if self.options is None else _text_options(self.options)
         return FioJob(
             name=self.jobname,
             error=self.error,
-            read=self.read.value(),
-            write=self.write.value(),
+            read=self.read.direction(),
+            write=self.write.direction(),
             group=self.groupid,
             elapsed_s=self.elapsed,
             remaining_s=0.0 if self.eta >= _ETA_UNKNOWN_S else self.eta,
@@ -192,7 +192,7 @@ def parse_fio(report: bytes) -> FioReport:
     timestamp_s = content.timestamp if content.timestamp_ms is None else content.timestamp_ms / 1e3
     return FioReport(
         content.version,
-        tuple(job.value() for job in jobs),
+        tuple(job.job() for job in jobs),
         timestamp_s,
         _text_options(content.options),
         tuple(disk.name for disk in content.disk_util if disk.name),

@@ -27,17 +27,17 @@ _DIRECT_ENGINES: Final = ("sg", "io_uring_cmd")
 """Engines that bypass the page cache, with or without ``direct``."""
 
 
-def figures(report: FioReport) -> tuple[DeviceMeasurement, ...]:
+def device_measurements(report: FioReport) -> tuple[DeviceMeasurement, ...]:
     """Return the measurements of ``report`` that describe the device.
 
     Raises FormatError if there are none because jobs went through the page cache.
     """
     measurements = []
-    for jobs, options in _measurements(report):
+    for jobs, options in _measured_jobs(report):
         kind = _KINDS.get(options.get("rw", "read").partition(":")[0])
         if kind is not None and _is_direct(options):
-            figure = _figure(jobs, options, writes=kind[0], random=kind[1])
-            measurements += [figure] if figure else []
+            measurement = _measurement(jobs, options, writes=kind[0], random=kind[1])
+            measurements += [measurement] if measurement else []
     cached = cached_jobs(report)
     if cached and not measurements:
         raise FormatError(
@@ -49,10 +49,10 @@ def figures(report: FioReport) -> tuple[DeviceMeasurement, ...]:
 
 def cached_jobs(report: FioReport) -> tuple[str, ...]:
     """Return the names of the jobs that went through the page cache."""
-    return tuple(jobs[0].name for jobs, options in _measurements(report) if not _is_direct(options))
+    return tuple(jobs[0].name for jobs, options in _measured_jobs(report) if not _is_direct(options))
 
 
-def _measurements(report: FioReport) -> Iterator[tuple[list[FioJob], dict[str, str]]]:
+def _measured_jobs(report: FioReport) -> Iterator[tuple[list[FioJob], dict[str, str]]]:
     """Yield the jobs of each measurement, with their options."""
     jobs = [job for job in report.jobs if not job.error]
     for _, group in groupby(jobs, key=lambda job: (job.group, job.name)):
@@ -68,7 +68,9 @@ def _is_direct(options: dict[str, str]) -> bool:
     return options.get("buffered") in ("0", "false")
 
 
-def _figure(jobs: list[FioJob], options: dict[str, str], *, writes: bool, random: bool) -> DeviceMeasurement | None:
+def _measurement(
+    jobs: list[FioJob], options: dict[str, str], *, writes: bool, random: bool
+) -> DeviceMeasurement | None:
     directions = [job.write if writes else job.read for job in jobs]
     bytes_per_s, iops = (
         sum(direction.bytes_per_s for direction in directions),

@@ -50,7 +50,7 @@ class _Aggregate:
     mean_mb_per_s: float
     stddev_mb_per_s: float
     slots: int
-    counted: int
+    counted_slots: int
 
 
 def _rate_mb_per_s(text: str) -> float | None:
@@ -107,7 +107,7 @@ def _enhanced_run(result: DfsioResult, fields: dict[str, str]) -> Run:
         metrics |= {
             "dfsioe_aggregated_mb_per_s": aggregate.mean_mb_per_s,
             "dfsioe_aggregated_stddev_mb_per_s": aggregate.stddev_mb_per_s,
-            "dfsioe_counted_slots": float(aggregate.counted),
+            "dfsioe_counted_slots": float(aggregate.counted_slots),
             "dfsioe_slots": float(aggregate.slots),
         }
         origin = "the program's average over the seconds that it counts, in 10^6 bytes; not the cluster's throughput"

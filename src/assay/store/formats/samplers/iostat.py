@@ -94,8 +94,10 @@ def _read(source: Source) -> Iterator[ImportedRun | SkippedItem]:
 def _read_host(where: str, host: Host) -> Iterator[ImportedRun | SkippedItem]:
     reports = host.statistics
     start_time, gaps_s = _times(reports)
-    first_s = _recorded_interval_s(reports[0])
-    has_first_interval = first_s is not None and abs(first_s - gaps_s[0]) <= max(_ERROR_MAX * gaps_s[0], 0.5 * _CLOCK_S)
+    first_interval_s = _recorded_interval_s(reports[0])
+    has_first_interval = first_interval_s is not None and abs(first_interval_s - gaps_s[0]) <= max(
+        _ERROR_MAX * gaps_s[0], 0.5 * _CLOCK_S
+    )
     if has_first_interval:
         gaps_s.insert(0, gaps_s[0])
         start_time = start_time and start_time - timedelta(seconds=gaps_s[0])
@@ -120,8 +122,8 @@ def _read_host(where: str, host: Host) -> Iterator[ImportedRun | SkippedItem]:
         return
     warnings = [f"{skipped} of {len(reports)} reports could not be read"] if skipped else []
     run = recorder.run(started=start_time, environment=host.environment(), source="iostat", warnings=warnings)
-    begin = hashlib.sha256(json.dumps(reports[0], sort_keys=True).encode()).hexdigest()[:16]
-    yield ImportedRun(f"{host.nodename} {host.date} {begin}", where, run, trace=recorder.trace)
+    first_report_digest = hashlib.sha256(json.dumps(reports[0], sort_keys=True).encode()).hexdigest()[:16]
+    yield ImportedRun(f"{host.nodename} {host.date} {first_report_digest}", where, run, trace=recorder.trace)
 
 
 def _times(reports: Sequence[Mapping[str, Any]]) -> tuple[datetime | None, list[float]]:
@@ -173,7 +175,7 @@ def _recorded_interval_s(report: Mapping[str, Any]) -> float | None:
 
     It is computed from the device that moved most, whose figures are rounded least.
     """
-    best: tuple[float, float] | None = None
+    most_exact: tuple[float, float] | None = None
     for row in _rows(report):
         for prefix in ("kB", "MB", "Blk"):
             for direction in ("read", "wrtn", "dscd"):
@@ -182,9 +184,9 @@ def _recorded_interval_s(report: Mapping[str, Any]) -> float | None:
                     if max(amount, rate) > BYTES_PER_S_MAX:
                         continue
                     error = 1.0 / amount + 0.005 / rate
-                    if error <= _ERROR_MAX and (best is None or error < best[0]):
-                        best = error, (amount + 0.5) / rate
-    return best and best[1]
+                    if error <= _ERROR_MAX and (most_exact is None or error < most_exact[0]):
+                        most_exact = error, (amount + 0.5) / rate
+    return most_exact and most_exact[1]
 
 
 def _rows(report: Mapping[str, Any]) -> list[dict[str, Any]]:

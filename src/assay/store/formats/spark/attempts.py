@@ -19,6 +19,7 @@ SUCCEEDED, FAILED, KILLED = range(3)
 _KINDS: Final = ("task", "shuffle_map", "result")
 _KIND_OF_TYPE: Final = {"ShuffleMapTask": 1, "ResultTask": 2}
 _CPU_RECORDED, _METRICS_RECORDED = 2, 1
+"""Values of the field ``recorded``: metrics with CPU time, and without it; 0 is an attempt without metrics."""
 _FIELDS: Final = {
     "number": "q",  # Spark's number of the attempt
     "stage": "i",

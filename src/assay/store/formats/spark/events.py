@@ -152,8 +152,8 @@ class _EventLogReader:
             decoder, handle = decoder_and_handler
             handle(self, decoder.decode(line))
         except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
-            where_cut = "" if line.endswith(b"\n") else " (the file ends in it: it was cut off, or is still written)"
-            raise FormatError(f"this line is not a complete event{where_cut}: {error}", where=where) from error
+            cut_off_note = "" if line.endswith(b"\n") else " (the file ends in it: it was cut off, or is still written)"
+            raise FormatError(f"this line is not a complete event{cut_off_note}: {error}", where=where) from error
         except _ContradictionError as error:
             raise FormatError(str(error), where=where) from error
 

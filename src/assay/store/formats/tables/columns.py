@@ -65,9 +65,9 @@ class RowSplitter:
     """
 
     def __init__(self, separator: str, width: int, aspects: Iterable[Sequence[int]]) -> None:
-        aspects_of_column = Counter(number for column_numbers in aspects for number in column_numbers)
+        aspect_counts = Counter(number for column_numbers in aspects for number in column_numbers)
         self.separator = separator
-        self.split_count = 1 + max((number for number in range(width) if aspects_of_column[number] != 1), default=-1)
+        self.split_count = 1 + max((number for number in range(width) if aspect_counts[number] != 1), default=-1)
         """Number of cells before those that stay joined."""
         self.width = width
 
@@ -103,7 +103,7 @@ class Aspect:
 
     column_numbers: tuple[int, ...]
     """The columns of these cells, in ascending order."""
-    parsed: Distinct
+    distinct_values: Distinct
     """The distinct values, which it parses from tuples of the cells' texts."""
 
 
@@ -157,7 +157,7 @@ class Aspects:
             for row in first_rows.tolist():
                 joined = () if aspect_codes is None else self._joined_cells_of_aspect[number].values[aspect_codes[row]]
                 combinations.append((*(column[row] for column in columns), *joined, *(column[row] for column in added)))
-            codes_by_aspect.append(aspect.parsed.codes(combinations)[group])
+            codes_by_aspect.append(aspect.distinct_values.codes(combinations)[group])
         return codes_by_aspect
 
     def _codes_of(self, joined_cells: Sequence[str | tuple[str, ...]]) -> Codes:

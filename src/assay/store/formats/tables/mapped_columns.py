@@ -67,9 +67,9 @@ def _is_one_of(name: str, kinds: Sequence[str]) -> bool:
 class _ParsedRows:
     """The parsed cells of some rows."""
 
-    numbers: Sequence[int]
-    """Their lines."""
+    line_numbers: Sequence[int]
     aspects: Sequence[Codes]
+    """The code of each row by label, then by text of the key."""
     figures: dict[str, Floats]
     """By field; NaN where a cell is empty."""
     texts: dict[str, tuple[Distinct, Codes]]
@@ -265,7 +265,7 @@ class MappedReader:
             ]
         return ImportedRows(
             self._table.name,
-            np.array(parsed_rows.numbers, dtype=np.int64),
+            np.array(parsed_rows.line_numbers, dtype=np.int64),
             self._keys_of(parsed_rows),
             common,
             shared,

@@ -99,7 +99,7 @@ def check_texts(values: Mapping[str, str], origin: Origin) -> None:
 
 
 def label_of(values: Mapping[str, str], origin: Origin) -> Run:
-    """Return a run with these texts, which all rows with equal texts copy."""
+    """Return the label of a row: a run with its texts and without figures, which all rows with equal texts copy."""
     status, cause = _status(values)
     cluster = hardware_of(values)
     return foreign_run(

@@ -148,9 +148,9 @@ class _SqlReader:
     counted_until: int = 0
     has_table: bool = False
     comment_end: int = -1
-    """End of the next comment. It is searched for once."""
+    """End of the comment after ``position``; kept, so that no part of the text is searched twice."""
     rows_begin: int = -1
-    """Start of the next INSERT. It is searched for once."""
+    """Start of the next INSERT, kept for the same reason."""
     columns: dict[str, tuple[str, ...]] = field(default_factory=dict)
     numbers: dict[str, int] = field(default_factory=dict)
 
