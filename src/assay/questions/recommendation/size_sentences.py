@@ -63,16 +63,28 @@ def _best_estimate(answer: SizeAnswer) -> Iterator[str]:
         cost, _ = money_texts(*amounts, answer.currency, rough=answer.extrapolated)
         time = duration_text(best.time_s, best.time_low_s, best.time_high_s, rough=answer.extrapolated)
         yield (
-            f"{'Rough' if answer.extrapolated else 'Best'} estimate: {names}{tie}, "
+            f"{_certainty(answer)} estimate: {names}{tie}, "
             f"{money(best.rate_per_h, answer.currency)} per hour{made_of}. The job "
             f"takes {time} and costs {cost} ({best.origin})."
         )
 
 
+def _certainty(answer: SizeAnswer) -> str:
+    """Return ``Rough`` for extrapolated data, ``Unchecked`` where the time differs much from the log's, or ``Best``."""
+    if answer.extrapolated:
+        return "Rough"
+    return "Unchecked" if _differs_from_log(answer) else "Best"
+
+
+def _differs_from_log(answer: SizeAnswer) -> bool:
+    ratio = answer.speed_ratio
+    return ratio is not None and not 1 / RATIO_STATED < ratio < RATIO_STATED
+
+
 def _comparison(answer: SizeAnswer) -> Iterator[str]:
     """Yield how the simulated time differs from the logged time, and how to check it."""
     ratio, shares = answer.speed_ratio, answer.job.shares
-    if ratio is None or 1 / RATIO_STATED < ratio < RATIO_STATED:
+    if ratio is None or not _differs_from_log(answer):
         return
     data = "the same data" if answer.growth == 1 else f"{answer.growth:g} times the data"
     differs = f"{ratio:.2g} times as fast" if ratio > 1 else f"{1 / ratio:.2g} times as slow"
