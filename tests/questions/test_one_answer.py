@@ -371,6 +371,45 @@ def test_costs_over_years_name_the_lowest_price_unless_the_cheapest_option_has_i
     assert over_years.lowest_price.endswith(lowest)
 
 
+@pytest.mark.parametrize(("flash_usd", "is_flash_cheaper"), [(30_000, False), (20_000, True)])
+def test_costs_over_years_of_a_tie_name_the_option_with_the_lower_price(
+    tmp_path: Path, flash_usd: int, is_flash_cheaper: bool
+) -> None:
+    """A job costs slightly less on SSDs in the mean at both prices, and no difference is shown."""
+    prices = tmp_path / "prices.yaml"
+    prices.write_text(
+        "prices: p\ncurrency: USD\ndate: 2026-01-01\nsource: made up\namortisation: {years: 3}\nitems:\n"
+        "  - {name: disks, price: $26000, per: cluster, layouts: [HD2]}\n"
+        f"  - {{name: flash, price: ${flash_usd}, per: cluster, layouts: [SS2]}}\n"
+    )
+    mean_s = 0.97 * 90.0 * 26_000 / flash_usd
+    runs = [
+        make_run(number, layout=layout, levels={"layout": layout}, duration_s=time_s * noise)
+        for number, (layout, time_s, noise) in enumerate(
+            [("HD2", 90.0, noise) for noise in (0.8, 1.0, 1.25, 1.0)]
+            + [("SS2", mean_s, noise) for noise in (1.0, 0.8, 1.0, 1.25)]
+        )
+    ]
+    build_repository(tmp_path / "repository", runs)
+    repository = Repository.open(tmp_path / "repository")
+    request = DecisionRequest("cheapest", prices=load_prices(prices), years=3)
+    over_years = view_of(answer_questions(repository, flags_in(repository).table, request)[-1]).over_years
+    assert over_years is not None
+    assert over_years.by_cost[0].option == "2 SSDs (SS2)"
+    if is_flash_cheaper:
+        assert over_years.answer.startswith(
+            "Over 3 years, 2 SSDs (SS2) have the lowest mean cost per job: you pay $20,000, and a job costs between "
+        )
+        assert over_years.answer.endswith(" % more than on 2 hard disks (HD2) (95 % interval, no difference shown).")
+    else:
+        assert over_years.answer.startswith(
+            "Over 3 years, no difference in the cost per job of 2 SSDs (SS2) and 2 hard disks (HD2) is shown: a job "
+            "costs between "
+        )
+        assert over_years.answer.endswith("2 hard disks (HD2) have the lower price: you pay $26,000, $4,000 less.")
+    assert over_years.lowest_price == "No other option has a lower price."
+
+
 def test_costs_over_years_are_the_same_in_the_terminal_the_api_and_the_page(tmp_path: Path) -> None:
     """Tables are limited to the network of most runs, as a layout has one price; the decision counts every run."""
     root, prices = tmp_path / "repository", tmp_path / "prices.yaml"

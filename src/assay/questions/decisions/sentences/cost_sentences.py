@@ -99,14 +99,16 @@ def difference_text(ratio: float) -> str:
 
 
 def difference_range(low: float, high: float) -> str:
-    """Return an interval of cost ratios as differences: ``37 % to 47 % less``, ``25 % less to 20 % more``."""
+    """Return an interval of cost ratios as differences: ``37 % to 47 % less``, ``between 25 % less and 20 % more``."""
     nearer, farther = (high, low) if high < 1 else (low, high)
     if nearer - 1 > SHARE_MAX:
         return f"{format_ratio(nearer)} to {format_ratio(farther)} times as much"
     start, end = difference_text(nearer), difference_text(farther)
     if farther - 1 > SHARE_MAX:
-        return f"{start} to {format_ratio(farther)} times as much"
+        return f"between {start} and {format_ratio(farther)} times as much"
     side = end.rpartition(" ")[2]
+    if not start.endswith(side):
+        return f"between {start} and {end}"
     return f"{start.removesuffix(f' {side}')} to {end}"
 
 

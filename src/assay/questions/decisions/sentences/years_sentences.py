@@ -1,5 +1,7 @@
 """Costs over years of use as a short answer: the cheapest option, the price of its cluster, and the next option.
 
+Where no difference in the cost per job is shown, the answer names the option whose cluster has the lower price.
+
 In: the decision on the cheapest option. Out: :class:`CostsOverYears`, which every interface shows. The price of a
 cluster is the amount that you pay over these years. The cost per job is a ratio to the baseline, from the decision: in
 a lab, a job is smaller than on the priced hardware, so an amount would mean nothing. The prices are those of one
@@ -12,10 +14,10 @@ from dataclasses import dataclass
 from assay.analysis.comparison.verdict_text import scope_text
 from assay.analysis.statistics import RUNS_MIN
 from assay.questions.decisions.costs.cluster_prices import compared_prices
-from assay.questions.decisions.decision import BaselineCosts, CostRatio, CostVerdict, Decision
+from assay.questions.decisions.decision import BaselineCosts, ComparedCost, CostRatio, CostVerdict, Decision
 from assay.questions.decisions.sentences.amount_sentences import cheapest_option, other_size_text, setting_words
 from assay.questions.decisions.sentences.cost_sentences import difference_range, named_options, runs_below_minimum
-from assay.questions.decisions.sentences.estimate_text import open_text, where_text
+from assay.questions.decisions.sentences.estimate_text import excludes_one, open_text, where_text
 from assay.questions.decisions.sentences.option_words import baseline_text, option_verb
 from assay.text import NO_VALUE, capitalised, format_interval, format_ratio, joined, money, plural, scale_text
 
@@ -51,7 +53,8 @@ class CostsOverYears:
     """Whether the price of a cluster is its rent."""
     baseline: str
     answer: str
-    """The cheapest option, the price of its cluster, and the difference to the next option."""
+    """The cheapest option, the price of its cluster, and the difference to the next option. Where another option ties
+    with it and its cluster has a lower price: the tie, and the lower price."""
     assumptions: str
     """What the cost per job is relative to, and where it was measured."""
     options: tuple[OptionOverYears, ...]
@@ -119,6 +122,7 @@ def costs_over_years(decision: Decision) -> CostsOverYears | None:
     elif decision.baseline not in names:
         names = [*names, decision.baseline]
     options = {name: _option(decision, name, priced.get(name), costs) for name in (decision.baseline, *order)}
+    tie = _tie_of_lower_price(decision, options)
     return CostsOverYears(
         years=costs.years,
         currency=currency,
@@ -128,7 +132,9 @@ def costs_over_years(decision: Decision) -> CostsOverYears | None:
         assumptions=_assumptions(decision),
         options=tuple(options[name] for name in names),
         further=tuple(options[name] for name in order if name not in names),
-        lowest_price=_lowest_price(costs, options[cheapest.option], tuple(options.values()), currency),
+        lowest_price=_lowest_price(
+            costs, options[tie.option if tie else cheapest.option], tuple(options.values()), currency
+        ),
         covers=_covers(decision, costs) + _elsewhere(decision, [name for name in of_all if name not in priced]),
     )
 
@@ -171,6 +177,8 @@ def _answer(decision: Decision, costs: BaselineCosts, options: Mapping[str, Opti
     rivals = [rival for rival in cheapest.rivals if rival.option in options]
     if not rivals:
         return f"{text}."
+    if (tie := _tie_of_lower_price(decision, options)) is not None:
+        return _tie_answer(decision, costs, options, tie, currency)
     rival = min(rivals, key=lambda rival: options[rival.option].cost)
     than = options[rival.option].option
     if rival.low is None or rival.high is None:
@@ -182,13 +190,53 @@ def _answer(decision: Decision, costs: BaselineCosts, options: Mapping[str, Opti
     return f"{text}, and a job costs {difference} than on {than} (95 % interval{verdict})."
 
 
-def _lowest_price(
-    costs: BaselineCosts, cheapest: OptionOverYears, options: tuple[OptionOverYears, ...], currency: str
+def _tie_of_lower_price(decision: Decision, options: Mapping[str, OptionOverYears]) -> ComparedCost | None:
+    """Return the option whose cost per job is not distinguishable from the lowest, and whose cluster has the lowest
+    price of all these options; None if the cluster of the cheapest option has it, or if prices overlap."""
+    assert decision.cheapest is not None
+    cheapest = decision.cheapest
+    ties = [
+        rival
+        for rival in cheapest.rivals
+        if rival.verdict is CostVerdict.NOT_DISTINGUISHABLE
+        and rival.option in options
+        and options[rival.option].cluster_most < options[cheapest.option].cluster
+    ]
+    return min(ties, key=lambda rival: options[rival.option].cluster, default=None)
+
+
+def _tie_answer(
+    decision: Decision, costs: BaselineCosts, options: Mapping[str, OptionOverYears], tie: ComparedCost, currency: str
 ) -> str:
-    """Return which cluster has the lowest price, which decides where a cluster is often idle."""
+    """Return that no difference in the cost per job of the cheapest option and ``tie`` is shown, and the lower price
+    of the cluster of ``tie``."""
+    assert decision.cheapest is not None
+    assert tie.low is not None
+    assert tie.high is not None
+    cheapest, rival = options[decision.cheapest.option], options[tie.option]
+    has = "has" if option_verb(decision.factor, tie.option) == "is" else "have"
+    shown = "confirmed" if excludes_one(tie) else "shown"
+    saving = money(cheapest.cluster - rival.cluster_most, currency)
+    if len({cheapest.cluster, cheapest.cluster_most}) + len({rival.cluster, rival.cluster_most}) > 2:
+        saving = f"at least {saving}"
+    return (
+        f"Over {_years_text(costs.years)}, no difference in the cost per job of {cheapest.option} and {rival.option} "
+        f"is {shown}: a job costs {difference_range(tie.low, tie.high)} on {cheapest.option} (95 % interval). "
+        f"{capitalised(rival.option)} {has} the lower {'rent' if costs.rented else 'price'}: you pay "
+        f"{_price_text(rival, currency)}, {saving} less."
+    )
+
+
+def _lowest_price(
+    costs: BaselineCosts, named: OptionOverYears, options: tuple[OptionOverYears, ...], currency: str
+) -> str:
+    """Return which cluster has the lowest price, which decides where a cluster is often idle.
+
+    ``named``: the option with the price that the answer names.
+    """
     word = "rent" if costs.rented else "price"
     lowest = money(min(option.cluster for option in options), currency)
-    if money(cheapest.cluster, currency) == lowest:
+    if money(named.cluster, currency) == lowest:
         return f"No other option has a lower {word}."
     names = [option.option for option in options if money(option.cluster, currency) == lowest]
     return f"If the cluster is often idle, its {word} decides: the lowest is {lowest}, with {named_options(names)}."
