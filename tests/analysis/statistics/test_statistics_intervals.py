@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from scipy import stats
 
 from assay.analysis.comparison.significance import rank_test
-from assay.analysis.statistics.intervals import geometric_mean, welch_ratio
+from assay.analysis.statistics.intervals import geometric_mean, median_interval, welch_ratio
 from assay.analysis.statistics.ranks import is_exact, rank_test_p, smallest_reachable_p
 from benchmark_support import benchmark
 from effort import examples
@@ -182,3 +182,11 @@ def test_equal_levels_rarely_get_a_verdict_and_never_one_of_the_wrong_sign(noise
     assert different["faster"] >= 100
     few_runs, _ = errors.verdicts(noise, 2, 1.3, 50, rng)
     assert few_runs == {"not enough runs": 50}
+
+
+def test_the_interval_of_a_median_has_the_ranks_of_the_binomial_distribution() -> None:
+    for n in (6, 9, 21, 60):
+        times = list(range(1, n + 1))
+        rank = int(stats.binom.ppf(0.025, n, 0.5))
+        assert median_interval(times[::-1]) == (times[rank - 1], times[n - rank])
+    assert median_interval([1.0, 2.0, 3.0, 4.0, 5.0]) is None

@@ -13,10 +13,12 @@ from assay.foundation.errors import SpecificationError
 from assay.interfaces.cli.explain.anomalies import anomalies
 from assay.interfaces.cli.explain.explain import explain
 from assay.interfaces.cli.forecast.predict import predict
+from assay.model import Hardware
 from assay.questions.forecasts.model_cache import learned
 from assay.questions.forecasts.next_runs import NextRunsRequest, budget_of, characterise, next_runs
 from assay.questions.forecasts.prediction import ClusterRequest, predict_configuration, prediction_sentence
 from assay.store import Repository
+from assay.text import seconds
 from learning import learning_runs, time_s
 
 pytestmark = pytest.mark.slow
@@ -40,6 +42,25 @@ def test_short_names_are_accepted_and_defaults_are_listed(repository: Repository
     assert prediction.expected_s == pytest.approx(measured_s, rel=0.2)
     assert (prediction.origin, prediction.runs, len(prediction.nearest)) == ("predicted", 252, 3)
     assert repository.run(prediction.nearest[0].run_id).workload == "terasort"
+
+
+def test_runs_of_the_same_configuration_are_the_answer_and_the_prediction_is_second(repository: Repository) -> None:
+    where = ("workload=terasort,layout=SSD,network=IB", "maps=6")
+    prediction = predict_configuration(repository, where, ClusterRequest("c12", None))
+    (same,) = [measured for measured in prediction.nearest if not measured.differs]
+    assert prediction.measured is not None
+    assert (prediction.measured.median_s, prediction.measured.runs) == (same.median_s, same.runs)
+    sentence = prediction_sentence(prediction)
+    assert sentence.startswith(f"{seconds(same.median_s)} s, measured")
+    assert " Predicted: " in sentence
+    assert "s, predicted" not in sentence
+
+
+def test_a_described_cluster_with_other_hardware_is_predicted_only(repository: Repository) -> None:
+    where = ("workload=terasort,layout=SSD,network=IB", "maps=6")
+    prediction = predict_configuration(repository, where, ClusterRequest("c12", Hardware(40, 8, 64_000_000_000)))
+    assert prediction.measured is None
+    assert "s, predicted" in prediction_sentence(prediction) or "Unknown" in prediction_sentence(prediction)
 
 
 def test_common_words_name_factors(repository: Repository) -> None:
@@ -83,7 +104,7 @@ def test_the_command_says_the_time_the_interval_and_what_is_near(repository: Rep
         return result.output
 
     output = output_of("--where", "workload=sort,layout=SSD,maps=6", "--cluster", "c12")
-    assert "s, predicted (90 % interval of a single run: " in output.splitlines()[0]
+    assert "s, measured in one run. Predicted: 398 s (90 % interval of a single run: " in output.splitlines()[0]
     assert "Nearest measured" in output
     unknown = output_of("--where", "workload=pagerank")
     assert unknown.startswith("Unknown: ")
@@ -95,7 +116,7 @@ def test_a_wide_interval_has_no_time_in_its_sentence(repository: Repository) -> 
     answer = predict_configuration(repository, ["workload=sort"])
     assert answer.expected_s is not None
     assert answer.is_precise
-    wide = replace(answer, low_s=17.5, high_s=50_352.0)
+    wide = replace(answer, measured=None, low_s=17.5, high_s=50_352.0)
     assert not wide.is_precise
     assert prediction_sentence(wide) == (
         "Unknown: the 90 % interval of a single run, 17.5 to 50,352 s, spans a factor of 2,877."

@@ -11,6 +11,7 @@ from assay.analysis.statistics.intervals import (
     estimate,
     geometric_mean,
     means_by,
+    median_interval,
     rounding_of,
     satterthwaite,
     two_sided_p,

@@ -194,6 +194,19 @@ def geometric_mean(values: Sequence[float], log_errors_max: Floats | None = None
     return estimate(fmean(logs), math.sqrt(variance(logs) / len(logs)), len(logs) - 1, rounding)
 
 
+def median_interval(values: Sequence[float]) -> tuple[float, float] | None:
+    """Return the narrowest 95 % interval of the median whose ends are values; None for fewer than 6 values.
+
+    W. J. Conover, Practical Nonparametric Statistics (1999), chapter 3.2: the number of values below the median is
+    binomial, so the interval assumes no distribution.
+    """
+    count, probability, left_out = len(values), 0.0, -1
+    while (probability := probability + math.comb(count, left_out + 1) / 2**count) <= (1 - LEVEL) / 2:
+        left_out += 1
+    ordered = sorted(values)
+    return None if left_out < 0 else (ordered[left_out], ordered[count - 1 - left_out])
+
+
 def welch_ratio(baseline: Sequence[float], candidate: Sequence[float]) -> Estimate:
     """Return the ratio of geometric means, baseline / candidate, with Welch's interval if both sides have several."""
     sides = ((np.array(_logs(side)), np.asarray(side, dtype=np.float64)) for side in (baseline, candidate))

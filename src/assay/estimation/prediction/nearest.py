@@ -27,6 +27,8 @@ class NearConfiguration:
     runs: int
     differs: tuple[str, ...]
     """``FACTOR LEVEL`` for each factor in which it differs."""
+    times_s: tuple[float, ...]
+    """The time of each of its runs."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,13 +43,24 @@ class MeasuredConfigurations:
     """Number of runs of each configuration."""
     positions: Ints
     """Position of one of its runs in the table."""
+    run_times_s: Floats
+    """The time of each run."""
+    of_run: Ints
+    """Configuration of each run."""
 
     @classmethod
     def of(cls, table: RunTable) -> Self:
         """Return the configurations of a table. Raises SpecificationError if it has too few runs to learn from."""
         data = TrainingData.of(table)
         usable_rows = np.flatnonzero(usable(table))
-        return cls(data.configurations(), data.logs, np.bincount(data.groups.of_row), usable_rows[data.first_runs])
+        return cls(
+            data.configurations(),
+            data.logs,
+            np.bincount(data.groups.of_row),
+            usable_rows[data.first_runs],
+            data.table.values["duration_s"],
+            data.groups.of_row,
+        )
 
 
 def nearest(
@@ -90,6 +103,7 @@ def nearest(
                 for name, difference in differences.items()
                 if difference[row] > 0
             ),
+            tuple(map(float, measured_configurations.run_times_s[measured_configurations.of_run == row])),
         )
         for row in order
     ]

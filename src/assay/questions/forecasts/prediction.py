@@ -8,10 +8,10 @@ import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from assay.analysis.statistics import RunTable
+from assay.analysis.statistics import RunTable, median_interval
 from assay.estimation.prediction.calibration import LEVEL
 from assay.estimation.prediction.model import TrainingData
-from assay.estimation.prediction.nearest import nearest
+from assay.estimation.prediction.nearest import NearConfiguration, nearest
 from assay.estimation.prediction.predict import predict
 from assay.foundation.errors import SpecificationError
 from assay.model import Hardware, Origin
@@ -19,8 +19,10 @@ from assay.questions.forecasts.model_cache import RepositoryModel, learned
 from assay.questions.forecasts.partial_configuration import CompleteConfiguration, complete_configuration, conditions
 from assay.specs import load_cluster
 from assay.store import Repository
-from assay.text import interval_s, seconds
+from assay.text import interval_s, plural, seconds
 
+HARDWARE_TOLERANCE = 0.05
+"""Maximum relative difference of a described cluster's cores and memory from the measured ones of the same cluster."""
 SPAN_MAX = 30.0
 """Maximum upper end / lower end of an interval for which a sentence states the time."""
 
@@ -45,13 +47,26 @@ class MeasuredConfiguration:
 
 
 @dataclass(frozen=True, slots=True)
+class MeasuredMedian:
+    """The median time of the runs of the requested configuration itself."""
+
+    median_s: float
+    low_s: float | None
+    """Lower end of the 95 % interval of the median; None for fewer than 6 runs. ``high_s``: the upper end."""
+    high_s: float | None
+    runs: int
+
+
+@dataclass(frozen=True, slots=True)
 class Prediction:
-    """The predicted time of one run of a configuration."""
+    """The time of one run of a configuration: measured if it has runs, and predicted."""
 
     configuration: dict[str, str]
     """Levels that the request names."""
     assumed: dict[str, str]
     """Levels that it does not name: the levels most often measured with the named levels."""
+    measured: MeasuredMedian | None
+    """The measured time; None if the configuration has no valid run."""
     expected_s: float | None
     """None where the runs do not support a prediction."""
     low_s: float | None
@@ -116,6 +131,7 @@ def predict_with(
     return Prediction(
         configuration=dict(full_configuration.named),
         assumed=dict(full_configuration.assumed),
+        measured=_measured(model, full_configuration, nearest_configurations),
         expected_s=expected_s if is_known else None,
         low_s=low if is_known else None,
         high_s=high if is_known else None,
@@ -131,6 +147,22 @@ def predict_with(
         origin=Origin.PREDICTED.value,
         notices=model.notices,
     )
+
+
+def _measured(
+    model: RepositoryModel, request: CompleteConfiguration, nearest_configurations: Sequence[NearConfiguration]
+) -> MeasuredMedian | None:
+    """Return the median of the runs of the requested configuration, on the same hardware; None without runs."""
+    same = next((configuration for configuration in nearest_configurations if not configuration.differs), None)
+    if same is None:
+        return None
+    for name, requested in request.table.values.items():
+        if name in model.table.values:
+            recorded = model.table.values[name][same.position]
+            if abs(requested[0] - recorded) > HARDWARE_TOLERANCE * recorded:  # False if one of them is not recorded
+                return None
+    low_s, high_s = median_interval(same.times_s) or (None, None)
+    return MeasuredMedian(same.median_s, low_s, high_s, same.runs)
 
 
 def configuration_of(
@@ -167,13 +199,30 @@ def cluster_named(text: str | None) -> ClusterRequest | None:
 
 
 def prediction_sentence(answer: Prediction) -> str:
-    """Return the predicted time with its interval, or that it is unknown."""
+    """Return the measured time if the configuration has runs, then the predicted time with its interval."""
+    predicted = _predicted_sentence(answer)
+    return f"{_measured_sentence(answer.measured)} {predicted}" if answer.measured else predicted
+
+
+def _measured_sentence(measured: MeasuredMedian) -> str:
+    time = f"{seconds(measured.median_s)} s, measured"
+    if measured.runs == 1:
+        return f"{time} in one run."
+    interval = "too few runs for an interval"
+    if measured.low_s is not None:
+        interval = f"95 % interval of the median: {interval_s(measured.low_s, measured.high_s)} s"
+    return f"{time}: median of {plural(measured.runs, 'run')} ({interval})."
+
+
+def _predicted_sentence(answer: Prediction) -> str:
+    level = f"{100 * answer.level:.0f} % interval of a single run"
     if answer.expected_s is None:
-        return "Unknown: the run time can't be predicted."
-    if not answer.is_precise and answer.span:
-        return (
-            f"Unknown: the {100 * answer.level:.0f} % interval of a single run, "
-            f"{interval_s(answer.low_s, answer.high_s)} s, spans a factor of {answer.span:,.0f}."
-        )
-    interval_text = f"{100 * answer.level:.0f} % interval of a single run: {interval_s(answer.low_s, answer.high_s)} s"
-    return f"{seconds(answer.expected_s)} s, predicted ({interval_text})."
+        reason = "the run time can't be predicted."
+    elif not answer.is_precise and answer.span:
+        reason = f"the {level}, {interval_s(answer.low_s, answer.high_s)} s, spans a factor of {answer.span:,.0f}."
+    else:
+        interval = f"{level}: {interval_s(answer.low_s, answer.high_s)} s"
+        if answer.measured:
+            return f"Predicted: {seconds(answer.expected_s)} s ({interval})."
+        return f"{seconds(answer.expected_s)} s, predicted ({interval})."
+    return f"Prediction unknown: {reason}" if answer.measured else f"Unknown: {reason}"

@@ -164,7 +164,8 @@ def _say(answer: Prediction) -> None:
     for reason in answer.reasons:
         click.echo(f"  {reason}.")
     click.echo(
-        f"Based on {answer.basis}. Learned from {answer.runs:,} valid runs of {answer.configurations:,} configurations."
+        f"The prediction is based on {answer.basis}. "
+        f"Learned from {answer.runs:,} valid runs of {answer.configurations:,} configurations."
     )
     if answer.assumed:
         click.echo(f"Not given, so set to the most common value: {settings_text(answer.assumed)}.")
