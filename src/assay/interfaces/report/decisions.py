@@ -304,8 +304,7 @@ def _results(decision: Decision, name: str, rows_max: int) -> tuple[Block, ...]:
         )
         for result in decision.results
     ]
-    compared_options = [option.option for option in decision.options if option.time]
-    leader = decision.leader if decision.leader in compared_options else next(iter(compared_options), "")
+    leader = decision.named_option.option if decision.named_option else ""
     leader_positions = [position for position, result in enumerate(decision.results) if result.option == leader]
     cost = ["#Cost per job (95 %)"] if has_costs else []
     columns = ("Workload", "Option", "Verdict", "#Speedup (95 %)", "Runs", "Scope", *cost)

@@ -19,7 +19,7 @@ from assay.questions.claims.study import Study
 from assay.questions.decisions.buyer import factors_to_decide, question_named, varied
 from assay.questions.decisions.decision import Decision
 from assay.questions.decisions.effects.part_effects import clusters_of, rows_by_part, rows_by_workload
-from assay.questions.decisions.effects.storage_effects import headline_option, rows_by_class
+from assay.questions.decisions.effects.storage_effects import rows_by_class
 
 _WITHOUT, _WITH = "without", "with"
 
@@ -64,12 +64,12 @@ def containers_sides(study: Study, workloads: Sequence[str]) -> ClaimEstimatePai
     question = question_named("containers")
     assert question is not None
     for factor in factors_to_decide(question, study.table.subset(study.runs)):
-        decision = study.decision_on(factor, lambda decision: headline_option(decision) is not None)
-        option = headline_option(decision) if decision else None
+        decision = study.decision_on(factor, lambda decision: decision.named_option is not None)
+        option = decision.named_option if decision else None
         if decision is None or option is None:
             continue
         table = study.table
-        pair, parts = study.pair(factor, decision.baseline, option), _parts(MANY_DISKS.values(table))
+        pair, parts = study.pair(factor, decision.baseline, option.option), _parts(MANY_DISKS.values(table))
         settings = codes_of(clusters_of(table), SSD_OR_HDD.values(table))
         by_part = rows_by_part(table, parts, settings, pair, workloads, study.spread)
         if len(by_part) == len(parts.levels):

@@ -71,13 +71,18 @@ def of_result(decision: Decision, result: WorkloadResult, where: Sequence[str] =
 
 
 def of_decision(decision: Decision, where: Sequence[str] = ()) -> list[WhyQuestion]:
-    """Return the request to explain the leading option (or the first other option), for each workload that has it.
+    """Return the request to explain the option that the answer names, for each workload that has it.
 
     ``where``: the decision's conditions on runs.
     """
-    compared_options = [option.option for option in decision.options if option.time]
-    chosen_option = decision.leader if decision.leader in compared_options else next(iter(compared_options), None)
-    return [of_result(decision, item, where) for item in decision.results if item.option == chosen_option and item.time]
+    named_option = decision.named_option
+    if named_option is None:
+        return []
+    return [
+        of_result(decision, item, where)
+        for item in decision.results
+        if item.option == named_option.option and item.time
+    ]
 
 
 def of_speedup(item: SpeedupResult, where: Sequence[str]) -> WhyQuestion:

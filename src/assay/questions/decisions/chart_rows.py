@@ -1,4 +1,4 @@
-"""The rows of a decision's chart: each option over its workloads, then the leading option on each workload.
+"""The rows of a decision's chart: each option over its workloads, then the named option on each workload.
 
 In: a decision, and the device classes of layouts. Out: named rows for ``interfaces/charts/speedups.py``.
 """
@@ -68,12 +68,12 @@ def forest_rows(decision: Decision, classes: Mapping[str, DeviceClass]) -> list[
         for option in charted_options
         if (time := option.time)
     ]
-    if len(decision.workloads) > 1 and compared_options:
-        leader = decision.leader if decision.leader != decision.baseline else compared_options[0].option
+    if len(decision.workloads) > 1 and decision.named_option:
+        named_option = decision.named_option.option
         rows += [
-            (workload_title(result.workload), row(leader, result.time))
+            (workload_title(result.workload), row(named_option, result.time))
             for result in decision.results
-            if result.option == leader and result.time
+            if result.option == named_option and result.time
         ]
     return rows
 

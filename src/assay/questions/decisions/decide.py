@@ -133,7 +133,7 @@ def _decision(
         baseline=baseline,
         options=headline.options,
         results=headline.results,
-        headline_workloads=headline.headline_workloads,
+        headline_workloads=(),
         leader=headline.leader,
         ties=headline.ties,
         origin=example.get("origin") or "",
@@ -151,6 +151,8 @@ def _decision(
         caveats=(),
         next_runs=(),
     )
+    if named_option := decision.named_option:
+        decision = replace(decision, headline_workloads=named_option.workloads)
     caveats = caveats_of(decision, matched, matched.positions[of_decision], request, costs)
     sessions = session_warnings(row.time.mean for row in rows if row.time)
     session_caveats = [Caveat(CaveatKind.SESSIONS, f"{capitalised(warning.words)}.") for warning in sessions]

@@ -345,7 +345,7 @@ class Decision:
     results: tuple[WorkloadResult, ...]
     """One row for each workload and option."""
     headline_workloads: tuple[str, ...]
-    """The workloads behind the ratio of the leader, or of the first option if the baseline leads."""
+    """The workloads behind the ratio of :attr:`named_option`."""
     leader: str
     """The fastest option (``headline.py``); the baseline where no option is faster."""
     ties: tuple[str, ...]
@@ -374,6 +374,26 @@ class Decision:
     caveats: tuple[Caveat, ...]
     next_runs: tuple[FurtherRuns, ...]
     """At most three proposals for rows without a verdict."""
+
+    @property
+    def named_option(self) -> OptionResult | None:
+        """The option that the answer names; None without a compared option.
+
+        It is the leader, or the first compared option if the baseline leads. Where this option is not shown to cost
+        less than the baseline, it is the cheapest option that is, and that is not distinguishable from the leader in
+        speed.
+        """
+        compared_options = [option for option in self.options if option.time]
+        fastest = next((option for option in compared_options if option.option == self.leader), None)
+        fastest = fastest or next(iter(compared_options), None)
+        if fastest is None or fastest.cost is None or fastest.cost.verdict is CostVerdict.CHEAPER:
+            return fastest
+        costs = {
+            option.option: option.cost.ratio
+            for option in compared_options
+            if option.cost and option.cost.verdict is CostVerdict.CHEAPER and option.tied_with_leader
+        }
+        return self.option(min(costs, key=lambda name: costs[name])) if costs else fastest
 
     @property
     def storage_difference(self) -> StorageEffects | None:

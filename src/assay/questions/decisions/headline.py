@@ -56,7 +56,6 @@ class Headline:
 
     options: tuple[OptionResult, ...]
     results: tuple[WorkloadResult, ...]
-    headline_workloads: tuple[str, ...]
     leader: str
     ties: tuple[str, ...]
     family: int
@@ -104,7 +103,6 @@ def headline_of(
             ties[option] = ratio
     workloads = {option: tuple(row.workload for row in option_rows) for option, option_rows in parts.items()}
     ordered_rows = sorted(overall_rows, key=lambda row: ranking.index(row.option) if row.time else len(ranking))
-    headline_option = leader if leader != baseline else next((row.option for row in ordered_rows if row.time), None)
     return Headline(
         options=tuple(
             OptionResult(levels[row.option], *verdict_and_ratios(row), workloads[row.option], ties.get(row.option))
@@ -113,7 +111,6 @@ def headline_of(
             for row in ordered_rows
         ),
         results=results,
-        headline_workloads=workloads.get(headline_option, ()) if headline_option is not None else (),
         leader=levels[leader],
         ties=tuple(levels[option] for option in ties),
         family=sum(p is not None for p in time_p),

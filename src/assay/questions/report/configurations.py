@@ -69,7 +69,10 @@ def configuration_details(
         range(len(sections)), key=lambda position: -sum(s.n for s in sections[position].summaries)
     )[:SECTIONS_MAX]
     by_id = {run.run_id: run for run in runs}
-    leaders = {number: decision.leader for number, decision, _ in decisions}
+    leaders = {
+        number: decision.named_option.option if decision.named_option else decision.baseline
+        for number, decision, _ in decisions
+    }
     return ConfigurationDetails(
         sections=tuple(
             _with_charts(

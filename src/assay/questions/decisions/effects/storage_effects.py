@@ -52,9 +52,9 @@ def storage_effects_of(
 
     ``costs``: of the runs of ``table``; None: no costs.
     """
-    option = headline_option(decision)
-    if decision.factor in _OF_STORAGE or " + " in decision.factor or option is None:
+    if decision.factor in _OF_STORAGE or " + " in decision.factor or decision.named_option is None:
         return None
+    option = decision.named_option.option
     by_class = rows_by_class(table, decision, option, spread, costs)
     if len(by_class) < 2:
         return None
@@ -81,12 +81,6 @@ def _effect(
     verdict = time_verdict(time, decision.margin)
     cost = cost_ratio(row.time, row.cost, holm_p[1], enough_runs=verdict is not Verdict.NOT_ENOUGH_RUNS)
     return StorageEffect(storage, workload, verdict, time, cost)
-
-
-def headline_option(decision: Decision) -> str | None:
-    """Return the option that a headline names: the leader, or else the first compared option; None without one."""
-    compared_options = [option.option for option in decision.options if option.time]
-    return decision.leader if decision.leader in compared_options else next(iter(compared_options), None)
 
 
 def rows_by_class(

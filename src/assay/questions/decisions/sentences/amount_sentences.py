@@ -42,9 +42,11 @@ class CostAmounts:
 
 
 def priced_option(decision: Decision) -> OptionResult | None:
-    """Return the option whose cost is stated: the leader, or else the first with a cost; None without costs."""
-    priced = [option for option in decision.options if option.cost]
-    return next((option for option in priced if option.option == decision.leader), next(iter(priced), None))
+    """Return the option whose cost is stated: the named one, or else the first with a cost; None without costs."""
+    named_option = decision.named_option
+    if named_option and named_option.cost:
+        return named_option
+    return next((option for option in decision.options if option.cost), None)
 
 
 def cheapest_option(decision: Decision) -> OptionResult | None:

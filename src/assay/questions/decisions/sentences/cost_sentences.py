@@ -317,7 +317,6 @@ def cost_headline(decision: Decision) -> str | None:
         return f"{sentence}{exceptions}"
     leads = cheapest is not None and cheapest.option == priced_result.option
     others_text = f" {text}" if (text := not_compared(decision)) else ""
-    is_undecided = priced_result.cost.verdict not in (CostVerdict.CHEAPER, CostVerdict.DEARER)
-    if leads and (is_undecided or not (cheapest and cheapest.ties)):
+    if leads and not (cheapest and cheapest.ties and leaders_cost_less(decision)):
         return f"{cheapest_sentence(decision)}{exceptions}{others_text}"
     return f"{sentence}{exceptions} {cheapest_sentence(decision)}{others_text}"

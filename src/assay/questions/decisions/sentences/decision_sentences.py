@@ -135,7 +135,7 @@ def result_sentence(decision: Decision, result: WorkloadResult) -> str:
 def _compared(decision: Decision) -> tuple[list[OptionResult], OptionResult, bool]:
     """Return the compared options, the best of them, and whether the headline names the best one."""
     compared = [option for option in decision.options if option.time]
-    best = next((option for option in compared if option.option == decision.leader), compared[0])
+    best = decision.named_option or compared[0]
     return compared, best, len(compared) == 1 or best.verdict is Verdict.FASTER
 
 
@@ -327,6 +327,9 @@ def evidence(decision: Decision) -> str:
         names += [f"{len(ties) - OPTIONS_NAMED} more"] if len(ties) > OPTIONS_NAMED else []
         leader, verb = compared_option(decision, decision.leader), option_verb(decision.factor, decision.leader)
         texts.append(f"No difference shown: {leader} {verb} {joined(names)}.")
+    elif is_named and best.tied_with_leader:
+        leader, verb = compared_option(decision, decision.leader), option_verb(decision.factor, decision.leader)
+        texts.append(f"No difference shown: {leader} {verb} {_tie_text(decision, best)}.")
     if not _answers_for_volumes(decision):
         texts.append(_disks_left_out(decision))
     return " ".join(filter(None, texts))

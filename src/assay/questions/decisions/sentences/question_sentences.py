@@ -312,11 +312,8 @@ def leading_option(answer: QuestionAnswer) -> OptionResult | None:
     if not answer.decisions:
         return None
     decision = answer.decisions[0]
-    compared_options = [option for option in decision.options if option.time]
-    best = next(
-        (option for option in compared_options if option.option == decision.leader), next(iter(compared_options), None)
-    )
-    return (cheapest_option(decision) or best) if answer.question.name == CHEAPEST else best
+    named_option = decision.named_option
+    return (cheapest_option(decision) or named_option) if answer.question.name == CHEAPEST else named_option
 
 
 def answer_confidence(answer: QuestionAnswer) -> str:
