@@ -103,7 +103,7 @@ def fleet(
     network = plan_network(f"f{os.getpid()}", dict.fromkeys(names, 1e9))
     processes: list[subprocess.Popen[bytes]] = []
     try:
-        make_network(network, journal, shaped=False)
+        make_network(network, journal, has_rate_limits=False)
         made = Fleet(folder, network)
         _write(made)
         for name in names:

@@ -13,7 +13,7 @@ from assay.analysis.run_profile.run_detail import replication_of
 from assay.analysis.statistics.runs.factors_of_runs import matching_factors
 from assay.execution.planning.expansion import expand
 from assay.execution.planning.forecast.device_space import claims_of
-from assay.execution.planning.forecast.estimate import JOB_START_S, expected
+from assay.execution.planning.forecast.estimate import JOB_START_S, expected_time
 from assay.execution.planning.forecast.inputs import datasets_after, size_of
 from assay.execution.planning.order import PlannedRun, schedule
 from assay.execution.planning.plan_files.plan_reader import load_plan
@@ -138,7 +138,7 @@ def test_time_and_room_follow_from_its_data_flow(tmp_path: Path) -> None:
     """
     plan = load_plan(tmp_path / "plan.yaml")
     run = planned_runs(tmp_path)[0]
-    assert expected(run, plan, []).duration_s == pytest.approx(JOB_START_S + (200e9 + 300e9) / 200e6)
+    assert expected_time(run, plan, []).duration_s == pytest.approx(JOB_START_S + (200e9 + 300e9) / 200e6)
     [claim] = claims_of(plan, [run]).temporary
     assert [part.bytes for part in claim.hdfs] == [200e9]
     assert claim.intermediate is not None

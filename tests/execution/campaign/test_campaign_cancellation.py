@@ -76,7 +76,7 @@ def process_that_starts(ticks: int) -> Coroutine[Any, Any, object]:
         process = ForegroundProcess(cast(BaseTransport, SimpleNamespace(name="h")), ["x"], cast(Channel, Silent()), "t")
         telling = asyncio.create_task(_after(ticks, lambda: process._pid.set_result(7)))
         try:
-            return await process.started(20)
+            return await process.reported_pid(20)
         finally:
             telling.cancel()
             process._draining.cancel()

@@ -216,10 +216,10 @@ def test_three_runs_given_up_in_a_row_end_the_call_but_wrong_output_does_not(tmp
 def test_a_call_stops_after_the_given_number_of_runs_and_the_next_continues(tmp_path: Path) -> None:
     scene = Scene(tmp_path)
     executor, made = scene.go(WORKLOAD, stop=Stop("2 runs were asked for", runs=2))
-    assert made.stopped == "2 runs were asked for"
+    assert made.stop_reason == "2 runs were asked for"
     assert [number for _, number in executor.made] == [1, 2, 1]  # a retry belongs to its run
     rest, made = scene.go()
-    assert made.stopped is None
+    assert made.stop_reason is None
     assert len(rest.made) == 4
     assert not {title for title, _ in executor.made} & {title for title, _ in rest.made}
     assert scene.prepare().remaining == []
@@ -233,7 +233,7 @@ def test_no_run_and_no_retry_begins_after_the_time_is_up(tmp_path: Path) -> None
 
     executor, made = scene.go(None, WORKLOAD, stop=Stop("it was to end", at_unix_s=7000.0), before_job=an_hour)
     assert [number for _, number in executor.made] == [1, 1]
-    assert made.stopped == "it was to end"
+    assert made.stop_reason == "it was to end"
     assert scene.prepare().remaining[0][1] == 2  # the next call makes its second attempt
 
 
@@ -248,10 +248,10 @@ def test_the_next_run_can_be_unplanned_and_depend_on_earlier_ones(tmp_path: Path
     """As a tuner would: twice the containers after each run, until one of them fails."""
     scene = Scene(tmp_path)
 
-    def doubled(plan: Plan, planned: Sequence[PlannedRun], finished: Sequence[Run]) -> list[PlannedRun]:
-        if any(run.status is not RunStatus.VALID for run in finished):
+    def doubled(plan: Plan, planned_runs: Sequence[PlannedRun], finished_runs: Sequence[Run]) -> list[PlannedRun]:
+        if any(run.status is not RunStatus.VALID for run in finished_runs):
             return []
-        first, containers = planned[0], str(2 ** (1 + len(finished)))
+        first, containers = planned_runs[0], str(2 ** (1 + len(finished_runs)))
         settings = {**plan.parameters, "containers": containers}
         levels = {**first.configuration.levels, "containers": containers}
         return [
@@ -265,7 +265,7 @@ def test_the_next_run_can_be_unplanned_and_depend_on_earlier_ones(tmp_path: Path
         "4, repetition 1",
         "8, repetition 1",
     ]
-    assert made.stopped is None
+    assert made.stop_reason is None
     assert scene.prepare().remaining == []
 
 

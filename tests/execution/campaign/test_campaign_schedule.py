@@ -215,6 +215,6 @@ def test_daemons_that_run_already_and_those_of_an_attached_cluster_are_not_expec
     runs = planned_runs(plan)[:2]
     assert runs[0].configuration == runs[1].configuration, "the first two runs share their daemons"
     starting_s = remaining_s(runs, plan, [])
-    assert remaining_s(runs, plan, [], running=runs[0].configuration) == starting_s - RESTART_S
+    assert remaining_s(runs, plan, [], running_configuration=runs[0].configuration) == starting_s - RESTART_S
     theirs = replace(plan, cluster=replace(plan.cluster, attached=ATTACHMENT))
     assert restarts(planned_runs(plan), theirs) == [None] * len(planned_runs(plan))

@@ -14,7 +14,7 @@ from typing import Any
 
 import pytest
 
-from assay.execution.engines.timing import BEAT_GAP_MAX_S, CLOCK_DIFFERENCE_MIN_S, Heartbeat, split_times, timed
+from assay.execution.engines.timing import BEAT_GAP_MAX_S, CLOCK_DIFFERENCE_MIN_S, Heartbeat, split_times, timed_command
 from assay.execution.hosts import LocalTransport
 from paths import TESTS
 from timed_child import carried_out
@@ -109,7 +109,7 @@ async def compared(script: str, env: dict[str, str] | None = None) -> tuple[Any,
     host = LocalTransport("here")
     command = ["sh", "-c", script]
     plain = await host.run(command, timeout_s=30, check=False, env=env)
-    done = await host.run(timed(command, TOKEN), timeout_s=30, check=False, env=env)
+    done = await host.run(timed_command(command, TOKEN), timeout_s=30, check=False, env=env)
     took_s, stderr = split_times(done.stderr, TOKEN)
     assert took_s is not None
     return (plain.exit_status, plain.stdout, plain.stderr), (done.exit_status, done.stdout, stderr)
@@ -137,9 +137,9 @@ async def test_a_timed_program_has_the_same_input_and_output_as_alone(script: st
 @pytest.mark.slow
 async def test_a_missing_program_has_the_exit_status_of_a_shell(tmp_path: Path) -> None:
     host = LocalTransport("here")
-    done = await host.run(timed([str(tmp_path / "nothing")], TOKEN), timeout_s=30, check=False)
+    done = await host.run(timed_command([str(tmp_path / "nothing")], TOKEN), timeout_s=30, check=False)
     assert (done.exit_status, b"No such file or directory" in done.stderr) == (127, True)
-    done = await host.run(timed([str(tmp_path)], TOKEN), timeout_s=30, check=False)
+    done = await host.run(timed_command([str(tmp_path)], TOKEN), timeout_s=30, check=False)
     assert (done.exit_status, b"Permission denied" in done.stderr) == (126, True)
 
 

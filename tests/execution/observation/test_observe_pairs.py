@@ -46,8 +46,8 @@ async def test_pairs_are_measured_over_ssh_and_failures_are_reported(sshd: Loopb
     pairs = await measure_pairs({"a": sshd.address, "b": sshd.address, "gone": nowhere})
     assert {name: set(rates) for name, rates in pairs.rates.items()} == {"a": {"b"}, "b": {"a"}}
     assert min(rate for rates in pairs.rates.values() for rate in rates.values()) > 1e8
-    assert set(pairs.failed) == {("gone", "a"), ("gone", "b")}
-    assert "refuses port 1" in pairs.failed["gone", "a"]
+    assert set(pairs.errors) == {("gone", "a"), ("gone", "b")}
+    assert "refuses port 1" in pairs.errors["gone", "a"]
 
 
 @pytest.mark.slow

@@ -112,7 +112,7 @@ async def test_a_trace_has_every_metric_and_its_counters_only_grow(disk_path: Pa
 def test_deadlines_are_multiples_of_the_interval_and_lie_ahead(due: int, elapsed_s: float, interval_s: float) -> None:
     module: dict[str, Any] = {"__name__": "node_sampler"}
     exec(source("sampler"), module)
-    next_number = module["next_due"](due, elapsed_s, interval_s)
+    next_number = module["next_sample_number"](due, elapsed_s, interval_s)
     assert next_number > due
     assert next_number * interval_s >= elapsed_s
     assert next_number == due + 1 or (next_number - 1) * interval_s <= elapsed_s * (1 + 1e-9)

@@ -149,7 +149,7 @@ async def test_an_unreachable_host_is_reported_apart_from_the_others(tmp_path: P
     nowhere = Address("127.0.0.1", 1, "x", known_hosts=str(tmp_path / "none"))
     surveys = await survey_all({"here": None, "there": nowhere})
     assert list(surveys.hosts) == ["here"]
-    assert "refuses port 1" in str(surveys.failed["there"])
+    assert "refuses port 1" in str(surveys.errors["there"])
 
 
 FORTY = [f"n{number:02}" for number in range(1, 41)]

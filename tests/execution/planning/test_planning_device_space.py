@@ -99,7 +99,10 @@ def test_layouts_that_share_a_device_add_up_on_it(tmp_path: Path) -> None:
     assert devices["ssd1"].stored_bytes == {"SSD": 100e9, "SS2": 50e9}
     assert devices["ssd2"].stored_bytes == {"SS2": 50e9}
     # Two copies of the output, and map output with what reduces fetched of it.
-    assert (devices["ssd1"].temporary, devices["ssd1"].temporary_bytes) == ("terasort on SSD", 100e9 + 2 * 50e9)
+    assert (devices["ssd1"].temporary_description, devices["ssd1"].temporary_bytes) == (
+        "terasort on SSD",
+        100e9 + 2 * 50e9,
+    )
     assert warnings(plan, runs_of(plan))[0] == (
         "no room: ssd1 of a worker would have to hold 350 GB but has 240 GB: inputs that stay take 150 GB (SSD 100 GB, "
         "SS2 50 GB), terasort on SSD up to 200 GB more while it runs"
@@ -291,7 +294,7 @@ def test_the_first_run_on_each_file_system_is_expected_to_make_its_input(tmp_pat
     assert [row.input_s > 0 for row in listed] == [True, True, False, False]
     assert listed[0].starts_after_s == call_overhead_s(plan)
     assert todo.expected_s == pytest.approx(listed[-1].starts_after_s + listed[-1].expected_s)
-    without_s = remaining_s(runs, plan, [], existing=_all_of(runs, plan))
+    without_s = remaining_s(runs, plan, [], existing_keys=_all_of(runs, plan))
     assert todo.expected_s == pytest.approx(call_overhead_s(plan) + without_s + sum(took_s.values()))
 
 

@@ -13,7 +13,7 @@ from assay.execution.campaign.failures import class_of_end, class_of_error, wait
 from assay.execution.engines.hadoop.deployment.deployed import FULL_DISK
 from assay.execution.planning.expansion import expand
 from assay.execution.planning.forecast.call_limits import parse_selection, parse_stop
-from assay.execution.planning.forecast.estimate import expected, time_limit
+from assay.execution.planning.forecast.estimate import expected_time, time_limit
 from assay.execution.planning.forecast.inputs import size_of
 from assay.execution.planning.order import PlannedRun, schedule
 from assay.execution.planning.plan_files.plan_reader import load_plan
@@ -61,12 +61,12 @@ def like(planned: PlannedRun, duration_s: float, **changes: Any) -> Run:
 def test_a_call_stops_at_a_time_of_day_or_after_a_while(text: str, after_s: float) -> None:
     stop = parse_stop(text, NOON)
     assert stop.at_unix_s == NOON.timestamp() + after_s
-    assert not stop.reached(99, NOON.timestamp() + after_s - 1)
-    assert stop.reached(0, NOON.timestamp() + after_s)
+    assert not stop.is_reached(99, NOON.timestamp() + after_s - 1)
+    assert stop.is_reached(0, NOON.timestamp() + after_s)
 
 
 def test_a_call_stops_after_a_number_of_runs() -> None:
-    assert [parse_stop("2 runs", NOON).reached(made, 1e12) for made in (1, 2, 3)] == [False, True, True]
+    assert [parse_stop("2 runs", NOON).is_reached(made, 1e12) for made in (1, 2, 3)] == [False, True, True]
     assert parse_stop("1 run", NOON).runs == 1
 
 
@@ -131,11 +131,11 @@ def test_a_run_that_differs_in_anything_that_takes_time_sets_no_limit(change: di
 
 def test_the_expected_time_is_of_like_runs_else_in_proportion_to_the_data() -> None:
     planned = RUNS[0]
-    assert expected(planned, PLAN, [like(planned, 40.0), like(planned, 60.0)]).duration_s == 50.0
+    assert expected_time(planned, PLAN, [like(planned, 40.0), like(planned, 60.0)]).duration_s == 50.0
     whole = like(planned, 112.0)
     double = replace(whole, data_bytes=2 * (whole.data_bytes or 0))
-    assert expected(planned, PLAN, [double]).duration_s == pytest.approx(62.0)  # 12 s to start, half of the rest
-    assert "similar" in expected(planned, PLAN, [double]).basis
+    assert expected_time(planned, PLAN, [double]).duration_s == pytest.approx(62.0)  # 12 s to start, half of the rest
+    assert "similar" in expected_time(planned, PLAN, [double]).basis
 
 
 @pytest.mark.parametrize(

@@ -34,7 +34,7 @@ def test_a_demo_names_the_packages_of_what_is_missing_before_it_starts(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, options: list[str], lacking: str
 ) -> None:
     monkeypatch.setenv("PATH", str(tmp_path))
-    monkeypatch.setattr("assay.execution.lab.probe.probe", lambda: Capabilities((), {}, shaped=True))
+    monkeypatch.setattr("assay.execution.lab.probe.probe", lambda: Capabilities((), {}, can_shape_links=True))
     monkeypatch.setattr(
         "assay.interfaces.cli.measure.run.run_campaign_request", lambda *_, **__: pytest.fail("it was started")
     )

@@ -297,7 +297,7 @@ def cluster_of(candidates: Candidates, row: int) -> Cluster:
 
 def _spark_parameters(machine: Machine, workers: int, parameters: Mapping[str, str]) -> dict[str, str]:
     """Return Spark's parameters for a cluster: as many executors of the requested size as its workers hold."""
-    cores = min(max(1, spark.whole(parameters, spark.CORES)), machine.option.cores)
+    cores = min(max(1, spark.count_value(parameters, spark.CORES)), machine.option.cores)
     node_mb = (machine.memory_bytes - _RESERVED_MEMORY_BYTES) // MIB
     master_mb = spark.container_mb(parameters, spark.MASTER_MEMORY, spark.MASTER_OVERHEAD)
     executor_mb = max(1, spark.container_mb(parameters, spark.MEMORY, spark.OVERHEAD))

@@ -85,7 +85,7 @@ def compressed_share(
 
 def cores_of(parameters: Mapping[str, str]) -> int:
     """Return how many tasks an executor runs at once."""
-    return max(1, settings.whole(parameters, settings.CORES))
+    return max(1, settings.count_value(parameters, settings.CORES))
 
 
 def resident_bytes(parameters: Mapping[str, str]) -> float:
@@ -219,7 +219,7 @@ class StagedJob:
 
     def _memory(self, stage: StageProfile) -> float:
         """Return the number of bytes that a task can process before it spills."""
-        heap = (settings.memory_mb(settings.stated(self.parameters, settings.MEMORY)) or 0) * MIB
+        heap = (settings.memory_mb(settings.setting_value(self.parameters, settings.MEMORY)) or 0) * MIB
         memory_bytes = max(0.0, heap - RESERVED_BYTES) * EXECUTION_SHARE / cores_of(self.parameters)
         return max(1.0, memory_bytes / stage.memory) if stage.memory else UNLIMITED_BYTES
 

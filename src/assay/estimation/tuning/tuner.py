@@ -70,10 +70,12 @@ class Tuner:
         """The candidates as numbers."""
         return self.space.coordinates()
 
-    def __call__(self, plan: Plan, planned: Sequence[PlannedRun], finished: Sequence[Run]) -> Sequence[PlannedRun]:
+    def __call__(
+        self, plan: Plan, planned_runs: Sequence[PlannedRun], finished_runs: Sequence[Run]
+    ) -> Sequence[PlannedRun]:
         """Return the next run of the search, or the remaining runs of the comparison."""
-        del plan, planned
-        search_runs = self.search_runs(finished)
+        del plan, planned_runs
+        search_runs = self.search_runs(finished_runs)
         candidate_runs = self.candidate_runs(search_runs)
         run_counts = Counter(self.space.candidate_of(run.levels) for run in search_runs)
         if len(search_runs) < self.budget:
@@ -82,12 +84,12 @@ class Tuner:
             candidate = self.pick(candidate_runs, len(search_runs))
             return [self._search_run(candidate, run_counts[candidate] + 1, candidate_runs, free_position)]
         winner = self.winner(candidate_runs)
-        return self._comparison(winner, run_counts, finished) if winner else []
+        return self._comparison(winner, run_counts, finished_runs) if winner else []
 
-    def search_runs(self, finished: Sequence[Run]) -> list[Run]:
+    def search_runs(self, finished_runs: Sequence[Run]) -> list[Run]:
         """Return the last attempt of each run of the search, in order. A valid attempt takes precedence."""
         last_attempts: dict[int, Run] = {}
-        for run in finished:
+        for run in finished_runs:
             if run.position < self.budget and (run.position not in last_attempts or run.status is RunStatus.VALID):
                 last_attempts[run.position] = run
         return [last_attempts[position] for position in sorted(last_attempts)]
@@ -105,9 +107,9 @@ class Tuner:
             return min(valid_runs, key=lambda run: run.log_s or 0.0).candidate or None
         return best_candidate(self.posterior(candidate_runs), candidate_runs) or None
 
-    def expects_no_gain(self, finished: Sequence[Run]) -> bool:
+    def expects_no_gain(self, finished_runs: Sequence[Run]) -> bool:
         """Return whether the search is over, and no candidate is expected to be faster than the defaults."""
-        search_runs = self.search_runs(finished)
+        search_runs = self.search_runs(finished_runs)
         return len(search_runs) >= self.budget and self.winner(self.candidate_runs(search_runs)) is None
 
     def posterior(self, candidate_runs: Sequence[CandidateRun]) -> Posterior:
@@ -170,8 +172,10 @@ class Tuner:
             else replace(run, at_most_s=max(SLOW_RUN_TIMEOUT_MIN_S, SLOW_RUN_RATIO_MAX * math.exp(best)))
         )
 
-    def _comparison(self, winner: int, run_counts: Counter[int | None], finished: Sequence[Run]) -> list[PlannedRun]:
-        valid_positions = {run.position for run in finished if run.status is RunStatus.VALID}
+    def _comparison(
+        self, winner: int, run_counts: Counter[int | None], finished_runs: Sequence[Run]
+    ) -> list[PlannedRun]:
+        valid_positions = {run.position for run in finished_runs if run.status is RunStatus.VALID}
         remaining_runs: list[PlannedRun] = []
         for pair in range(self.pairs):
             order = (0, winner) if pair % 2 == 0 else (winner, 0)

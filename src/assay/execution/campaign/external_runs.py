@@ -37,9 +37,9 @@ class ObservationRequest:
     """Waits for the work to end, and returns its exit status, or None after a fixed time."""
 
 
-async def unchanged_result(finished: ProgramResult) -> ProgramResult:
-    """Return ``finished`` unchanged, for observations without an engine that describes the jobs."""
-    return finished
+async def unchanged_result(result: ProgramResult) -> ProgramResult:
+    """Return ``result`` unchanged, for observations without an engine that describes the jobs."""
+    return result
 
 
 async def observe(
@@ -51,22 +51,22 @@ async def observe(
     reader: ResultReader = unchanged_result,
 ) -> CompletedRun:
     """Sample every node until the work of ``request`` ends; ``reader`` adds the engine's records."""
-    began = time.time()
+    began_unix_s = time.time()
     trace, logs, warnings = Trace(), {}, []
 
-    def store_samples(raw: Mapping[str, bytes]) -> None:
-        for node, content in raw.items():
+    def store_samples(raw_samples: Mapping[str, bytes]) -> None:
+        for node, content in raw_samples.items():
             logs[f"samples-{node}.jsonl"] = content
-            warnings.extend(parse_samples(node, content, began, trace))
+            warnings.extend(parse_samples(node, content, began_unix_s, trace))
 
     options = {node.name: sampler_options(node, None) for node in cluster.nodes if node.name in transports}
     async with sampling(transports, options, store_samples) as samplers:
-        began, clock = time.time(), time.monotonic()
+        began_unix_s, began_s = time.time(), time.monotonic()
         status = await request.work()
-        elapsed_s = time.monotonic() - clock
+        elapsed_s = time.monotonic() - began_s
         await samplers.stop()
     outcome = Outcome(status or 0, "", {}, 0, elapsed_s)
-    result = await reader(ProgramResult(outcome, began, sources={"duration_s": "wall time of the observation"}))
+    result = await reader(ProgramResult(outcome, began_unix_s, sources={"duration_s": "wall time of the observation"}))
     if not result.jobs:
         message = "the trace covers the hosts; the jobs are unknown"
         warnings.append(CodedWarning(WarningCode.TRACE, message))
@@ -96,7 +96,7 @@ async def observe(
         block=1,
         position=0,
         attempt=1,
-        started_at=datetime.fromtimestamp(began, UTC).isoformat(timespec="milliseconds"),
+        started_at=datetime.fromtimestamp(began_unix_s, UTC).isoformat(timespec="milliseconds"),
         duration_s=round(elapsed_s, 3),
         cold=None,
         data_bytes=None,

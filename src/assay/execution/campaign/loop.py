@@ -19,7 +19,7 @@ import msgspec
 from assay.execution.campaign.attempts.run_context import AttemptContext, CompletedRun
 from assay.execution.campaign.failures import RETRY_WAITS_S, wait_before_retry_s
 from assay.execution.campaign.prepare import PreparedCampaign
-from assay.execution.planning.forecast.estimate import expected, remaining_s, time_limit
+from assay.execution.planning.forecast.estimate import expected_time, remaining_s, time_limit
 from assay.execution.planning.forecast.inputs import datasets_after
 from assay.execution.planning.order import PlannedRun, restarts
 from assay.foundation.cancellation import end_tasks, finish
@@ -54,7 +54,7 @@ class ProgressObserver(Protocol):
 class RunExecutor(Protocol):
     """Executes runs on the cluster."""
 
-    async def make(self, planned: PlannedRun, number: int, context: AttemptContext) -> CompletedRun:
+    async def make(self, planned_run: PlannedRun, number: int, context: AttemptContext) -> CompletedRun:
         """Make one attempt and return its record, also of a failed run."""
 
     async def reconnect(self) -> None:
@@ -90,7 +90,7 @@ class CallResult:
     """Number of attempts that were not valid, by failure class."""
     runs: int = 0
     """Number of planned runs that were started."""
-    stopped: str | None = None
+    stop_reason: str | None = None
     """Why the call ended before it made all runs; None if it made them all."""
     lab_lost: LabLostError | None = None
     """The lab's error, if the call ended because the lab was lost."""
@@ -131,21 +131,21 @@ class RunSequence:
         self._journal.write(
             "start", planned=len(schedule.runs), done=schedule.done, left=len(self._queue), restarts=daemon_starts
         )
-        stopped = "an error"
+        stop_reason = "an error"
         try:
             await self._make_all()
-            stopped = self._result.stopped or "all its runs are done"
+            stop_reason = self._result.stop_reason or "all its runs are done"
         except asyncio.CancelledError:
-            stopped = "interrupted"
+            stop_reason = "interrupted"
             raise
         except LabLostError as error:
-            self._result.lab_lost, stopped = error, error.message
+            self._result.lab_lost, stop_reason = error, error.message
         except AssayError as error:
-            stopped = error.message
+            stop_reason = error.message
             raise
         finally:
             await finish(self._await_publishing(), "storing the last run", None)
-            self._journal.write("stop", why=stopped)
+            self._journal.write("stop", why=stop_reason)
             publish_error = self._publish_error()
         if publish_error is not None:
             raise publish_error
@@ -154,13 +154,13 @@ class RunSequence:
     async def _make_all(self) -> None:
         stop, consecutive_failures = self._work.schedule.stop, 0
         while queue := self._updated_queue():
-            if stop and stop.reached(self._result.runs, self._work.now_unix_s()):
-                self._result.stopped = stop.text
+            if stop and stop.is_reached(self._result.runs, self._work.now_unix_s()):
+                self._result.stop_reason = stop.text
                 return
-            planned, number = queue[0]
-            self._started_keys.add(planned.key)
-            last_run = await self._make(planned, number)
-            stopped_early = planned.at_most_s is not None and last_run.failure_class is FailureClass.WORKLOAD
+            planned_run, number = queue[0]
+            self._started_keys.add(planned_run.key)
+            last_run = await self._make(planned_run, number)
+            stopped_early = planned_run.at_most_s is not None and last_run.failure_class is FailureClass.WORKLOAD
             is_failed = last_run.status is RunStatus.FAILED and not stopped_early
             consecutive_failures = consecutive_failures + 1 if is_failed else 0
             if consecutive_failures >= CONSECUTIVE_FAILURES_MAX:
@@ -173,26 +173,29 @@ class RunSequence:
     def _updated_queue(self) -> list[tuple[PlannedRun, int]]:
         """Update the queue of needed runs from the finished runs, without runs that this call has started; return
         the queue."""
-        finished = [run for run in self._history if run.campaign_id == self._journal.campaign_id]
-        remaining = self._work.schedule.remaining_after(self._work.plan, finished)
-        previous_queue, self._queue = self._queue, [item for item in remaining if item[0].key not in self._started_keys]
-        needed = {planned.key for planned, _ in self._queue} | self._started_keys
-        for planned, _ in previous_queue:
-            if planned.key not in needed:
-                self._work.observer.step(f"the mean is precise enough: {planned.title} is not needed")
+        finished_runs = [run for run in self._history if run.campaign_id == self._journal.campaign_id]
+        remaining_runs = self._work.schedule.remaining_after(self._work.plan, finished_runs)
+        previous_queue, self._queue = (
+            self._queue,
+            [pair for pair in remaining_runs if pair[0].key not in self._started_keys],
+        )
+        needed_keys = {planned_run.key for planned_run, _ in self._queue} | self._started_keys
+        for planned_run, _ in previous_queue:
+            if planned_run.key not in needed_keys:
+                self._work.observer.step(f"the mean is precise enough: {planned_run.title} is not needed")
         return self._queue
 
-    async def _make(self, planned: PlannedRun, number: int) -> Run:
+    async def _make(self, planned_run: PlannedRun, number: int) -> Run:
         """Attempt one run until it is valid or given up; return its last attempt."""
         failure_classes: list[FailureClass] = []
         self._result.runs += 1
         while True:
-            run = await self._attempt(planned, number)
+            run = await self._attempt(planned_run, number)
             if run.failure_class is not None:
                 failure_classes.append(run.failure_class)
             wait_s = wait_before_retry_s(run, failure_classes, self._work.plan)
             stop = self._work.schedule.stop
-            if wait_s is None or (stop and stop.reached(0, self._work.now_unix_s())):
+            if wait_s is None or (stop and stop.is_reached(0, self._work.now_unix_s())):
                 return run
             if run.failure_class is FailureClass.INFRASTRUCTURE:
                 await self._wait_and_reconnect(wait_s)
@@ -209,30 +212,30 @@ class RunSequence:
         queued_runs = [run for run, _ in self._queue]
         return remaining_s(queued_runs, work.plan, self._history, work.schedule.overheads, self._inputs, self._running)
 
-    async def _attempt(self, planned: PlannedRun, number: int) -> Run:
+    async def _attempt(self, planned_run: PlannedRun, number: int) -> Run:
         work, clock = self._work, time.monotonic()
-        title = planned.title if number == 1 else f"{planned.title}, attempt {number}"
+        title = planned_run.title if number == 1 else f"{planned_run.title}, attempt {number}"
         left_s = self._left_s()
-        limit = time_limit(planned, work.plan, self._history)
-        work.observer.begin(planned.index + 1, len(work.schedule.runs), title, left_s)
+        limit = time_limit(planned_run, work.plan, self._history)
+        work.observer.begin(planned_run.index + 1, len(work.schedule.runs), title, left_s)
         self._journal.write(
             "begin",
-            run=planned.index,
+            run=planned_run.index,
             title=title,
-            workload=planned.workload.key,
+            workload=planned_run.workload.key,
             attempt=number,
             left_s=None if left_s is None else round(left_s, 1),
             time_limit=str(limit),
             expected_s=None
             if work.plan.cluster.simulated
-            else round(expected(planned, work.plan, self._history).duration_s, 1),
+            else round(expected_time(planned_run, work.plan, self._history).duration_s, 1),
         )
 
         def report_step(step: str, began_unix_s: float, took_s: float) -> None:
             self._journal.write(
                 "step",
                 synced=False,
-                run=planned.index,
+                run=planned_run.index,
                 attempt=number,
                 step=step,
                 began_unix_s=round(began_unix_s, 3),
@@ -240,14 +243,14 @@ class RunSequence:
             )
 
         def report_problem(message: str) -> None:
-            self._journal.write("trouble", run=planned.index, attempt=number, words=message)
+            self._journal.write("trouble", run=planned_run.index, attempt=number, words=message)
             work.observer.step(f"ending the attempt: {message}")
 
         reservation = await asyncio.to_thread(reserve_space, work.repository.folders, self._reserved_bytes)
         try:
             completed_run = await self._await_or_storage_error(
                 self._executor.make(
-                    planned, number, AttemptContext(limit, self._await_publishing, report_step, report_problem)
+                    planned_run, number, AttemptContext(limit, self._await_publishing, report_step, report_problem)
                 )
             )
         except BaseException:
@@ -257,14 +260,14 @@ class RunSequence:
         self._took_s.append(time.monotonic() - clock)
         self._history.append(completed_run.run)
         self._result.statuses[str(completed_run.run.status)] += 1
-        self._running = planned.configuration if completed_run.run.status is RunStatus.VALID else None
+        self._running = planned_run.configuration if completed_run.run.status is RunStatus.VALID else None
         if completed_run.run.status is RunStatus.VALID:
-            self._inputs |= {dataset.key for dataset in datasets_after(planned, work.plan)}
-        if planned.at_most_s == limit.seconds and completed_run.run.duration_s >= limit.seconds:
+            self._inputs |= {dataset.key for dataset in datasets_after(planned_run, work.plan)}
+        if planned_run.at_most_s == limit.seconds and completed_run.run.duration_s >= limit.seconds:
             self._result.stopped_early += 1
         if completed_run.run.failure_class is not None:
             self._result.failures[str(completed_run.run.failure_class)] += 1
-        self._publishing = asyncio.create_task(self._publish(planned, completed_run, reservation, report_step))
+        self._publishing = asyncio.create_task(self._publish(planned_run, completed_run, reservation, report_step))
         if completed_run.unusable_host:
             raise completed_run.unusable_host
         return completed_run.run
@@ -286,7 +289,7 @@ class RunSequence:
 
     async def _publish(
         self,
-        planned: PlannedRun,
+        planned_run: PlannedRun,
         completed_run: CompletedRun,
         reservation: ExitStack,
         report_step: Callable[[str, float, float], None],
@@ -296,7 +299,7 @@ class RunSequence:
         ``reservation``: disk space reserved for the bundle. If the bundle can't be stored, save a copy of the run and
         raise RepositoryError with the copy's path.
         """
-        began, clock = self._work.now_unix_s(), time.monotonic()
+        began_unix_s, began_s = self._work.now_unix_s(), time.monotonic()
         attachments = {"baseline.json": self._executor.baseline, "host-checks.json": self._executor.host_checks}
         files = {name: msgspec.json.format(msgspec.json.encode(value)) for name, value in attachments.items() if value}
         files |= self._specification_files
@@ -321,8 +324,8 @@ class RunSequence:
             return size_of(bundle)
 
         self._reserved_bytes = max(self._reserved_bytes, 2 * await asyncio.to_thread(store))
-        report_step("publish", began, time.monotonic() - clock)
-        self._journal.record_end(planned.index, completed_run.run)
+        report_step("publish", began_unix_s, time.monotonic() - began_s)
+        self._journal.record_end(planned_run.index, completed_run.run)
 
     async def _await_publishing(self) -> None:
         """Wait until the previous run is stored. Never raise: the waiting attempt has not failed."""

@@ -30,7 +30,8 @@ class PreparedCampaign(Schedule):
 
     campaign: CampaignJournal | None = None
     """None in a preview of a campaign that is not started."""
-    continued: bool = False
+    is_resumed: bool = False
+    """Whether an earlier call started the campaign."""
 
     @property
     def journal(self) -> CampaignJournal:
@@ -57,38 +58,44 @@ def prepare(
     runs; None reads all runs of the repository. Raises :class:`SpecificationError`, before anything is started, for
     data that does not fit on the devices; a preview warns instead.
     """
-    prepared = PreparedCampaign(schedule(plan, expand(plan)), stop=stop, next_runs=next_runs)
-    prepared = replace(prepared, selection=parse_selection(only, prepared.runs))
+    prepared_campaign = PreparedCampaign(schedule(plan, expand(plan)), stop=stop, next_runs=next_runs)
+    prepared_campaign = replace(prepared_campaign, selection=parse_selection(only, prepared_campaign.runs))
     if history is None:
         history = repository.runs(environment=False) if repository else []
     if repository:
         campaigns = repository.folders.campaigns
-        campaign = find_campaign(campaigns, plan, history, prepared, again=again)
+        campaign = find_campaign(campaigns, plan, history, prepared_campaign, again=again)
         overheads = measured_overheads(campaigns, plan.cluster.name)
         campaign_id = campaign.campaign_id if campaign else None
-        prepared = replace(
-            prepared, campaign=campaign, campaign_id=campaign_id, continued=campaign is not None, overheads=overheads
+        prepared_campaign = replace(
+            prepared_campaign,
+            campaign=campaign,
+            campaign_id=campaign_id,
+            is_resumed=campaign is not None,
+            overheads=overheads,
         )
-    prepared = with_warnings(plan, update_schedule(plan, prepared, history), history, refuse=write and stop is None)
-    if repository and write and prepared.campaign is None:
-        journal = create_campaign(repository.folders.campaigns, plan, len(prepared.runs))
-        prepared = replace(prepared, campaign=journal, campaign_id=journal.campaign_id)
-    return prepared
+    prepared_campaign = with_warnings(
+        plan, update_schedule(plan, prepared_campaign, history), history, refuse=write and stop is None
+    )
+    if repository and write and prepared_campaign.campaign is None:
+        journal = create_campaign(repository.folders.campaigns, plan, len(prepared_campaign.runs))
+        prepared_campaign = replace(prepared_campaign, campaign=journal, campaign_id=journal.campaign_id)
+    return prepared_campaign
 
 
 def find_campaign(
-    campaigns: Path, plan: Plan, finished: Sequence[Run], schedule: Schedule, *, again: bool
+    campaigns: Path, plan: Plan, finished_runs: Sequence[Run], schedule: Schedule, *, again: bool
 ) -> CampaignJournal | None:
     """Return the campaign to resume; None when a new campaign is needed. Writes nothing.
 
-    ``campaigns``: the repository's folder of campaigns; ``finished``: the repository's runs. A complete campaign is
-    returned too, unless ``again`` is set.
+    ``campaigns``: the repository's folder of campaigns. ``finished_runs``: the repository's runs. A complete campaign
+    is returned too, unless ``again`` is set.
     """
     for _, path, fingerprint in sorted(known_campaigns(campaigns), reverse=True):
         if fingerprint != plan.fingerprint:
             continue
         journal = CampaignJournal(path.parent, path.parent.name)
-        runs = [run for run in finished if run.campaign_id == journal.campaign_id]
+        runs = [run for run in finished_runs if run.campaign_id == journal.campaign_id]
         return None if again and not schedule.next_runs(plan, schedule.runs, runs) else journal
     return None
 
@@ -100,24 +107,26 @@ def recover_unpublished(repository: Repository, journal: CampaignJournal, say: C
         say(f"run {run.run_id}, which an earlier call could not store, is stored now")
 
 
-def plan_lines(plan: Plan, prepared: PreparedCampaign, repository_root: Path) -> list[str]:
+def plan_lines(plan: Plan, prepared_campaign: PreparedCampaign, repository_root: Path) -> list[str]:
     """Return a call's schedule as lines of text."""
-    configurations = list(dict.fromkeys(run.configuration.key for run in prepared.runs))
-    workloads = list(dict.fromkeys(run.workload.key for run in prepared.runs))
-    repetitions = max(run.repetition for run in prepared.runs)
+    configurations = list(dict.fromkeys(run.configuration.key for run in prepared_campaign.runs))
+    workloads = list(dict.fromkeys(run.workload.key for run in prepared_campaign.runs))
+    repetitions = max(run.repetition for run in prepared_campaign.runs)
     repetitions_text = f"{plan.repetitions} to {repetitions}" if plan.until else str(repetitions)
     lines = [
         f"{plural(len(workloads), 'workload')} ({', '.join(workloads)}) × "
         f"{plural(len(configurations), 'configuration')} "
         f"({'; '.join(configurations)}) × {repetitions_text} repetition{'' if repetitions_text == '1' else 's'} = "
-        f"{plural(len(prepared.runs), 'run')}"
+        f"{plural(len(prepared_campaign.runs), 'run')}"
     ]
-    if prepared.continued:
-        done_text = f"{prepared.done} of {len(prepared.runs)} runs are done"
-        lines.append(f"resuming campaign {prepared.journal.campaign_id}: {done_text}")
-    daemon_starts = sum(reason is not None for reason in restarts((run for run, _ in prepared.remaining), plan))
-    counts = f"remaining runs: {len(prepared.remaining)}; daemon starts: {daemon_starts}"
+    if prepared_campaign.is_resumed:
+        done_text = f"{prepared_campaign.done} of {len(prepared_campaign.runs)} runs are done"
+        lines.append(f"resuming campaign {prepared_campaign.journal.campaign_id}: {done_text}")
+    daemon_starts = sum(
+        reason is not None for reason in restarts((run for run, _ in prepared_campaign.remaining), plan)
+    )
+    counts = f"remaining runs: {len(prepared_campaign.remaining)}; daemon starts: {daemon_starts}"
     lines.append(f"{counts}; retries per run: {retry_text(plan)}")
-    lines += [f"warning: {message}" for message in prepared.warnings]
-    lines.append(f"expected to take {format_duration(prepared.expected_s)}; runs go to {repository_root}")
+    lines += [f"warning: {message}" for message in prepared_campaign.warnings]
+    lines.append(f"expected to take {format_duration(prepared_campaign.expected_s)}; runs go to {repository_root}")
     return lines

@@ -83,10 +83,10 @@ def preview(
         guessed=any(row.basis == "the devices' bandwidth" for row in schedule_rows),
         rows=tuple(
             PreviewRow(
-                run=row.planned.index + 1,
-                workload=row.planned.workload.key,
-                levels=dict(row.planned.configuration.levels),
-                repetition=row.planned.repetition,
+                run=row.planned_run.index + 1,
+                workload=row.planned_run.workload.key,
+                levels=dict(row.planned_run.configuration.levels),
+                repetition=row.planned_run.repetition,
                 restart=row.restart,
                 starts_after_s=row.starts_after_s,
                 expected_s=row.expected_s,

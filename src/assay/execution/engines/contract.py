@@ -81,8 +81,8 @@ class EngineFacts:
     version: str
     origin: Origin = Origin.MEASURED
     """The origin of its times."""
-    programs_directory: str | None = None
-    """The folder of assay's programs on every host; None if there are none."""
+    jobs_jar: str | None = None
+    """The path on every host of the jar with assay's jobs; None if there is none."""
     java: str | None = None
     """The Java program that runs it; None for an engine without Java."""
     java_options: str = ""
@@ -101,7 +101,7 @@ class EngineFacts:
         return {
             "name": self.name,
             "version": self.version,
-            "jobs": self.programs_directory,
+            "jobs": self.jobs_jar,
             "java": self.java,
             "java_options": self.java_options,
             "ports": dict(self.ports),
@@ -224,7 +224,7 @@ class ProvidedEngine:
     """An engine with a configuration, and whether daemons were (re)started for it."""
 
     engine: Engine
-    restarted: bool
+    is_restarted: bool
 
 
 class Provider(Protocol):

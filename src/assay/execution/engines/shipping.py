@@ -18,17 +18,17 @@ _NAMES = 'cd "$1" 2>/dev/null && find . -name "*.jar" -exec basename {} \\; | LC
 
 async def ship_jars(transports: Mapping[str, Transport], folder: Path, target: str, show: ShowProgress) -> str:
     """Return the path of the jars, the same on every host: ``folder``, or ``target`` followed by a checksum."""
-    expected = _checksum(folder)
+    checksum = _checksum(folder)
 
     async def hosts_without(path: str) -> list[Transport]:
         command = ["sh", "-c", _NAMES, "sh", path]
         hosts = list(transports.values())
         answers = await asyncio.gather(*(t.run(command, timeout_s=_COMMAND_TIMEOUT_S, check=False) for t in hosts))
-        return [t for t, a in zip(hosts, answers, strict=True) if not a.stdout.decode().startswith(expected)]
+        return [t for t, a in zip(hosts, answers, strict=True) if not a.stdout.decode().startswith(checksum)]
 
     if not await hosts_without(str(folder)):
         return str(folder)
-    target = f"{target}-{expected[:8]}"
+    target = f"{target}-{checksum[:8]}"
     for transport in await hosts_without(target):
         show(f"copying {folder.name} to {transport.name}")
         await transport.put_tree(folder, target)

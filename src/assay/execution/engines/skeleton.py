@@ -23,7 +23,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Generic, TypeVar
 
 from assay.execution.engines.contract import Engine, EngineFacts, ProgramResult, ProvidedEngine, ShowProgress, Storage
-from assay.execution.engines.timing import Heartbeat, split_times, timed
+from assay.execution.engines.timing import Heartbeat, split_times, timed_command
 from assay.foundation.cancellation import end_tasks
 from assay.foundation.errors import AssayError, EngineError, HostError, HostTimeoutError
 from assay.model import (
@@ -162,7 +162,8 @@ class SingleCopyStorage(ABC):
     async def delete(self, path: str) -> None:
         """Remove a file or folder, if it exists."""
 
-    async def _visible(self, path: str) -> dict[str, int]:
+    async def _visible_files(self, path: str) -> dict[str, int]:
+        """Return the lengths of the files below ``path`` whose names do not begin with ``.`` or ``_``."""
         lengths = await self.lengths(path)
         return {name: lengths[name] for name in sorted(lengths) if not name.rpartition("/")[2].startswith((".", "_"))}
 
@@ -172,11 +173,11 @@ class SingleCopyStorage(ABC):
 
     async def paths(self, path: str) -> list[str]:
         """Return the paths of visible files, sorted."""
-        return list(await self._visible(path))
+        return list(await self._visible_files(path))
 
     async def stored(self, path: str) -> StoredFiles:
         """Return the number of visible files and their total length."""
-        lengths = await self._visible(path)
+        lengths = await self._visible_files(path)
         return StoredFiles(len(lengths), sum(lengths.values()), sum(lengths.values()))
 
     async def placements(self, layout: Layout, paths: Sequence[str]) -> tuple[Check, ...]:
@@ -281,23 +282,23 @@ class ClientEngine(NoDaemons, ABC, Generic[StorageT]):
         The duration is from exec to exit by the master's clock; by assay's clock if the master reported no times.
         """
         started_unix_s, token = time.time(), f"assay-times-{secrets.token_hex(8)}"
-        host_s: float | None = None
+        master_s: float | None = None
         is_late = is_lost = False
         async with Heartbeat() as heartbeat:
             try:
                 result = await self.master.run(
-                    timed(command, token), timeout_s=timeout_s, check=False, cwd=cwd, env=env
+                    timed_command(command, token), timeout_s=timeout_s, check=False, cwd=cwd, env=env
                 )
-                host_s, stderr = split_times(result.stderr, token)
+                master_s, stderr = split_times(result.stderr, token)
                 status, output = result.exit_status, result.stdout + b"\n" + stderr
             except HostError as error:
                 is_late = isinstance(error, HostTimeoutError)
                 is_lost = not is_late
                 status, output = 124 if is_late else 255, error.message.encode()
-        pause = heartbeat.pause(host_s)
+        pause = heartbeat.pause(master_s)
         if is_late and pause:  # the limit may have passed while assay was paused
             is_late, is_lost, output = False, True, f"{pause}; its time limit passed meanwhile".encode()
-        took_s, clock = (heartbeat.took_s, "assay's clock") if host_s is None else (host_s, "the master's clock")
+        took_s, clock = (heartbeat.took_s, "assay's clock") if master_s is None else (master_s, "the master's clock")
         outcome = Outcome(status, output.decode(errors="replace"), {}, 0, took_s, is_late, is_lost)
         sources = {"duration_s": f"wall time of the client program, by {clock}"}
         return ProgramResult(
@@ -391,7 +392,7 @@ class LockedProvider(ABC, Generic[EngineT]):
         key = self.rules.deployment_key(configuration, self.cluster)
         if self._engine and key == self._key and await self._engine.health_check() is None:
             await self.on_reuse(self._engine, configuration, show)
-            return ProvidedEngine(self._engine, restarted=False)
+            return ProvidedEngine(self._engine, is_restarted=False)
         engine = await self.engine_for(configuration)
         if self._engine:
             if self.transports:
@@ -399,7 +400,7 @@ class LockedProvider(ABC, Generic[EngineT]):
             await self.stop(self._engine)
         self._engine, self._key = engine, key
         await self.start(engine, configuration, show)
-        return ProvidedEngine(engine, restarted=True)
+        return ProvidedEngine(engine, is_restarted=True)
 
     async def close(self) -> None:
         """Call :meth:`leave` for the last engine, and unlock the cluster."""

@@ -34,7 +34,7 @@ def _script() -> str:
     return resources.files("assay.execution.engines").joinpath("node", "timed.py").read_text(encoding="utf-8")
 
 
-def timed(command: Sequence[str], token: str) -> list[str]:
+def timed_command(command: Sequence[str], token: str) -> list[str]:
     """Return a command that runs ``command`` and prints its start and end after ``token`` on stderr."""
     return ["sh", "-c", _START, "sh", _script(), token, *command]
 

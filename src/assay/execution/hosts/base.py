@@ -84,7 +84,7 @@ class ForegroundProcess:
             while chunk := await self._channel.read_stderr(_CHUNK_BYTES):
                 self._stderr += chunk
                 if not self._pid.done():
-                    pid, self._stderr = shell.split_marker(self._stderr, self._token)
+                    pid, self._stderr = shell.split_pid(self._stderr, self._token)
                     if pid is not None:
                         self._pid.set_result(pid)
                 else:
@@ -95,7 +95,7 @@ class ForegroundProcess:
             if not self._pid.done():
                 self._pid.set_result(None)
 
-    async def started(self, timeout_s: float) -> int | None:
+    async def reported_pid(self, timeout_s: float) -> int | None:
         """Return the pid as soon as the node has reported it; None if the command ended or was lost before."""
         with contextlib.suppress(TimeoutError):
             async with asyncio.timeout(timeout_s):
@@ -120,7 +120,7 @@ class ForegroundProcess:
             while line := await self._channel.read_line():
                 yield line
         except ConnectionError as error:
-            raise self.lost(error) from error
+            raise self.connection_error(error) from error
 
     @property
     def stderr_tail(self) -> str:
@@ -149,7 +149,7 @@ class ForegroundProcess:
             try:
                 status = await self._channel.wait()
             except ConnectionError as error:
-                raise self.lost(error) from error
+                raise self.connection_error(error) from error
             await asyncio.shield(self._draining)
             self._status = status
         return self._status
@@ -159,7 +159,7 @@ class ForegroundProcess:
         if self._status is not None:
             return
         try:
-            if not await self._owner.kill(await self.started(START_TIMEOUT_S)):
+            if not await self._owner.kill(await self.reported_pid(START_TIMEOUT_S)):
                 raise HostError(
                     "could not be ended: it survived SIGKILL, or the node is out of reach", where=self._where
                 )
@@ -192,7 +192,7 @@ class ForegroundProcess:
         self._draining.cancel()
         self._channel.abandon()
 
-    def lost(self, error: Exception) -> HostError:
+    def connection_error(self, error: Exception) -> HostError:
         """Return the error for a connection that was lost during this command."""
         text = f"the connection was lost ({error}); the command may still run there"
         return HostError(text, where=self._where, hint="check that the node is up and its network works")
@@ -298,7 +298,7 @@ class BaseTransport:
         """Start a command in the foreground; see :meth:`assay.execution.hosts.transport.Transport.start`."""
         process = await self._launch(argv, env, cwd)
         try:
-            pid = await process.started(START_TIMEOUT_S)
+            pid = await process.reported_pid(START_TIMEOUT_S)
         except asyncio.CancelledError:
             with contextlib.suppress(HostError):
                 await process.terminate()
@@ -360,8 +360,8 @@ class BaseTransport:
 
 def _failure_message(status: int, stderr: bytes) -> str:
     tail = "\n".join(stderr.decode(errors="replace").strip().splitlines()[-10:])
-    ending = f"ended by signal {-status}" if status < 0 else f"exit status {status}"
-    return f"{ending}: {tail}" if tail else ending
+    status_text = f"ended by signal {-status}" if status < 0 else f"exit status {status}"
+    return f"{status_text}: {tail}" if tail else status_text
 
 
 def _slices(data: bytes) -> Iterator[bytes]:

@@ -1,7 +1,7 @@
 """Build the shell commands that assay runs on nodes: small POSIX scripts that get arguments as ``"$@"``, not as text.
 
 In: argument vectors, environment, paths. Out: argument vectors that start with ``sh``. Each command first writes its
-process id to stderr, after a random token, so that its process group can be killed; :func:`split_marker` removes it.
+process id to stderr, after a random token, so that its process group can be killed; :func:`split_pid` removes it.
 sshd (do_exec_no_pty in OpenSSH's session.c) and the local transport both make the command a session leader, so its
 pid is also its process group.
 """
@@ -85,7 +85,7 @@ def wrap(argv: Sequence[str], token: str, env: Mapping[str, str] | None, cwd: st
     return command
 
 
-def split_marker(stderr: bytes, token: str) -> tuple[int | None, bytes]:
+def split_pid(stderr: bytes, token: str) -> tuple[int | None, bytes]:
     """Return the pid after ``token``, None when it has not arrived, and stderr without that line."""
     match = re.search(rb"%s (\d+)\n" % token.encode(), stderr)
     if match is None:

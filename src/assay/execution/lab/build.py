@@ -69,7 +69,7 @@ def build(cluster: Cluster, site: LabSite) -> BootedLab:
     groups = {node.name: NodeCgroup(site.capabilities.controllers, site.name, node.name) for node in cluster.nodes}
     site.begin(f"{len(cluster.nodes)} nodes at scale 1/{1 / settings.scale:g}")
     network = plan_network(site.name, {n.name: n.type.nic.rate_bits_per_s * settings.scale for n in cluster.nodes})
-    make_network(network, site.journal, shaped=site.capabilities.shaped)
+    make_network(network, site.journal, has_rate_limits=site.capabilities.can_shape_links)
     refusals = _make_groups(cluster, settings, groups, site.journal)
     emulator = choose_emulator(settings, groups, site)
     disks = _make_disks(cluster, settings, emulator, site)
@@ -168,10 +168,10 @@ def _make_groups(
     the kernel refused."""
     directories = [directory for group in groups.values() for directory in group.directories]
     parents = dict.fromkeys(directory.parent for directory in directories)
-    existing = next((directory for directory in directories if directory.exists()), None)
-    if existing:
+    existing_group = next((directory for directory in directories if directory.exists()), None)
+    if existing_group:
         raise LabError(
-            f"control group {existing} exists already, but this state directory has no record of it",
+            f"control group {existing_group} exists already, but this state directory has no record of it",
             hint="choose another name with --name, or remove the group with rmdir",
         )
     journal.record(*(UndoStep("cgroup", {"path": str(path)}) for path in (*parents, *directories)))

@@ -143,7 +143,7 @@ class Lab:
             lab_names = ", ".join(path.name for path in lab_directories(state)) or "none"
             raise LabError(f"no lab {name} is up (labs: {lab_names})", hint="make it with: assay lab up CLUSTER.yaml")
         if _lost_disks(directory):
-            raise _broken(directory)
+            raise _broken_lab_error(directory)
         if described not in (None, description.described):
             raise LabError(
                 f"the lab {name} is up, but it was created from another description",
@@ -200,7 +200,7 @@ def _undo_on_failure(directory: Path, lock: Lock) -> Iterator[None]:
         raise
 
 
-def _broken(directory: Path) -> LabError:
+def _broken_lab_error(directory: Path) -> LabError:
     return LabError(
         f"the lab {directory.name} is broken: the daemon of its disks has ended, so the disks are lost",
         where=str(directory),
@@ -213,7 +213,7 @@ def _refuse_existing(directory: Path) -> None:
     if header is None:
         return
     if _lost_disks(directory):
-        raise _broken(directory)
+        raise _broken_lab_error(directory)
     raise LabError(
         f"a lab {directory.name} exists already, made by {header.owner}",
         where=str(directory),

@@ -49,8 +49,8 @@ class LabLinks:
         return self._check_rates(rates)
 
     def _apply(self, rates: Mapping[str, float]) -> None:
-        numbered = list(enumerate(rates.items()))
-        lines = [f"qdisc replace dev port{number} root {shaping(rate)}\n" for number, (_, rate) in numbered]
+        numbered_rates = list(enumerate(rates.items()))
+        lines = [f"qdisc replace dev port{number} root {shaping(rate)}\n" for number, (_, rate) in numbered_rates]
         run(["tc", "-n", self._network.switch, "-batch", "-"], stdin="".join(lines))
         parallel(
             lambda item: run(
@@ -73,15 +73,15 @@ class LabLinks:
         ports = _rates(self._network.switch)
         checked_rates = {}
         for number, (node, expected_rate) in enumerate(rates.items()):
-            ends = (_rates(self._network.namespace(node)).get(NODE_INTERFACE), ports.get(f"port{number}"))
-            for rate in ends:
+            end_rates = (_rates(self._network.namespace(node)).get(NODE_INTERFACE), ports.get(f"port{number}"))
+            for rate in end_rates:
                 if rate is None or abs(rate / expected_rate - 1) > TOLERANCE:
                     raise LabError(
                         f"the link of {node} should have {expected_rate:g} bit/s, but the kernel reports {rate}",
                         where=self._network.lab,
                         hint="see: tc -n NAMESPACE qdisc show",
                     )
-            checked_rates[node] = min(rate for rate in ends if rate is not None)
+            checked_rates[node] = min(rate for rate in end_rates if rate is not None)
         return checked_rates
 
 

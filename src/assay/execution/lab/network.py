@@ -89,16 +89,16 @@ def _used_networks() -> Iterator[ipaddress.IPv4Network]:
             yield ipaddress.IPv4Network(f"{address['local']}/{address['prefixlen']}", strict=False)
 
 
-def make_network(network: LabNetwork, journal: UndoJournal, *, shaped: bool) -> None:
+def make_network(network: LabNetwork, journal: UndoJournal, *, has_rate_limits: bool) -> None:
     """Create namespaces, bridge and links. Raises LabError if a namespace exists already, for example of a lab with
     another state directory."""
     namespaces = [network.switch, *map(network.namespace, network.addresses)]
-    existing = [name for name in namespaces if Path("/run/netns", name).exists()]
-    if existing:
+    existing_namespaces = [name for name in namespaces if Path("/run/netns", name).exists()]
+    if existing_namespaces:
         raise LabError(
-            f"network namespace {existing[0]} exists already, but this state directory has no record of it",
+            f"network namespace {existing_namespaces[0]} exists already, but this state directory has no record of it",
             where=network.lab,
-            hint=f"choose another name with --name, or remove it with: ip netns delete {existing[0]}",
+            hint=f"choose another name with --name, or remove it with: ip netns delete {existing_namespaces[0]}",
         )
     journal.record(*(UndoStep("namespace", {"name": name}) for name in namespaces))
     run(["ip", "-batch", "-"], stdin="".join(f"netns add {name}\n" for name in namespaces))
@@ -111,7 +111,7 @@ def make_network(network: LabNetwork, journal: UndoJournal, *, shaped: bool) -> 
     )
     run(["ip", "-n", network.switch, "-batch", "-"], stdin=_switch_commands(network))
     parallel(lambda node: _make_node_end(network, node), network.addresses)
-    if shaped:
+    if has_rate_limits:
         parallel(lambda node: _shape_node_end(network, node), network.addresses)
         rates = enumerate(network.rates_bits_per_s.values())
         lines = [f"qdisc add dev port{number} root {shaping(rate)}\n" for number, rate in rates]

@@ -78,7 +78,7 @@ class Capabilities:
     items: tuple[Capability, ...]
     controllers: dict[str, Controller]
     """The usable control-group controllers."""
-    shaped: bool
+    can_shape_links: bool
     """Whether link rates can be limited."""
     diskd: Path | None = None
     """The program of modelled disks; None if disks can only be throttled."""
@@ -106,7 +106,7 @@ def probe(state: Path | None = None) -> Capabilities:
     """Try every capability of a lab. Without root, report only the missing root, because no trial can run."""
     if os.geteuid() != 0:
         detail = "a lab makes network namespaces, loop devices and mounts: run assay as root, for example with sudo"
-        return Capabilities((Capability("root", ok=False, detail=detail, required=True),), {}, shaped=False)
+        return Capabilities((Capability("root", ok=False, detail=detail, required=True),), {}, can_shape_links=False)
     items = [Capability("root", ok=True, detail="running as root", required=True), _programs()]
     shaping = _shaping()
     if items[-1].ok:
@@ -122,7 +122,9 @@ def probe(state: Path | None = None) -> Capabilities:
         groups["io"] = replace(groups["io"], required=False)
     items += [model, *groups.values(), _dirty_limit(), _space(state_root(state))]
     usable_controllers = {name: controllers[name] for name, group in groups.items() if group.ok}
-    return Capabilities(tuple(items), usable_controllers, shaped=shaping.ok, diskd=daemon if model.ok else None)
+    return Capabilities(
+        tuple(items), usable_controllers, can_shape_links=shaping.ok, diskd=daemon if model.ok else None
+    )
 
 
 def _try_capability(name: str, attempt: Callable[[], str], remedy: str, *, required: bool = True) -> Capability:
@@ -253,12 +255,12 @@ def _control_group(controller: Controller | None, title: str, consequence: str, 
         return Capability(
             title, ok=False, detail=f"no such control-group controller is mounted; {consequence}", required=required
         )
-    trial = controller.mount / f"assay-probe-{os.getpid()}"
+    probe_directory = controller.mount / f"assay-probe-{os.getpid()}"
 
     def attempt() -> str:
         with suppress(FileExistsError):
-            trial.mkdir()
-        trial.rmdir()
+            probe_directory.mkdir()
+        probe_directory.rmdir()
         return f"control groups version {controller.version} at {controller.mount}"
 
     return _try_capability(title, attempt, consequence, required=required)
@@ -276,8 +278,8 @@ def _dirty_limit() -> Capability:
 
 
 def _space(root: Path) -> Capability:
-    existing = next(path for path in (root, *root.parents) if path.exists())
-    free_bytes = shutil.disk_usage(existing).free
+    existing_directory = next(path for path in (root, *root.parents) if path.exists())
+    free_bytes = shutil.disk_usage(existing_directory).free
     detail = f"{free_bytes / 1e9:.0f} GB free below {root}"
     if free_bytes < FREE_BYTES_MIN:
         detail += f"; a lab needs {FREE_BYTES_MIN / 1e9:.0f} GB: free some, or set ASSAY_STATE to another file system"

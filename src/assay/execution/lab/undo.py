@@ -34,9 +34,9 @@ POLL_S = 0.05
 NETNS = Path("/run/netns")
 
 
-def _wait_until(done: Callable[[], bool], timeout_s: float) -> bool:
+def _wait_until(is_done: Callable[[], bool], timeout_s: float) -> bool:
     deadline = time.monotonic() + timeout_s
-    while not done():
+    while not is_done():
         if time.monotonic() > deadline:
             return False
         time.sleep(POLL_S)

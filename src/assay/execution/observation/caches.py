@@ -48,10 +48,10 @@ def is_cold(states: Sequence[CacheState]) -> bool | None:
     """
     if any(_is_warm(state) for state in states):
         return False
-    all_proven = all(state.dropped and state.data_resident_after_bytes is not None for state in states)
-    return True if states and all_proven else None
+    are_all_proven = all(state.dropped and state.data_resident_after_bytes is not None for state in states)
+    return True if states and are_all_proven else None
 
 
 def _is_warm(state: CacheState) -> bool:
-    before, after = state.data_resident_before_bytes, state.data_resident_after_bytes
-    return after is not None and after > max(COLD_BYTES, COLD_SHARE * (before or 0))
+    before_bytes, after_bytes = state.data_resident_before_bytes, state.data_resident_after_bytes
+    return after_bytes is not None and after_bytes > max(COLD_BYTES, COLD_SHARE * (before_bytes or 0))

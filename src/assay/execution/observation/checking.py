@@ -41,7 +41,7 @@ async def check_hosts(
     timeout_s = DEEP_TIMEOUT_S if deep else HOST_TIMEOUT_S
     addresses = {name: node.address for name, node in nodes.items()}
     surveyed_hosts = await survey_all(addresses, work, timeout_s=timeout_s, progress=progress)
-    errors = {name: str(error) for name, error in surveyed_hosts.failed.items()}
+    errors = {name: str(error) for name, error in surveyed_hosts.errors.items()}
     hosts = await _with_link_rates(surveyed_hosts.hosts, addresses, progress) if bandwidth else surveyed_hosts.hosts
     return grade_hosts(cluster, _now(), hosts, errors)
 
@@ -54,7 +54,9 @@ async def _with_link_rates(
         name: replace(
             host,
             sent_bits_per_s=link_rates.rates.get(name, {}),
-            unmeasured_links={to: why for (sender, to), why in link_rates.failed.items() if sender == name},
+            unmeasured_links={
+                receiver: message for (sender, receiver), message in link_rates.errors.items() if sender == name
+            },
         )
         for name, host in hosts.items()
     }

@@ -129,8 +129,8 @@ async def _measure_devices(
         await _sync(transport, folders)
         jobs = [
             *(_job("read", device, cluster) for device in devices),
-            *(_job("streams", device, cluster, first=device is devices[0]) for device in devices),
-            *(_job("randread", device, cluster, first=device is random_devices[0]) for device in random_devices),
+            *(_job("streams", device, cluster, is_first=device is devices[0]) for device in devices),
+            *(_job("randread", device, cluster, is_first=device is random_devices[0]) for device in random_devices),
         ]
         reads = await _fio(transport, jobs)
     finally:
@@ -171,31 +171,37 @@ async def _sync(transport: Transport, folders: Sequence[str]) -> None:
 def _device_measurements(
     cluster: Cluster, node: Node, device: Device, writes: FioReport, reads: FioReport
 ) -> Iterator[Measurement]:
-    expected = _expected(device, cluster)
+    expected_rates = _expected_rates(device, cluster)
 
-    def measurement(metric: str, value: float, expected_value: float | None, *, modelled: bool) -> Measurement:
+    def measurement(metric: str, value: float, expected_value: float | None, *, is_modelled: bool) -> Measurement:
         return Measurement(
-            node.name, device.name, metric, value, expected_value, modelled and expected_value is not None
+            node.name, device.name, metric, value, expected_value, is_modelled and expected_value is not None
         )
 
     read_rate = reads.job(f"read.{device.name}").read.bytes_per_s
     write_rate = writes.job(f"write.{device.name}").write.bytes_per_s
-    rates_modelled, places_modelled = expected.rates_modelled, expected.places_modelled
-    yield measurement("sequential_read_bytes_per_s", read_rate, expected.read_bytes_per_s, modelled=rates_modelled)
-    yield measurement("sequential_write_bytes_per_s", write_rate, expected.write_bytes_per_s, modelled=rates_modelled)
+    rates_modelled, places_modelled = expected_rates.rates_modelled, expected_rates.places_modelled
+    yield measurement(
+        "sequential_read_bytes_per_s", read_rate, expected_rates.read_bytes_per_s, is_modelled=rates_modelled
+    )
+    yield measurement(
+        "sequential_write_bytes_per_s", write_rate, expected_rates.write_bytes_per_s, is_modelled=rates_modelled
+    )
     streams = [job.read for job in reads.jobs if job.name == f"streams.{device.name}"]
     yield measurement(
         "streams_8_read_bytes_per_s",
         _total_bytes_per_s(streams),
-        expected.streams_bytes_per_s,
-        modelled=places_modelled,
+        expected_rates.streams_bytes_per_s,
+        is_modelled=places_modelled,
     )
     for job in reads.jobs:
         if job.name == f"randread.{device.name}":
-            yield measurement("random_read_iops", job.read.iops, expected.random_read_iops, modelled=places_modelled)
+            yield measurement(
+                "random_read_iops", job.read.iops, expected_rates.random_read_iops, is_modelled=places_modelled
+            )
 
 
-def _expected(device: Device, cluster: Cluster) -> ExpectedRates:
+def _expected_rates(device: Device, cluster: Cluster) -> ExpectedRates:
     if cluster.lab is None:
         return device_rates.host_rates(device, _settings_for(device, cluster))
     if cluster.lab.disks is Disks.MODEL:
@@ -230,8 +236,8 @@ def _settings_for(device: Device, cluster: Cluster) -> BaselineSettings:
     return BaselineSettings(max(1, units) * unit, STREAMS, stream_bytes, request, depth)
 
 
-def _job(kind: str, device: Device, cluster: Cluster, *, first: bool = False) -> list[str]:
-    """Return fio's options for a job. The ``first`` job of a stage waits for the jobs before it."""
+def _job(kind: str, device: Device, cluster: Cluster, *, is_first: bool = False) -> list[str]:
+    """Return fio's options for a job. ``is_first``: whether it starts a stage, and so waits for the jobs before it."""
     settings = _settings_for(device, cluster)
     options = [f"--name={kind}.{device.name}", f"--filename={device.directory}/{FOLDER}/data"]
     if kind == "streams":
@@ -259,7 +265,7 @@ def _job(kind: str, device: Device, cluster: Cluster, *, first: bool = False) ->
         options += [f"--size={settings.span_bytes}", f"--rw={kind}", f"--bs={SEQUENTIAL_REQUEST_BYTES}", "--iodepth=4"]
     if kind == "write":
         options += ["--end_fsync=1"]  # flush the drive's cache too
-    return [*options, "--stonewall"] if first else options
+    return [*options, "--stonewall"] if is_first else options
 
 
 async def _fio(transport: Transport, jobs: Sequence[Sequence[str]]) -> FioReport:
@@ -298,8 +304,8 @@ def _link_rounds(cluster: Cluster) -> list[list[Pair]]:
     """Return the pairs of concurrent measurements: master to first worker, then each worker to the next in a ring."""
     workers = [node for node in cluster.workers if node.address]
     ring = list(zip(workers, [*workers[1:], *workers[:1]], strict=True)) if len(workers) > 1 else []
-    first = [(cluster.master, worker) for worker in workers[:1] if cluster.master.address]
-    rounds = [[pair for pair in pairs if pair[0].name != pair[1].name] for pairs in (first, ring)]
+    master_pairs = [(cluster.master, worker) for worker in workers[:1] if cluster.master.address]
+    rounds = [[pair for pair in pairs if pair[0].name != pair[1].name] for pairs in (master_pairs, ring)]
     return [pairs for pairs in rounds if pairs]
 
 

@@ -37,7 +37,7 @@ class LinkRates:
     """Sender to receiver to bits/s, and failed pairs with the reason."""
 
     rates: Mapping[str, Mapping[str, float]]
-    failed: Mapping[tuple[str, str], str]
+    errors: Mapping[tuple[str, str], str]
 
 
 def rounds(names: Sequence[str]) -> list[list[tuple[str, str]]]:
@@ -46,8 +46,8 @@ def rounds(names: Sequence[str]) -> list[list[tuple[str, str]]]:
     circle: list[str | None] = [*names, *([None] if len(names) % 2 else [])]
     pairings = []
     for _ in range(len(circle) - 1):
-        half = len(circle) // 2
-        pairs = list(zip(circle[:half], reversed(circle[half:]), strict=True))
+        pair_count = len(circle) // 2
+        pairs = list(zip(circle[:pair_count], reversed(circle[pair_count:]), strict=True))
         pairings.append([(a, b) for a, b in pairs if a is not None and b is not None])
         circle = [circle[0], circle[-1], *circle[1:-1]]
     return pairings + [[(b, a) for a, b in pairs] for pairs in pairings]
@@ -66,7 +66,7 @@ async def measure_pairs(
                 transports[name] = await connect_ssh(name, address, connect_timeout_s=CONNECT_TIMEOUT_S)
                 stack.push_async_callback(transports[name].close)
             except HostError as error:
-                errors |= {(name, other): error.message for other in addresses if other != name}
+                errors |= {(name, other_name): error.message for other_name in addresses if other_name != name}
         all_rounds = rounds(list(transports))[:ROUNDS_MAX]
         slots = asyncio.Semaphore(CONCURRENT_PAIRS_MAX)
 

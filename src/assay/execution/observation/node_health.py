@@ -47,7 +47,7 @@ class WatchOptions:
     """Other nodes to the addresses that this node pings."""
     cgroup: str | None = None
     """The node's memory control group; None for a host without one."""
-    shared: bool = False
+    is_shared_kernel: bool = False
     """Whether other nodes share this kernel."""
 
 
@@ -88,7 +88,7 @@ class NodeObservations:
     cpu_s: float = 0.0
     """CPU time of the watch itself."""
 
-    def take(self, line: Mapping[str, Any], now_unix_s: float) -> None:
+    def add_check(self, line: Mapping[str, Any], now_unix_s: float) -> None:
         """Add one check. Raises ValueError, KeyError or TypeError for invalid lines."""
         self.checks += 1
         self.cpu_s = float(line["cpu_s"])
@@ -129,8 +129,8 @@ class NodeObservations:
             if all(change.message != message for change in self.devices):
                 self.devices.append(NodeEvent(message, now_unix_s))
             return
-        low = free_bytes < min(LOW_SHARE * all_bytes, LOW_BYTES_MAX)
-        if (low or not inodes) and free_bytes < self.least_bytes.get(name, all_bytes + 1):
+        is_low = free_bytes < min(LOW_SHARE * all_bytes, LOW_BYTES_MAX)
+        if (is_low or not inodes) and free_bytes < self.least_bytes.get(name, all_bytes + 1):
             self.least_bytes[name] = free_bytes
             if not inodes:
                 message = f"{name} of {self.node} has no inodes left"
@@ -153,7 +153,9 @@ def contact_losses(by_node: Sequence[NodeObservations]) -> list[NodeEvent]:
             losses.setdefault(frozenset((observations.node, peer)), change)
     nodes = {observations.node for observations in by_node}
     isolated_nodes = {
-        node for node in nodes if len(nodes) > 2 and all(frozenset((node, other)) in losses for other in nodes - {node})
+        node
+        for node in nodes
+        if len(nodes) > 2 and all(frozenset((node, other_node)) in losses for other_node in nodes - {node})
     }
     isolation_events = [
         NodeEvent(f"no other node receives packets from {node}", _first_loss_s(node, losses))
@@ -186,7 +188,7 @@ class NodeWatch(NodeStream):
             "directories": dict(options.directories),
             "peers": dict(options.peers),
             "cgroup": options.cgroup,
-            "shared": options.shared,
+            "shared": options.is_shared_kernel,
         }
         return await cls.start_script(transport, arguments)
 
@@ -198,7 +200,7 @@ class NodeWatch(NodeStream):
     def take(self, line: bytes) -> bool:
         """Add a check."""
         with contextlib.suppress(ValueError, KeyError, TypeError):  # a line cut off by a lost connection
-            self.observations.take(json.loads(line), time.time())
+            self.observations.add_check(json.loads(line), time.time())
             self.last_check_s = time.monotonic()
             return True
         return False

@@ -102,7 +102,7 @@ class Sampler(NodeStream):
             return str(json.loads(self._lines[0])["hostname"])
         return ""
 
-    def latest(self) -> HostSample | None:
+    def latest_sample(self) -> HostSample | None:
         """Return the values of the newest line; None if it is no complete sample."""
         return host_sample(self.transport.name, [self._lines[0], self._lines[-1]]) if self._lines else None
 
@@ -128,10 +128,10 @@ class _ParserState:
 
     ticks_per_s: float = 100.0
     cores: float = 0.0
-    samples: int = 0
-    damaged: int = 0
-    ended: bool = False
-    header: bool = False
+    sample_count: int = 0
+    damaged_count: int = 0
+    has_ended: bool = False
+    has_header: bool = False
     warnings: list[CodedWarning] = field(default_factory=list)
 
     def warn(self, message: str, code: WarningCode = WarningCode.TRACE) -> None:
@@ -149,13 +149,13 @@ def parse_samples(node: str, raw: bytes, start_unix_s: float, trace: Trace) -> l
         try:
             _add_line(node, json.loads(line), start_unix_s, trace, state)
         except (ValueError, KeyError, TypeError, IndexError, AttributeError):
-            state.damaged += 1
-    if not state.header:
+            state.damaged_count += 1
+    if not state.has_header:
         return [CodedWarning(WarningCode.TRACE, f"{node}: the sampler sent nothing")]
-    if not state.ended:
-        state.warn(f"{node}: the sampler ended early, after {state.samples} samples")
-    elif state.damaged:
-        state.warn(f"{node}: {state.damaged} lines of the sampler are damaged and left out")
+    if not state.has_ended:
+        state.warn(f"{node}: the sampler ended early, after {state.sample_count} samples")
+    elif state.damaged_count:
+        state.warn(f"{node}: {state.damaged_count} lines of the sampler are damaged and left out")
     return state.warnings
 
 
@@ -190,12 +190,12 @@ def host_sample(node: str, lines: Sequence[bytes]) -> HostSample | None:
 
 def _add_line(node: str, line: dict[str, Any], start_unix_s: float, trace: Trace, state: _ParserState) -> None:
     if "assay_sampler" in line:
-        state.header = True
+        state.has_header = True
         state.ticks_per_s, state.cores = float(line["ticks_per_s"]), float(line["cores"])
-        for source, why in line["missing"].items():
-            state.warn(f"{node}: {source} was not observed: {why}")
+        for source, reason in line["missing"].items():
+            state.warn(f"{node}: {source} was not observed: {reason}")
     elif "end" in line:
-        state.ended = True
+        state.has_ended = True
     elif "clock_ahead_s" in line:
         ahead_s = float(line["clock_ahead_s"])
         if abs(ahead_s) > CLOCK_TOLERANCE_S:
@@ -207,9 +207,9 @@ def _add_line(node: str, line: dict[str, Any], start_unix_s: float, trace: Trace
         t_s = float(line["t"]) - start_unix_s
         for subject, metric, counter, value in rows:
             trace.append(t_s, node, subject, metric, counter=counter, value=value)
-        state.samples += 1
-        for key, why in line.get("lost", {}).items():
-            state.warn(f"{node}: {key} was not observed until the end: {why}")
+        state.sample_count += 1
+        for key, reason in line.get("lost", {}).items():
+            state.warn(f"{node}: {key} was not observed until the end: {reason}")
 
 
 def _rows(line: Mapping[str, Any], state: _ParserState) -> list[tuple[str, str, bool, float]]:

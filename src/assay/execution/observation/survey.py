@@ -33,7 +33,7 @@ class SurveyedHosts:
     """Surveys of hosts, and unreachable hosts with the reason."""
 
     hosts: Mapping[str, Survey]
-    failed: Mapping[str, HostError]
+    errors: Mapping[str, HostError]
 
 
 async def survey(

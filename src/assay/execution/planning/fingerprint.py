@@ -37,21 +37,21 @@ def with_fingerprint(plan: Plan) -> Plan:
     """Return ``plan`` with its fingerprint: 64 hexadecimal digits, equal for plans that ask for the same runs."""
     present_keys = [name for name in _OPTIONAL_IDENTITY_KEYS if getattr(plan, name)]
     types: dict[int, Any] = {}
-    resolved = {name: _plain(getattr(plan, name), types) for name in (*_IDENTITY_KEYS, *present_keys)}
-    canonical = json.dumps(resolved, sort_keys=True, separators=(",", ":"), ensure_ascii=True)
-    return replace(plan, fingerprint=hashlib.sha256(canonical.encode()).hexdigest())
+    values_by_key = {name: _json_value(getattr(plan, name), types) for name in (*_IDENTITY_KEYS, *present_keys)}
+    canonical_json = json.dumps(values_by_key, sort_keys=True, separators=(",", ":"), ensure_ascii=True)
+    return replace(plan, fingerprint=hashlib.sha256(canonical_json.encode()).hexdigest())
 
 
 def _fields(value: Any, types: dict[int, Any]) -> dict[str, Any]:
     identity = {field.name: getattr(value, field.name) for field in fields(value) if field.name not in _IGNORED_FIELDS}
     return {
-        name: _plain(part, types)
+        name: _json_value(part, types)
         for name, part in identity.items()
         if name not in _OPTIONAL_FIELDS or (bool(part) and (name, part) != ("cpu_speed", 1.0))
     }
 
 
-def _plain(value: Any, types: dict[int, Any]) -> Any:
+def _json_value(value: Any, types: dict[int, Any]) -> Any:
     """Return ``value`` as JSON's types, with sets sorted.
 
     ``types`` caches the values of node types by identity: thousands of nodes share a type.
@@ -65,9 +65,9 @@ def _plain(value: Any, types: dict[int, Any]) -> Any:
     if is_dataclass(value):
         return _fields(value, types)
     if isinstance(value, Mapping):
-        return {str(key): _plain(item, types) for key, item in value.items()}
+        return {str(key): _json_value(item, types) for key, item in value.items()}
     if isinstance(value, frozenset):
-        return sorted(_plain(item, types) for item in value)
+        return sorted(_json_value(item, types) for item in value)
     if isinstance(value, list | tuple):
-        return [_plain(item, types) for item in value]
+        return [_json_value(item, types) for item in value]
     return value

@@ -17,11 +17,14 @@ from assay.model import Plan, Run, RunStatus
 class NextRuns(Protocol):
     """Decides which runs come next."""
 
-    def __call__(self, plan: Plan, planned: Sequence[PlannedRun], finished: Sequence[Run]) -> Sequence[PlannedRun]:
+    def __call__(
+        self, plan: Plan, planned_runs: Sequence[PlannedRun], finished_runs: Sequence[Run]
+    ) -> Sequence[PlannedRun]:
         """Return the remaining runs in order, as far as they are known.
 
-        The campaign executes the first and calls again; an empty result ends the campaign. ``finished``: the campaign's
-        runs, including failed runs. The result may contain runs that this call has given up; the campaign skips them.
+        The campaign executes the first run and calls again; an empty result ends the campaign. ``finished_runs``: the
+        campaign's runs, including failed runs. The result may contain runs that this call has
+        given up; the campaign skips them.
         """
 
 
@@ -30,7 +33,7 @@ def key_of(run: Run) -> tuple[str, str, int]:
     return run.workload, " ".join(f"{name}={level}" for name, level in run.levels.items()), run.repetition
 
 
-def remaining_planned(plan: Plan, planned: Sequence[PlannedRun], finished: Sequence[Run]) -> list[PlannedRun]:
+def remaining_planned(plan: Plan, planned_runs: Sequence[PlannedRun], finished_runs: Sequence[Run]) -> list[PlannedRun]:
     """Return the planned runs without a valid result.
 
     With ``until``, repetitions beyond ``plan.repetitions`` are needed only while the confidence interval of the mean
@@ -38,20 +41,20 @@ def remaining_planned(plan: Plan, planned: Sequence[PlannedRun], finished: Seque
     """
     valid_keys: set[tuple[str, str, int]] = set()
     durations_s: dict[tuple[str, str], list[float]] = {}
-    for run in finished:
+    for run in finished_runs:
         if run.status is RunStatus.VALID:
             key = key_of(run)
             valid_keys.add(key)
             durations_s.setdefault(key[:2], []).append(run.duration_s)
-    remaining = [run for run in planned if run.key not in valid_keys]
+    remaining_runs = [run for run in planned_runs if run.key not in valid_keys]
     if plan.until is None:
-        return remaining
+        return remaining_runs
     half_width = plan.until.half_width
     precise_keys = {key for key, took_s in durations_s.items() if precise_enough(took_s, half_width)}
-    return [run for run in remaining if run.repetition <= plan.repetitions or run.key[:2] not in precise_keys]
+    return [run for run in remaining_runs if run.repetition <= plan.repetitions or run.key[:2] not in precise_keys]
 
 
-def with_attempt_numbers(runs: Sequence[PlannedRun], finished: Sequence[Run]) -> list[tuple[PlannedRun, int]]:
+def with_attempt_numbers(runs: Sequence[PlannedRun], finished_runs: Sequence[Run]) -> list[tuple[PlannedRun, int]]:
     """Return each run with the number of its next attempt, from 1."""
-    attempts = Counter(key_of(run) for run in finished)
+    attempts = Counter(key_of(run) for run in finished_runs)
     return [(run, attempts[run.key] + 1) for run in runs]

@@ -66,10 +66,10 @@ def schedule(plan: Plan, configurations: Sequence[Configuration]) -> list[Planne
 
     With ``until``, the maximum number of repetitions is scheduled; see :mod:`assay.execution.planning.next_run`.
     """
-    first = first_block(plan, configurations)
+    first_order = first_block(plan, configurations)
     runs: list[PlannedRun] = []
     for block in range(plan.until.at_most if plan.until else plan.repetitions):
-        for configuration in first if block % 2 == 0 else first[::-1]:
+        for configuration in first_order if block % 2 == 0 else first_order[::-1]:
             for workload in plan.workloads:
                 if _applies_to(plan, workload, configuration) and _is_selected(plan, workload, configuration):
                     spec = with_levels(plan, workload, configuration)
@@ -77,30 +77,39 @@ def schedule(plan: Plan, configurations: Sequence[Configuration]) -> list[Planne
     return runs
 
 
-def restarts(runs: Iterable[PlannedRun], plan: Plan, running: Configuration | None = None) -> list[str | None]:
+def restarts(
+    runs: Iterable[PlannedRun], plan: Plan, running_configuration: Configuration | None = None
+) -> list[str | None]:
     """Return for each run why the daemons (re)start before it, as text; None if they keep running.
 
-    ``running``: the configuration of the running daemons. An attached cluster's daemons are never restarted.
+    ``running_configuration``: the configuration of the running daemons. An attached cluster's daemons are never
+    restarted.
     """
     reasons: list[str | None] = []
     for run in runs:
-        reasons.append(None if plan.cluster.attached else _why_restart(running, run.configuration, plan))
-        running = run.configuration
+        reasons.append(
+            None if plan.cluster.attached else _restart_reason(running_configuration, run.configuration, plan)
+        )
+        running_configuration = run.configuration
     return reasons
 
 
-def _why_restart(before: Configuration | None, after: Configuration, plan: Plan) -> str | None:
-    if before is None:
-        return f"start with layout {after.layout.name}"
+def _restart_reason(previous: Configuration | None, configuration: Configuration, plan: Plan) -> str | None:
+    if previous is None:
+        return f"start with layout {configuration.layout.name}"
     rules = plan.rules
-    if rules.deployment_key(before, plan.cluster) == rules.deployment_key(after, plan.cluster):
+    if rules.deployment_key(previous, plan.cluster) == rules.deployment_key(configuration, plan.cluster):
         return None
-    changes = [f"layout {before.layout.name} → {after.layout.name}"] if before.layout != after.layout else []
-    if before.workers != after.workers:
-        changes.append(f"workers {before.workers or 'all'} → {after.workers or 'all'}")
-    if before.network != after.network:
-        changes.append(f"network {before.network or 'default'} → {after.network or 'default'}")
-    old_parameters, new_parameters = before.parameters, after.parameters
+    changes = (
+        [f"layout {previous.layout.name} → {configuration.layout.name}"]
+        if previous.layout != configuration.layout
+        else []
+    )
+    if previous.workers != configuration.workers:
+        changes.append(f"workers {previous.workers or 'all'} → {configuration.workers or 'all'}")
+    if previous.network != configuration.network:
+        changes.append(f"network {previous.network or 'default'} → {configuration.network or 'default'}")
+    old_parameters, new_parameters = previous.parameters, configuration.parameters
     different_names = [
         name
         for name in sorted({*old_parameters, *new_parameters})

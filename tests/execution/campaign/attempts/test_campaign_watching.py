@@ -128,7 +128,7 @@ NOWHERE = "203.0.113.1"  # reserved for documentation by RFC 5737
 @pytest.mark.parametrize(("lab", "silent_checks"), [(True, {"nowhere"}), (False, set[str]())])
 async def test_a_silent_peer_counts_in_a_lab_or_after_it_answered_once(lab: bool, silent_checks: set[str]) -> None:
     watch = await NodeWatch.start(
-        LocalTransport("here"), WatchOptions(peers={"here too": "127.0.0.1", "nowhere": NOWHERE}, shared=lab)
+        LocalTransport("here"), WatchOptions(peers={"here too": "127.0.0.1", "nowhere": NOWHERE}, is_shared_kernel=lab)
     )
     while watch.observations.checks < 3:
         await watch.next_check(5)
@@ -143,9 +143,9 @@ async def test_two_nodes_without_a_path_end_the_work_but_not_while_one_of_them_i
     monitor = HealthMonitor(watches, cast(Engine, ObservedRun({})), None)
     try:
         for checks in range(1, SILENT_CHECKS_MIN):
-            watches["worker1"].observations.take(line(silent_checks={"worker2": checks}), 1e9)
+            watches["worker1"].observations.add_check(line(silent_checks={"worker2": checks}), 1e9)
         assert monitor._pair_error() is None
-        watches["worker1"].observations.take(line(silent_checks={"worker2": SILENT_CHECKS_MIN}), 1e9)
+        watches["worker1"].observations.add_check(line(silent_checks={"worker2": SILENT_CHECKS_MIN}), 1e9)
         error = monitor._pair_error()
         assert isinstance(error, HostError)
         assert error.message == "packets between worker1 and worker2 are lost, in one direction at least"
@@ -159,7 +159,7 @@ async def test_two_nodes_without_a_path_end_the_work_but_not_while_one_of_them_i
 def test_a_node_that_no_other_hears_is_named_alone() -> None:
     seen = [NodeObservations(name) for name in ("master", "worker1", "worker2")]
     for view in (seen[0], seen[2]):
-        view.take(line(silent_checks={"worker1": SILENT_CHECKS_MIN}), 10.0)
+        view.add_check(line(silent_checks={"worker1": SILENT_CHECKS_MIN}), 10.0)
     assert host_problems(seen) == ["no other node receives packets from worker1"]
     pair = [NodeObservations("master"), NodeObservations("worker1"), seen[2]]
     assert host_problems(pair) == ["packets between worker2 and worker1 are lost, in one direction at least"]
@@ -244,11 +244,11 @@ def watched(
     seen = NodeObservations("worker1")
     with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as process:
         assert process.stdout is not None
-        seen.take(json.loads(process.stdout.readline()), time.time())
+        seen.add_check(json.loads(process.stdout.readline()), time.time())
         for view in between:
             subprocess.run(view, check=True)
             for _ in range(2):
-                seen.take(json.loads(process.stdout.readline()), time.time())
+                seen.add_check(json.loads(process.stdout.readline()), time.time())
         assert process.stdin is not None
         process.stdin.close()
         process.stdout.read()
@@ -340,7 +340,7 @@ def test_links_and_devices_decide_the_class_before_what_came_of_them(
     fields: dict[str, Any], at_unix_s: float, passed: bool, wants: tuple[RunStatus, FailureClass | None]
 ) -> None:
     seen = NodeObservations("worker1")
-    seen.take(line(**fields), at_unix_s)
+    seen.add_check(line(**fields), at_unix_s)
     state = ended(passed)
     state.observations = (seen,)
     status, why, failure_class = status_of(state, None, NO_HISTORY)
@@ -353,7 +353,7 @@ def test_links_and_devices_decide_the_class_before_what_came_of_them(
 
 def test_device_errors_after_the_loss_of_the_labs_disks_are_no_separate_cause() -> None:
     seen = NodeObservations("worker1")
-    seen.take(line(kernel=["EXT4-fs error (device loop3): nothing answers"]), 1010.0)
+    seen.add_check(line(kernel=["EXT4-fs error (device loop3): nothing answers"]), 1010.0)
     status, why, failure_class = status_of(AttemptState(observations=(seen,)), LabError("assay-diskd died"), NO_HISTORY)
     assert (status, why, failure_class) == (RunStatus.FAILED, "assay-diskd died", FailureClass.INFRASTRUCTURE)
 
@@ -364,7 +364,7 @@ def test_lack_of_memory_is_named_by_the_kernels_words_and_counted_once() -> None
         "oom-kill:constraint=CONSTRAINT_MEMCG,nodemask=(null),cpuset=/,mems_allowed=0,"
         "oom_memcg=/assay-x/worker1,task_memcg=/assay-x/worker1,task=java,pid=4711,uid=0"
     )
-    seen.take(line(oom=1, kernel=[kernel, "Memory cgroup out of memory: Killed process 4711 (java)"]), 1.0)
+    seen.add_check(line(oom=1, kernel=[kernel, "Memory cgroup out of memory: Killed process 4711 (java)"]), 1.0)
     words = "the kernel ended java (process 4711) on worker1 for lack of memory"
     assert memory_problems([seen]) == [words]
     assert host_problems([seen]) == []
@@ -372,7 +372,7 @@ def test_lack_of_memory_is_named_by_the_kernels_words_and_counted_once() -> None
     status, why, failure_class = status_of(state, EngineError("worker1: datanode died"), NO_HISTORY)
     assert (status, why, failure_class) == (RunStatus.FAILED, f"{words}; worker1: datanode died", FailureClass.ENGINE)
     untold = NodeObservations("worker1")
-    untold.take(line(oom=1), 1.0)  # a node whose user may not read the kernel's log
+    untold.add_check(line(oom=1), 1.0)  # a node whose user may not read the kernel's log
     assert memory_problems([untold]) == ["the kernel ended a process on worker1 for lack of memory"]
 
 

@@ -83,7 +83,7 @@ async def running(
     try:
         assert provider.engine is None
         first = await provider.provide(subject.configuration(), print)
-        assert first.restarted
+        assert first.is_restarted
         assert provider.engine is first.engine
         yield Running(subject, first.engine, provider, home)
     finally:
@@ -205,7 +205,7 @@ async def shuffled(running: Running) -> Shuffled:
     profiled = "profiling" not in subject.gaps
     configuration = subject.configuration({PROFILED: "cpu"} if profiled else {})
     provided = await provider.provide(configuration, print)
-    assert not provided.restarted
+    assert not provided.is_restarted
     program, parameters = subject.shuffles(BURN_MS if profiled else 0), configuration.parameters
     work = asyncio.create_task(provided.engine.run(program, parameters, timeout_s=LIMIT_S, label=TIMED_JOB, show=print))
     seen: set[str] = set()
@@ -322,13 +322,13 @@ async def test_an_engine_restarts_only_for_changes_that_need_it_and_keeps_the_da
     subject, provider = running.subject, running.provider
     subject.requires("providing")
     carried = await provider.provide(subject.configuration(subject.carried), print)
-    assert not carried.restarted
+    assert not carried.is_restarted
     restarted = await provider.provide(subject.configuration(subject.restarting), print)
-    assert restarted.restarted
+    assert restarted.is_restarted
     assert await restarted.engine.health_check() is None
     await restarted.engine.storage.write("/assay/input/kept", b"here")
     other = await provider.provide(subject.configuration(subject.restarting, layout="other"), print)
-    assert other.restarted
+    assert other.is_restarted
     assert not await other.engine.storage.exists("/assay/input/kept")
     again = await provider.provide(subject.configuration(), print)
     assert await again.engine.storage.read("/assay/input/kept") == b"here"

@@ -32,21 +32,21 @@ _DEFAULT_CONTEXT = AttemptContext()
 
 
 async def attempt(
-    planned: PlannedRun, number: int, run_context: RunContext, context: AttemptContext = _DEFAULT_CONTEXT
+    planned_run: PlannedRun, number: int, run_context: RunContext, context: AttemptContext = _DEFAULT_CONTEXT
 ) -> CompletedRun:
     """Execute one attempt and return its record, even if the run failed.
 
     Raises RepositoryError if a result can't be stored; this is not a failure of the run.
     """
-    cluster, transports = hosts_in_use(planned.configuration, run_context.cluster, run_context.transports)
+    cluster, transports = hosts_in_use(planned_run.configuration, run_context.cluster, run_context.transports)
     run_context = replace(run_context, cluster=cluster, transports=transports)
-    workload = run_context.workloads[planned.workload.name]
-    size = size_of(planned, run_context.plan)
+    workload = run_context.workloads[planned_run.workload.name]
+    size = size_of(planned_run, run_context.plan)
     run_id, started, clock = new_run_id(), time.time(), time.monotonic()
     state = AttemptState()
     cause: AssayError | None = None
     try:
-        await _Attempt(planned, workload, size, run_context, context, state).execute()
+        await _Attempt(planned_run, workload, size, run_context, context, state).execute()
     except RepositoryError:
         raise
     except AssayError as error:
@@ -58,7 +58,7 @@ async def attempt(
     finished_attempt = FinishedAttempt(run_id, number, started, time.monotonic() - clock, cause)
     # With a million task attempts this takes seconds, which would block the event loop.
     completed_run = await asyncio.to_thread(
-        attempt_record, planned, workload, workload.data_bytes(size), run_context, context, state, finished_attempt
+        attempt_record, planned_run, workload, workload.data_bytes(size), run_context, context, state, finished_attempt
     )
     device_errors = tuple(change.message for observations in state.observations for change in observations.devices)
     return replace(
@@ -72,7 +72,7 @@ async def attempt(
 class _Attempt:
     """The steps of one attempt; each adds to the attempt's state. A step that fails raises AssayError."""
 
-    planned: PlannedRun
+    planned_run: PlannedRun
     workload: Workload
     size: Size
     run_context: RunContext
@@ -103,14 +103,14 @@ class _Attempt:
         run_context, state = self.run_context, self.state
         with state.exclude_time(), self.context.step("restart") as step:
             configured_engine = await configure(
-                self.planned.configuration,
+                self.planned_run.configuration,
                 run_context.cluster,
                 run_context.provider,
                 run_context.links,
                 run_context.show,
             )
             state.network = configured_engine.network
-            if not configured_engine.restarted:
+            if not configured_engine.is_restarted:
                 step.name = "health"
         return configured_engine.engine
 
@@ -118,7 +118,7 @@ class _Attempt:
         with self.state.exclude_time(), self.context.step("input"):
             if needed_input is None or not engine.facts.runs_programs:
                 return {}
-            parameters = self.planned.configuration.parameters
+            parameters = self.planned_run.configuration.parameters
             return await ensure_input(
                 needed_input, engine, parameters, timeout_s=self._limit_s, show=self.run_context.show
             )
@@ -160,7 +160,7 @@ class _Attempt:
         with self.context.step("job and history"):
             result = await engine.run(
                 program,
-                self.planned.configuration.parameters,
+                self.planned_run.configuration.parameters,
                 timeout_s=self.context.limit.seconds,
                 label="job",
                 show=self.run_context.show,
@@ -174,16 +174,16 @@ class _Attempt:
         engine."""
         if engine.facts.runs_programs:
             return self.workload.programs(self.size, needed_input.path if needed_input else None)[engine.facts.name]
-        seed = self.run_context.plan.seed * 1000 + self.planned.repetition
+        seed = self.run_context.plan.seed * 1000 + self.planned_run.repetition
         return WorkloadProgram(self.workload.name, (), engine=engine.facts.name, size=self.size, seed=seed)
 
-    def _store_samples(self, raw: Mapping[str, bytes]) -> None:
+    def _store_samples(self, raw_samples: Mapping[str, bytes]) -> None:
         """Store the samplers' files and the trace parsed from them."""
         state = self.state
-        started = state.program_result.started_unix_s if state.program_result else 0.0
-        for node, content in raw.items():
+        started_unix_s = state.program_result.started_unix_s if state.program_result else 0.0
+        for node, content in raw_samples.items():
             state.logs[f"samples-{node}.jsonl"] = content
-            state.warnings += parse_samples(node, content, started, state.trace)
+            state.warnings += parse_samples(node, content, started_unix_s, state.trace)
 
     async def _check_output(self, needed_input: Input | None, engine: Engine) -> ProgramResult | None:
         """Run the program that checks the workload's output; return None if the workload has no check program."""
@@ -192,7 +192,7 @@ class _Attempt:
             return None
         return await engine.check(
             program,
-            self.planned.configuration.parameters,
+            self.planned_run.configuration.parameters,
             reads_bytes=self.workload.data_bytes(self.size),
             timeout_s=max(CHECK_TIMEOUT_S, self._limit_s),
             show=self.run_context.show,
@@ -216,7 +216,7 @@ class _Attempt:
             needed_input.path if needed_input else None,
         )
         validation_input = ValidationInput(engine.storage, manifest, outcome, input_path, reference)
-        layout = self.planned.configuration.layout
+        layout = self.planned_run.configuration.layout
         state.validation = await validate_run(
             self.workload, self.size, layout, result.outcome, validation_input, engine.storage
         )

@@ -26,7 +26,7 @@ class ConfiguredEngine:
 
     engine: Engine
     network: dict[str, Any]
-    restarted: bool
+    is_restarted: bool
 
 
 def hosts_in_use(
@@ -45,19 +45,19 @@ async def configure(
     Settings that already match are not changed. Raises LabError or EngineError if it can't be applied.
     """
     network = configuration.network
-    rate = used_cluster.link_bits_per_s(network) if network else None
-    rates = await asyncio.to_thread(links.shape, rate) if links else {}
-    provided = await provider.provide(configuration, show)
+    rate_bits_per_s = used_cluster.link_bits_per_s(network) if network else None
+    rates = await asyncio.to_thread(links.shape, rate_bits_per_s) if links else {}
+    provided_engine = await provider.provide(configuration, show)
     if network is None:
-        return ConfiguredEngine(provided.engine, {}, provided.restarted)
-    addresses = provided.engine.addresses
+        return ConfiguredEngine(provided_engine.engine, {}, provided_engine.is_restarted)
+    addresses = provided_engine.engine.addresses
     network_facts = {
         "name": network,
-        "rate_bits_per_s": rate,
+        "rate_bits_per_s": rate_bits_per_s,
         "link_bits_per_s": {node.name: rates[node.name] for node in used_cluster.nodes} if links else None,
         "addresses": {node.name: addresses[node.name] for node in used_cluster.nodes if node.name in addresses},
     }
-    return ConfiguredEngine(provided.engine, network_facts, provided.restarted)
+    return ConfiguredEngine(provided_engine.engine, network_facts, provided_engine.is_restarted)
 
 
 async def ensure_input(
@@ -97,10 +97,10 @@ async def _read_manifest(needed_input: Input, storage: Storage) -> dict[str, int
 
 async def is_complete(needed_input: Input, storage: Storage) -> bool:
     """Return whether the input exists with the requested bytes, files and copies."""
-    stored = await storage.stored(needed_input.path)
+    stored_files = await storage.stored(needed_input.path)
     return (
-        (not needed_input.exact or stored.length_bytes == needed_input.data_bytes)
-        and needed_input.files in (None, stored.files)
-        and stored.files > 0
-        and stored.replica_bytes >= stored.length_bytes * needed_input.replication
+        (not needed_input.exact or stored_files.length_bytes == needed_input.data_bytes)
+        and needed_input.files in (None, stored_files.files)
+        and stored_files.files > 0
+        and stored_files.replica_bytes >= stored_files.length_bytes * needed_input.replication
     )

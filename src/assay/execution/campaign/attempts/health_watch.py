@@ -87,7 +87,7 @@ def watch_options(run_context: RunContext, engine: Engine) -> dict[str, WatchOpt
                 if node.address and node.name != name and node.name in run_context.transports
             },
             cgroup=memory_groups.get(name),
-            shared=run_context.links is not None,
+            is_shared_kernel=run_context.links is not None,
         )
         for name in run_context.transports
     }
@@ -179,14 +179,14 @@ class HealthMonitor:
     def _pair_error(self) -> HostError | None:
         """Return an error if two nodes can't reach each other, although assay can reach both."""
         now_s = time.monotonic()
-        reachable = {
+        reachable_nodes = {
             name
             for name, watch in self._watches.items()
             if now_s - watch.last_check_s < REACHABLE_AGE_MAX_S and not watch.lost
         }
         for watch in self._watches.values():
             for peer, checks in watch.observations.silent_checks.items():
-                if checks >= SILENT_CHECKS_MIN and {watch.observations.node, peer} <= reachable:
+                if checks >= SILENT_CHECKS_MIN and {watch.observations.node, peer} <= reachable_nodes:
                     return HostError(contact_losses(self.observations)[0].message)
         return None
 

@@ -42,7 +42,7 @@ class FinishedAttempt:
 
 
 def attempt_record(
-    planned: PlannedRun,
+    planned_run: PlannedRun,
     workload: Workload,
     data_bytes: int,
     run_context: RunContext,
@@ -51,13 +51,13 @@ def attempt_record(
     finished_attempt: FinishedAttempt,
 ) -> CompletedRun:
     """Return the record of an attempt. ``run_context`` is limited to the nodes in use."""
-    facts = _facts(planned, run_context)
+    facts = _facts(planned_run, run_context)
     status, cause_text, failure_class = status_of(
         state, finished_attempt.cause, context.limit, facts.full_disk_messages
     )
     result, validation = state.program_result, state.validation
     started_unix_s = result.started_unix_s if result else finished_attempt.started_unix_s
-    metrics, sources = _metrics(workload, data_bytes, state, run_context.cluster, observed=facts.runs_programs)
+    metrics, sources = _metrics(workload, data_bytes, state, run_context.cluster, runs_programs=facts.runs_programs)
     if result and facts.runs_programs:
         metrics["assay_own_s"] = finished_attempt.took_s - state.excluded_s - result.outcome.duration_s
     cache_message = cache_warning(state.caches, run_context.cluster, data_bytes) if facts.runs_programs else None
@@ -72,14 +72,14 @@ def attempt_record(
         lab_scale=run_context.cluster.lab.scale if run_context.cluster.lab else None,
         engine=facts.name,
         engine_version=facts.version,
-        workload=planned.workload.key,
-        workload_parameters={"program": workload.name, **planned.workload.parameters},
-        layout=planned.configuration.layout.name,
-        levels=dict(planned.configuration.levels),
-        parameters=dict(planned.configuration.parameters),
-        repetition=planned.repetition,
-        block=planned.block,
-        position=planned.index,
+        workload=planned_run.workload.key,
+        workload_parameters={"program": workload.name, **planned_run.workload.parameters},
+        layout=planned_run.configuration.layout.name,
+        levels=dict(planned_run.configuration.levels),
+        parameters=dict(planned_run.configuration.parameters),
+        repetition=planned_run.repetition,
+        block=planned_run.block,
+        position=planned_run.index,
         attempt=finished_attempt.number,
         started_at=datetime.fromtimestamp(started_unix_s, UTC).isoformat(timespec="milliseconds"),
         duration_s=round(result.outcome.duration_s, 3) if result else 0.0,
@@ -94,7 +94,7 @@ def attempt_record(
             *([CodedWarning(WarningCode.CACHES, cache_message)] if cache_message else []),
             *(unobserved_workers(run_context.cluster) if facts.runs_programs else ()),
         ),
-        environment=_environment(planned, run_context, state),
+        environment=_environment(planned_run, run_context, state),
         baseline_id=run_context.baseline.baseline_id if run_context.baseline else None,
         sources={**sources, "time limit": str(context.limit)},
         failure_class=failure_class,
@@ -109,7 +109,7 @@ def attempt_record(
 
 
 def _metrics(
-    workload: Workload, data_bytes: int, state: AttemptState, cluster: Cluster, *, observed: bool
+    workload: Workload, data_bytes: int, state: AttemptState, cluster: Cluster, *, runs_programs: bool
 ) -> tuple[dict[str, float], dict[str, str]]:
     """Return the run's metrics by name, and the source of each."""
     result, validation = state.program_result, state.validation
@@ -130,7 +130,7 @@ def _metrics(
         if aggregate_metrics:
             sources[GATED_AGGREGATE] = source_by_metric.get(GATED_AGGREGATE, source)
     sampled_metrics = _sampled_metrics(state, cluster, result.outcome.duration_s)
-    sampled_source = _SAMPLER_SOURCE if observed else sources["duration_s"]
+    sampled_source = _SAMPLER_SOURCE if runs_programs else sources["duration_s"]
     return metrics | sampled_metrics, sources | dict.fromkeys(sampled_metrics, sampled_source)
 
 
@@ -163,39 +163,39 @@ def cache_warning(caches: Sequence[CacheState], cluster: Cluster, data_bytes: in
 
     Return None for a cold run, and for a run without caches to drop.
     """
-    all_observed = len(cluster.login_nodes) == len(cluster.nodes)
-    if (is_cold(caches) is True) if caches else all_observed:
+    has_all_logins = len(cluster.login_nodes) == len(cluster.nodes)
+    if (is_cold(caches) is True) if caches else has_all_logins:
         return None
     reasons = sorted({state.reason for state in caches if state.reason})
-    if not all_observed:
+    if not has_all_logins:
         reasons.append("assay logs in to the edge node only")
     if cluster.placement is Placement.SSH and data_bytes:
         memory_bytes = sum(node.type.memory_bytes for node in cluster.workers)
         size, memory = format_bytes(data_bytes), format_bytes(memory_bytes)
-        larger = data_bytes > memory_bytes
+        is_larger = data_bytes > memory_bytes
         reasons.append(
-            f"the data ({size}) {'are larger than' if larger else 'fit into'} the workers' memory ({memory})"
+            f"the data ({size}) {'are larger than' if is_larger else 'fit into'} the workers' memory ({memory})"
         )
     return f"not shown to be cold{': ' + '; '.join(reasons) if reasons else ''}"
 
 
-def _environment(planned: PlannedRun, run_context: RunContext, state: AttemptState) -> dict[str, Any]:
+def _environment(planned_run: PlannedRun, run_context: RunContext, state: AttemptState) -> dict[str, Any]:
     return {
         **run_context.environment.tree,
-        "engine": _facts(planned, run_context).record(),
+        "engine": _facts(planned_run, run_context).record(),
         "cluster": ClusterFacts.of_layout(
-            run_context.cluster, planned.configuration.layout, planned.configuration.network
+            run_context.cluster, planned_run.configuration.layout, planned_run.configuration.network
         ).tree(),
         **({"network": state.network} if state.network else {}),
         **(state.program_result.environment if state.program_result else {}),
-        "parameters": _effective_parameters(planned, run_context.provider.engine),
+        "parameters": _effective_parameters(planned_run, run_context.provider.engine),
     }
 
 
-def _facts(planned: PlannedRun, run_context: RunContext) -> EngineFacts:
+def _facts(planned_run: PlannedRun, run_context: RunContext) -> EngineFacts:
     """Return the facts of the engine that this run was planned for; a plan can vary engines."""
     provider = run_context.provider
-    engine_name = planned.configuration.engine or provider.facts.name
+    engine_name = planned_run.configuration.engine or provider.facts.name
     if provider.engine and provider.engine.facts.name == engine_name:
         return provider.engine.facts
     if provider.facts.name == engine_name:
@@ -203,7 +203,7 @@ def _facts(planned: PlannedRun, run_context: RunContext) -> EngineFacts:
     return replace(provider.facts, name=engine_name, version="")
 
 
-def _effective_parameters(planned: PlannedRun, engine: Engine | None) -> dict[str, str]:
+def _effective_parameters(planned_run: PlannedRun, engine: Engine | None) -> dict[str, str]:
     """Return the run's engine parameters. ``engine`` is None if it never started."""
-    parameters = planned.configuration.parameters
+    parameters = planned_run.configuration.parameters
     return engine.effective_parameters(parameters) if engine else dict(parameters)

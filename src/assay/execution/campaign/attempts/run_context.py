@@ -70,11 +70,11 @@ class AttemptContext:
     @contextmanager
     def step(self, name: str) -> Iterator[RunningStep]:
         """Time the block as a step; the block may rename it."""
-        step, began, clock = RunningStep(name), time.time(), time.monotonic()
+        step, began_unix_s, began_s = RunningStep(name), time.time(), time.monotonic()
         try:
             yield step
         finally:
-            self.report_step(step.name, began, time.monotonic() - clock)
+            self.report_step(step.name, began_unix_s, time.monotonic() - began_s)
 
 
 @dataclass(frozen=True, slots=True)
@@ -124,8 +124,8 @@ class AttemptState:
     @contextmanager
     def exclude_time(self) -> Iterator[None]:
         """Exclude the block's time from assay's overhead."""
-        began = time.monotonic()
+        began_s = time.monotonic()
         try:
             yield
         finally:
-            self.excluded_s += time.monotonic() - began
+            self.excluded_s += time.monotonic() - began_s

@@ -91,8 +91,8 @@ class _JournalingObserver:
 
     def step(self, text: str) -> None:
         self.observer.step(text)
-        before, at_s = self.last_step
-        if text != before and ("%" not in text or time.monotonic() - at_s >= _PERCENT_INTERVAL_S):
+        last_text, last_text_s = self.last_step
+        if text != last_text and ("%" not in text or time.monotonic() - last_text_s >= _PERCENT_INTERVAL_S):
             self.last_step = (text, time.monotonic())
             self.journal.set_step(text)
 
@@ -162,10 +162,10 @@ class _ConnectedCluster:
             )
             self._stack = stack.pop_all()
 
-    async def make(self, planned: PlannedRun, number: int, context: AttemptContext) -> CompletedRun:
+    async def make(self, planned_run: PlannedRun, number: int, context: AttemptContext) -> CompletedRun:
         """Make one attempt."""
         assert self._run_context is not None
-        completed_run = await attempt(planned, number, self._run_context, context)
+        completed_run = await attempt(planned_run, number, self._run_context, context)
         self._device_errors = completed_run.device_errors
         return completed_run
 
@@ -225,7 +225,7 @@ async def run_campaign(
         already_there=schedule.done,
         statuses=dict(outcome.statuses),
         failures=dict(outcome.failures),
-        stopped=outcome.stopped,
+        stopped=outcome.stop_reason,
         lab_lost=outcome.lab_lost,
         stopped_early=outcome.stopped_early,
     )

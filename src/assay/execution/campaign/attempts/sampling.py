@@ -64,15 +64,15 @@ class Samplers:
     """The running samplers of all nodes."""
 
     by_node: Mapping[str, Sampler]
-    raw: dict[str, bytes] | None = None
+    raw_samples: dict[str, bytes] | None = None
     """Raw samples of each node; None until the samplers have ended."""
 
     async def stop(self) -> dict[str, bytes]:
         """End the samplers and return each node's raw samples; a second call returns the same."""
-        if self.raw is None:
-            raw = await asyncio.gather(*(sampler.stop() for sampler in self.by_node.values()))
-            self.raw = dict(zip(self.by_node, raw, strict=True))
-        return self.raw
+        if self.raw_samples is None:
+            raw_samples = await asyncio.gather(*(sampler.stop() for sampler in self.by_node.values()))
+            self.raw_samples = dict(zip(self.by_node, raw_samples, strict=True))
+        return self.raw_samples
 
 
 @asynccontextmanager
@@ -126,6 +126,6 @@ def _is_measured(folder: Path, samplers: Samplers, directories: Mapping[str, Seq
 async def _publish(samplers: Samplers, file: HostSamplesFile) -> None:
     while True:
         await asyncio.sleep(PUBLISH_INTERVAL_S)
-        latest = [sampler.latest() for sampler in samplers.by_node.values()]
-        if samples := [sample for sample in latest if sample]:
+        latest_samples = [sampler.latest_sample() for sampler in samplers.by_node.values()]
+        if samples := [sample for sample in latest_samples if sample]:
             await asyncio.to_thread(file.write, samples)

@@ -95,7 +95,7 @@ def _status_without_watch(
         return RunStatus.FAILED, cause_text, class_of_error(cause, full_disk_messages) if cause else FailureClass.ENGINE
     outcome = state.program_result.outcome
     if outcome.exit_status != 0:
-        end_text = f"the client {_end_of(outcome.exit_status)}"
+        end_text = f"the client {_end_text(outcome.exit_status)}"
         cause_text = f"{end_text}: {' | '.join(outcome.error_lines())}"
         if outcome.timed_out:
             cause_text = f"it did not end within its time limit of {limit}"
@@ -127,7 +127,7 @@ def _status_without_watch(
     return RunStatus.VALID, None, None
 
 
-def _end_of(exit_status: int) -> str:
+def _end_text(exit_status: int) -> str:
     """Describe the end of a failed client: its exit status or signal."""
     if exit_status >= 0:
         return f"ended with {exit_status}"

@@ -81,9 +81,9 @@ class HadoopEngine(ClientEngine[Hdfs]):
 
     async def health_check(self) -> str | None:
         """Return a message about dead daemons, silent masters or missing workers; None if all are healthy."""
-        dead = await self.daemons.dead_daemons()
-        if dead:
-            return f"{', '.join(dead)} died"
+        dead_daemons = await self.daemons.dead_daemons()
+        if dead_daemons:
+            return f"{', '.join(dead_daemons)} died"
         health, workers = await self.daemons.health(), len(self.daemons.deployment.cluster.workers)
         return None if is_healthy(health, workers) else health_text(health, workers)
 

@@ -43,7 +43,7 @@ class Hdfs:
 
     def _url(self, path: str, operation: str, **options: str) -> str:
         # On a secured cluster the ticket names the user.
-        user = {} if self.namenode.access.secured else {"user.name": self.user}
+        user = {} if self.namenode.access.is_secured else {"user.name": self.user}
         query = urlencode({"op": operation, **user, **options})
         is_assay_path = path == ROOT or path.startswith(f"{ROOT}/")
         return f"/webhdfs/v1{quote(self.root + path.removeprefix(ROOT) if is_assay_path else path)}?{query}"
@@ -140,19 +140,19 @@ class Hdfs:
     async def read(self, path: str) -> bytes:
         """Return the content of a small file. Raises EngineError if it can't be read."""
         answer = await self._get(path, "OPEN", noredirect="true")
-        return await self._at_datanode(answer["Location"]).request("GET", _path_of(answer["Location"]))
+        return await self._datanode_endpoint(answer["Location"]).request("GET", _path_of(answer["Location"]))
 
     async def write(self, path: str, content: bytes) -> None:
         """Create or replace a small file."""
         answer = await self.namenode.request("PUT", self._url(path, "CREATE", noredirect="true", overwrite="true"))
         location = str(json.loads(answer)["Location"])
-        await self._at_datanode(location).request("PUT", _path_of(location), content)
+        await self._datanode_endpoint(location).request("PUT", _path_of(location), content)
 
     async def delete(self, path: str) -> None:
         """Remove a file, or a folder with its content; do nothing if it does not exist."""
         await self.namenode.request("DELETE", self._url(path, "DELETE", recursive="true", skiptrash="true"))
 
-    def _at_datanode(self, location: str) -> Endpoint:
+    def _datanode_endpoint(self, location: str) -> Endpoint:
         parts = urlsplit(location)
         return replace(self.namenode, host=parts.hostname or "", port=parts.port or 80, tls=parts.scheme == "https")
 
@@ -162,19 +162,19 @@ def placement_check(policy: StoragePolicy, counts: Mapping[tuple[str, ...], int]
 
     A block that LAZY_PERSIST still holds in memory passes.
     """
-    misplaced: Counter[tuple[str, ...]] = Counter()
+    misplaced_blocks: Counter[tuple[str, ...]] = Counter()
     for types, blocks in counts.items():
         final_types = tuple("DISK" if policy is StoragePolicy.LAZY_PERSIST and t == "RAM_DISK" else t for t in types)
         if tuple(sorted(final_types)) != policy.storage_types(len(types)):
-            misplaced[types] += blocks
+            misplaced_blocks[types] += blocks
     by_count = sorted(counts.items(), key=lambda item: -item[1])
     counts_text = ", ".join(f"{blocks} on {'+'.join(types) or 'none'}" for types, blocks in by_count[:_LISTED_MAX])
-    if not misplaced:
+    if not misplaced_blocks:
         return Check("storage policy", True, f"{policy}: blocks are {counts_text or 'missing: there are none'}")
     return Check(
         "storage policy",
         False,
-        f"{sum(misplaced.values())} of {sum(counts.values())} blocks are not where {policy} requires: {counts_text}",
+        f"{misplaced_blocks.total()} of {sum(counts.values())} blocks are not where {policy} requires: {counts_text}",
     )
 
 

@@ -264,16 +264,16 @@ def _memory_mistakes(
     """
     if cluster.lab is not None and containers.NODE_MEMORY not in parameters:
         return
-    floor = cluster.lab.memory_floor_bytes if cluster.lab else 0
-    node_bytes = min(max(floor, int(node.type.memory_bytes * cluster.scale)) for node in cluster.workers)
+    floor_bytes = cluster.lab.memory_floor_bytes if cluster.lab else 0
+    node_bytes = min(max(floor_bytes, int(node.type.memory_bytes * cluster.scale)) for node in cluster.workers)
     container_bytes = containers.node_memory_mb(parameters) * 2**20
     if container_bytes <= node_bytes:
         return
     if CONTAINERS in stated_names:
-        excess = f"containers: {format_bytes(container_bytes)} are requested"
+        request_text = f"containers: {format_bytes(container_bytes)} are requested"
         remedy = f"set fewer containers, or lower {containers.MAP_MEMORY} and {containers.REDUCE_MEMORY}"
     else:
-        excess = f"{containers.NODE_MEMORY}: containers get {format_bytes(container_bytes)}"
+        request_text = f"{containers.NODE_MEMORY}: containers get {format_bytes(container_bytes)}"
         remedy = "set a lower value, or 'containers: N', which sets it"
-    message = f"{excess}, a worker has {format_bytes(node_bytes)}; {remedy}, or in a lab raise memory_floor"
+    message = f"{request_text}, a worker has {format_bytes(node_bytes)}; {remedy}, or in a lab raise memory_floor"
     yield Mistake((containers.NODE_MEMORY,), message)

@@ -56,13 +56,14 @@ class _ForeignApplications:
     """Other users' applications on Spark's standalone master, and the maximum number of cores that they held
     concurrently."""
 
-    before: frozenset[str] = frozenset()
+    earlier_ids: frozenset[str] = frozenset()
+    """Ids of the applications that started before assay's."""
     names: set[str] = field(default_factory=set)
     cores: int = 0
 
     def add_applications(self, apps: list[dict[str, Any]]) -> None:
         """Record the applications in ``apps`` that started before assay's application."""
-        foreign_apps = [app for app in apps if str(app.get("id")) in self.before]
+        foreign_apps = [app for app in apps if str(app.get("id")) in self.earlier_ids]
         self.names |= {str(app.get("id")) for app in foreign_apps}
         self.cores = max(self.cores, sum(int(app.get("cores") or 0) for app in foreign_apps))
 
@@ -82,10 +83,10 @@ class SparkInstallation:
     facts: EngineFacts
     cluster_defaults: Mapping[str, str]
     """The cluster's ``spark-defaults.conf``."""
-    built_in: Mapping[str, str]
+    built_in_defaults: Mapping[str, str]
     """This Spark's built-in defaults."""
-    programs: str
-    jobs: str
+    program_jar: str
+    jobs_jar: str
     logs: EventLogs
 
 
@@ -105,7 +106,7 @@ class AttachedSparkEngine(SparkOnHadoop[AttachedEngine]):
         installation = self._installation
         return {
             **hadoop_parameters,
-            **installation.built_in,
+            **installation.built_in_defaults,
             **spark_parameters(installation.cluster_defaults),
             **self._settings(parameters),
         }
@@ -120,7 +121,7 @@ class AttachedSparkEngine(SparkOnHadoop[AttachedEngine]):
             comparability_settings[settings.EXECUTORS] = str(executors)
             if not client.on_yarn and settings.CORES in spark_settings:
                 comparability_settings["spark.cores.max"] = str(
-                    executors * max(1, settings.whole(spark_settings, settings.CORES))
+                    executors * max(1, settings.count_value(spark_settings, settings.CORES))
                 )
         hdfs_parameters = {
             name: value for name, value in settings.of_hadoop(parameters).items() if name.startswith("dfs.")
@@ -169,7 +170,7 @@ class AttachedSparkEngine(SparkOnHadoop[AttachedEngine]):
             installation.client.submit,
             *(part for n, v in sorted(job_settings.items()) for part in ("--conf", f"{n}={v}")),
         ]
-        command += ["--jars", installation.jobs, "--class", program.main_class, installation.programs]
+        command += ["--jars", installation.jobs_jar, "--class", program.main_class, installation.program_jar]
         command += map(hadoop.with_user_folder, program.arguments)
         self._foreign_applications = _ForeignApplications(
             frozenset(str(app.get("id")) for app in await self._applications_on_master())
@@ -204,8 +205,9 @@ class AttachedSparkEngine(SparkOnHadoop[AttachedEngine]):
         applications = await self.hadoop.poll_applications()
         if not applications:
             return None
-        last = applications[-1]
-        return f"{last['name']}: {last['state'].lower()} in {last.get('runningContainers', 0)} containers"
+        last_application = applications[-1]
+        state, containers = last_application["state"].lower(), last_application.get("runningContainers", 0)
+        return f"{last_application['name']}: {state} in {containers} containers"
 
 
 def _environment(hadoop: AttachedEngine, client: SparkClient) -> dict[str, str]:
@@ -263,12 +265,12 @@ class AttachedSpark(SparkProvider[AttachedHadoop, SparkInstallation]):
         hadoop = attached.facts
         facts = replace(hadoop, name=AttachedSparkEngine.rules.name, version=f"{version} on Hadoop {hadoop.version}")
         return SparkInstallation(
-            client, facts, cluster_defaults, spark_programs.defaults, program_jar, str(hadoop.programs_directory), logs
+            client, facts, cluster_defaults, spark_programs.defaults, program_jar, str(hadoop.jobs_jar), logs
         )
 
     async def provide(self, configuration: Configuration, show: ShowProgress) -> ProvidedEngine:
         """Return the engine that the configuration names. Nothing on the cluster is restarted."""
-        provided = await self._hadoop.provide(without_spark(configuration), show)
+        provided_engine = await self._hadoop.provide(without_spark(configuration), show)
         hadoop = self._hadoop.engine
         assert hadoop is not None
         if configuration.engine == hadoop.facts.name:
@@ -276,7 +278,7 @@ class AttachedSpark(SparkProvider[AttachedHadoop, SparkInstallation]):
         elif not (isinstance(self._engine, AttachedSparkEngine) and self._engine.hadoop is hadoop):
             self._engine = AttachedSparkEngine(self.installation, hadoop, self._transports)
         assert self._engine is not None
-        return ProvidedEngine(self._engine, provided.restarted)
+        return ProvidedEngine(self._engine, provided_engine.is_restarted)
 
 
 async def _version(edge: Transport, client: SparkClient) -> str:

@@ -48,26 +48,24 @@ class DeployedSpark(SparkProvider[DeployedHadoop, InstalledSpark]):
         home = await ship_jars(transports, spark.home, f"{cluster.home}/spark-{spark.version}", show)
         program_jar = await programs.ship(transports, spark_programs.jar, cluster.home)
         facts = replace(hadoop, name=_RULES.name, version=f"{spark.version} on Hadoop {hadoop.version}")
-        return InstalledSpark(
-            facts, f"{home}/jars", program_jar, str(hadoop.programs_directory), spark_programs.defaults
-        )
+        return InstalledSpark(facts, f"{home}/jars", program_jar, str(hadoop.jobs_jar), spark_programs.defaults)
 
     async def provide(self, configuration: Configuration, show: ShowProgress) -> ProvidedEngine:
         """Start Hadoop's daemons with the settings of ``configuration``, and a standalone Spark if it asks for one."""
-        installed = self.installation
-        provided = await self._hadoop.provide(without_spark(configuration), show)
+        installation = self.installation
+        provided_engine = await self._hadoop.provide(without_spark(configuration), show)
         hadoop = self._hadoop.engine
         assert hadoop is not None
-        previous = None if provided.restarted else self._standalone
-        self._standalone, started = await self._standalone_daemons(hadoop, configuration, previous, show)
-        if provided.restarted or started:
+        previous = None if provided_engine.is_restarted else self._standalone
+        self._standalone, has_started_spark = await self._standalone_daemons(hadoop, configuration, previous, show)
+        if provided_engine.is_restarted or has_started_spark:
             await self._write_log_settings(hadoop)
         if configuration.engine == hadoop.facts.name:
             self._engine = hadoop
-        elif not (isinstance(self._engine, SparkEngine) and self._engine.fits(hadoop, self._standalone)):
-            self._engine = SparkEngine(installed, hadoop, self._standalone)
+        elif not (isinstance(self._engine, SparkEngine) and self._engine.uses_daemons(hadoop, self._standalone)):
+            self._engine = SparkEngine(installation, hadoop, self._standalone)
         assert self._engine is not None
-        return ProvidedEngine(self._engine, provided.restarted or started)
+        return ProvidedEngine(self._engine, provided_engine.is_restarted or has_started_spark)
 
     async def _standalone_daemons(
         self, hadoop: HadoopEngine, configuration: Configuration, previous: Standalone | None, show: ShowProgress

@@ -72,7 +72,7 @@ def _target() -> Path:
 def _read(home: Path) -> SparkDistribution:
     jars = [jar.name for jar in (home / "jars").glob("*.jar")]
     missing_jars = [
-        f"{name}*.jar ({use})" for name, use in _REQUIRED.items() if not any(j.startswith(name) for j in jars)
+        f"{name}*.jar ({purpose})" for name, purpose in _REQUIRED.items() if not any(j.startswith(name) for j in jars)
     ]
     if missing_jars:
         raise EngineError(
@@ -100,10 +100,10 @@ def fetch(progress: Callable[[str], None]) -> SparkDistribution:
     with tempfile.TemporaryDirectory(prefix="spark-", dir=target.parent) as scratch:
         archive = _download(Path(scratch))
         progress(f"unpacking Spark {FETCHED_VERSION}")
-        unpacked = Path(scratch) / "spark"
-        _unpack(archive, unpacked / "jars")
+        unpacked_folder = Path(scratch) / "spark"
+        _unpack(archive, unpacked_folder / "jars")
         if not target.exists():
-            unpacked.rename(target)
+            unpacked_folder.rename(target)
     progress(f"Spark {FETCHED_VERSION} is at {target}")
     return SparkDistribution(target, FETCHED_VERSION)
 
@@ -132,12 +132,12 @@ def _download(folder: Path) -> Path:
 
 def _unpack(archive: Path, jars: Path) -> None:
     jars.mkdir(parents=True)
-    with tarfile.open(archive) as packed:
-        for member in packed:
+    with tarfile.open(archive) as archive_file:
+        for member in archive_file:
             folder, _, name = member.name.rpartition("/")
             if not (member.isfile() and folder.endswith("/deps/jars") and name.endswith(".jar")):
                 continue
-            content = packed.extractfile(member)
+            content = archive_file.extractfile(member)
             if content is not None and not _OMITTED_JARS.match(name):
                 with (jars / name).open("wb") as file:
                     shutil.copyfileobj(content, file)

@@ -57,9 +57,9 @@ class InstalledSpark:
     facts: EngineFacts
     jars: str
     """The folder of Spark's jars."""
-    programs: str
+    program_jar: str
     """The jar of assay's own Spark programs."""
-    jobs: str
+    jobs_jar: str
     """The jar of assay's Hadoop jobs, whose records the programs read."""
     defaults: Mapping[str, str]
     """This Spark's built-in defaults."""
@@ -67,12 +67,12 @@ class InstalledSpark:
     @property
     def classpath(self) -> str:
         """Class path of drivers and executors, without the configuration."""
-        return f"{self.programs}:{self.jobs}:{self.jars}/*"
+        return f"{self.program_jar}:{self.jobs_jar}:{self.jars}/*"
 
     @property
     def extra_class_path(self) -> str:
         """Class path of executors, without Spark's own jars."""
-        return f"{self.programs}:{self.jobs}"
+        return f"{self.program_jar}:{self.jobs_jar}"
 
 
 class SparkOnHadoop(ClientEngine[Hdfs], Generic[HadoopT]):
@@ -141,12 +141,12 @@ class SparkOnHadoop(ClientEngine[Hdfs], Generic[HadoopT]):
 class SparkEngine(SparkOnHadoop[HadoopEngine]):
     """Spark that assay deploys: on YARN, or on the daemons in ``standalone``."""
 
-    def __init__(self, installed: InstalledSpark, hadoop: HadoopEngine, standalone: Standalone | None) -> None:
-        super().__init__(installed.facts, hadoop, hadoop.daemons.transports)
+    def __init__(self, installation: InstalledSpark, hadoop: HadoopEngine, standalone: Standalone | None) -> None:
+        super().__init__(installation.facts, hadoop, hadoop.daemons.transports)
         self.standalone = standalone
-        self._installed = installed
+        self._installation = installation
 
-    def fits(self, hadoop: HadoopEngine, standalone: Standalone | None) -> bool:
+    def uses_daemons(self, hadoop: HadoopEngine, standalone: Standalone | None) -> bool:
         """Return whether the engine uses exactly these daemons."""
         return self.hadoop is hadoop and self.standalone is standalone
 
@@ -162,14 +162,14 @@ class SparkEngine(SparkOnHadoop[HadoopEngine]):
     def effective_parameters(self, parameters: Mapping[str, str]) -> dict[str, str]:
         """Return Hadoop's parameters, Spark's own defaults, and all settings of a Spark program with ``parameters``."""
         hadoop_parameters = self.hadoop.effective_parameters(settings.of_hadoop(parameters))
-        return {**hadoop_parameters, **self._installed.defaults, **self._settings(parameters)}
+        return {**hadoop_parameters, **self._installation.defaults, **self._settings(parameters)}
 
     def _settings(self, parameters: Mapping[str, str]) -> dict[str, str]:
-        installed = self._installed
+        installation = self._installation
         installation_settings = {
-            "spark.executor.extraClassPath": installed.extra_class_path,
+            "spark.executor.extraClassPath": installation.extra_class_path,
             settings.MASTER: self.standalone.url if self.standalone else settings.YARN,
-            "spark.yarn.jars": f"local:{installed.jars}/*",
+            "spark.yarn.jars": f"local:{installation.jars}/*",
         }
         return settings.program_settings(self.hadoop.daemons.deployment, parameters, installation_settings)
 
@@ -221,7 +221,7 @@ class SparkEngine(SparkOnHadoop[HadoopEngine]):
         if profiler_option:
             options.append(profiler_option(DRIVER))
             spark_settings[EXECUTOR_JAVA_OPTIONS] += f" {profiler_option(f'{EXECUTOR}{EXECUTOR_ID}')}"
-        path = f"{daemons.configuration_directory()}:{self._installed.classpath}"
+        path = f"{daemons.configuration_directory()}:{self._installation.classpath}"
         setting_options = [
             part for name, value in sorted(spark_settings.items()) for part in ("--conf", f"{name}={value}")
         ]

@@ -124,9 +124,9 @@ class SparkRules:
         if cluster.attached:
             yield from _fixed_by_attached_cluster(parameters, stated_names)
             return  # the cluster's administrator sets the defaults of executors
-        heap = settings.memory_mb(settings.stated(parameters, settings.MEMORY)) or 0
+        heap = settings.memory_mb(settings.setting_value(parameters, settings.MEMORY)) or 0
         if heap < settings.HEAP_MIN_MB:
-            yield Mistake((settings.MEMORY,), _too_small(heap))
+            yield Mistake((settings.MEMORY,), _heap_message(heap))
         executor_mb = settings.container_mb(parameters, settings.MEMORY, settings.OVERHEAD)
         node_mb = containers.node_memory_mb(parameters)
         if executor_mb > node_mb:
@@ -134,7 +134,7 @@ class SparkRules:
             message = f"an executor of {executor_mb} MiB never fits on a node that gives {node_mb} MiB to containers"
             yield Mistake(names, message)
             return
-        yield from _executors_do_not_fit(parameters, workers, executor_mb)
+        yield from _executor_count_mistakes(parameters, workers, executor_mb)
         yield from _exceeded_executor_limits(parameters, workers)
 
     def warnings(self, parameters: Mapping[str, str], cluster: Cluster) -> tuple[str, ...]:
@@ -171,7 +171,7 @@ class SparkRules:
 
     def tasks_of_a_wave(self, parameters: Mapping[str, str], kind: str, workers: int) -> int:  # noqa: ARG002
         """Return the number of cores of all executors, for any kind of task."""
-        return settings.executors(parameters, workers) * max(1, settings.whole(parameters, settings.CORES))
+        return settings.executors(parameters, workers) * max(1, settings.count_value(parameters, settings.CORES))
 
     def containers_per_worker(self, parameters: Mapping[str, str]) -> int:
         """Return the number of Hadoop's containers that fit a worker."""
@@ -204,38 +204,38 @@ def _fixed_by_attached_cluster(parameters: Mapping[str, str], stated_names: Coll
             yield Mistake((name,), f"{name} is set by the cluster file, which names your queue and folder")
     heap = settings.memory_mb(parameters.get(settings.MEMORY, "")) if settings.MEMORY in parameters else None
     if heap is not None and heap < settings.HEAP_MIN_MB:
-        yield Mistake((settings.MEMORY,), _too_small(heap))
+        yield Mistake((settings.MEMORY,), _heap_message(heap))
 
 
-def _too_small(heap_mb: float) -> str:
+def _heap_message(heap_mb: float) -> str:
     return f"an executor's heap of {heap_mb:g} MiB is less than the {settings.HEAP_MIN_MB:g} MiB that Spark needs"
 
 
-def _executors_do_not_fit(parameters: Mapping[str, str], workers: int, requested_mb: int) -> Iterator[Mistake]:
+def _executor_count_mistakes(parameters: Mapping[str, str], workers: int, requested_mb: int) -> Iterator[Mistake]:
     """Yield a mistake if not all executors fit next to the ApplicationMaster. The program would wait for the missing
     executors."""
     if not settings.on_yarn(parameters):
         return
-    smallest = settings.whole({**containers.DEFAULTS, **parameters}, containers.ALLOCATION_MIN)
+    allocation_min_mb = settings.count_value({**containers.DEFAULTS, **parameters}, containers.ALLOCATION_MIN)
     node_mb = containers.node_memory_mb(parameters)
 
     def rounded(memory_mb: int) -> int:
-        return -(-memory_mb // max(1, smallest)) * max(1, smallest)
+        return -(-memory_mb // max(1, allocation_min_mb)) * max(1, allocation_min_mb)
 
-    master = rounded(settings.container_mb(parameters, settings.MASTER_MEMORY, settings.MASTER_OVERHEAD))
+    master_mb = rounded(settings.container_mb(parameters, settings.MASTER_MEMORY, settings.MASTER_OVERHEAD))
     executor_mb = rounded(requested_mb)
-    fitting_executors = node_mb // executor_mb * (workers - 1) + max(0, node_mb - master) // executor_mb
+    fitting_executors = node_mb // executor_mb * (workers - 1) + max(0, node_mb - master_mb) // executor_mb
     executor_count = settings.executors(parameters, workers)
     if executor_count > fitting_executors:
         count_setting = settings.MOST_EXECUTORS if settings.is_dynamic(parameters) else settings.EXECUTORS
         names = (count_setting, settings.MEMORY, settings.OVERHEAD, containers.NODE_MEMORY)
-        remainder = (
-            f"in addition to the ApplicationMaster's {master} MiB on {workers} workers that give {node_mb} MiB each"
+        capacity_text = (
+            f"in addition to the ApplicationMaster's {master_mb} MiB on {workers} workers that give {node_mb} MiB each"
         )
         yield Mistake(
             names,
             f"{executor_count} executors of {executor_mb} MiB are requested, but only {fitting_executors} fit "
-            f"{remainder}",
+            f"{capacity_text}",
         )
 
 
@@ -245,6 +245,6 @@ def _exceeded_executor_limits(parameters: Mapping[str, str], workers: int) -> It
         return
     executors_max = settings.executors(parameters, workers)
     for name in (settings.LEAST_EXECUTORS, settings.FIRST_EXECUTORS, settings.EXECUTORS):
-        if (executor_count := settings.whole(parameters, name)) > executors_max:
+        if (executor_count := settings.count_value(parameters, name)) > executors_max:
             message = f"{executor_count} executors are requested, but at most {executors_max} are allowed"
             yield Mistake((name, settings.MOST_EXECUTORS), message)

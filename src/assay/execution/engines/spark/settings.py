@@ -143,32 +143,32 @@ def locality_wait_s(parameters: Mapping[str, str]) -> float:
         raise SpecificationError(f"{LOCALITY_WAIT}: {error}") from error
 
 
-def stated(parameters: Mapping[str, str], name: str) -> str:
+def setting_value(parameters: Mapping[str, str], name: str) -> str:
     """Return the value of setting ``name``: the plan's, else assay's default."""
     return parameters.get(name, BY_DEFAULT.get(name, ""))
 
 
-def whole(parameters: Mapping[str, str], name: str) -> int:
+def count_value(parameters: Mapping[str, str], name: str) -> int:
     """Return the value of a count; 0 if it is not a number."""
-    text = stated(parameters, name)
+    text = setting_value(parameters, name)
     return int(text) if re.fullmatch(r"[0-9]{1,9}", text.strip()) else 0
 
 
-def container_mb(parameters: Mapping[str, str], memory: str, overhead: str) -> int:
+def container_mb(parameters: Mapping[str, str], memory_name: str, overhead_name: str) -> int:
     """Return the size of a container with this heap and overhead; 0 if one of them is not a size."""
-    parts = [memory_mb(stated(parameters, name)) for name in (memory, overhead)]
-    return 0 if None in parts else math.ceil(sum(part or 0 for part in parts))
+    sizes_mb = [memory_mb(setting_value(parameters, name)) for name in (memory_name, overhead_name)]
+    return 0 if None in sizes_mb else math.ceil(sum(part or 0 for part in sizes_mb))
 
 
 def is_dynamic(parameters: Mapping[str, str]) -> bool:
     """Return whether dynamic allocation is on."""
-    return stated(parameters, DYNAMIC) == "true"
+    return setting_value(parameters, DYNAMIC) == "true"
 
 
 def executors(parameters: Mapping[str, str], workers: int) -> int:
     """Return the number of executors, with dynamic allocation the maximum. Default: one on each worker."""
     count_setting = MOST_EXECUTORS if is_dynamic(parameters) else EXECUTORS
-    return whole(parameters, count_setting) if count_setting in parameters else workers
+    return count_value(parameters, count_setting) if count_setting in parameters else workers
 
 
 def program_settings(deployment: Deployment, parameters: Mapping[str, str], spark: Mapping[str, str]) -> dict[str, str]:
@@ -199,7 +199,7 @@ def program_settings(deployment: Deployment, parameters: Mapping[str, str], spar
     }
     if not on_yarn(spark_settings):  # a standalone master limits the total of cores, not the number of executors
         cluster_settings["spark.cores.max"] = str(
-            executors(spark_settings, len(cluster.workers)) * max(1, whole(spark_settings, CORES))
+            executors(spark_settings, len(cluster.workers)) * max(1, count_value(spark_settings, CORES))
         )
     if cluster.java_home:
         home = cluster.java_home
@@ -218,7 +218,7 @@ def event_directory(deployment: Deployment) -> str:
 
 def driver_java_options(deployment: Deployment, parameters: Mapping[str, str]) -> list[str]:
     """Return the options of the driver's JVM, including those that Java's modules need."""
-    heap = memory_mb(stated(parameters, DRIVER_MEMORY)) or 0
+    heap = memory_mb(setting_value(parameters, DRIVER_MEMORY)) or 0
     options = [f"-Xmx{max(1, math.ceil(heap))}m", *deployment.task_java_options.split()]
     options += [f"-Dassay.deployment={deployment.marker}", f"-Djava.io.tmpdir={deployment.java_scratch}"]
     return [*options, "-XX:-UsePerfData"]

@@ -87,12 +87,12 @@ class Standalone:
             await asyncio.sleep(_POLL_S)
 
     async def _start_worker(self, node: Node) -> None:
-        memory = containers.node_memory_mb(self.parameters)
+        memory_mb = containers.node_memory_mb(self.parameters)
         host = self._deployment.host(node)
-        arguments = ["--host", host, "--webui-port", "0", "--cores", str(_CORES), "--memory", f"{memory}m"]
+        arguments = ["--host", host, "--webui-port", "0", "--cores", str(_CORES), "--memory", f"{memory_mb}m"]
         arguments += ["--work-dir", f"{self.daemons.home}/spark-work", self.url]
-        local = ",".join(self._deployment.intermediate_directories(node))
-        await self._spawn(node, WORKER, f"{_PACKAGE}.worker.Worker", arguments, {"SPARK_LOCAL_DIRS": local})
+        local_directories = ",".join(self._deployment.intermediate_directories(node))
+        await self._spawn(node, WORKER, f"{_PACKAGE}.worker.Worker", arguments, {"SPARK_LOCAL_DIRS": local_directories})
 
     async def _spawn(self, node: Node, name: str, main: str, arguments: list[str], env: Mapping[str, str]) -> None:
         deployment = self._deployment

@@ -117,7 +117,7 @@ class DiskDaemon:
         return ticks_by_pid
 
     @property
-    def mounted(self) -> bool:
+    def is_mounted(self) -> bool:
         """Whether the daemon's file system, or a dead mount of it, is mounted."""
         lines = Path("/proc/self/mountinfo").read_text().splitlines()
         return any(Path(line.split()[4].encode().decode("unicode_escape")) == self.mount for line in lines)
@@ -131,7 +131,7 @@ class DiskDaemon:
     def end(self) -> str | None:
         """Unmount the file system and end the process. Returns a message if that fails."""
         self.specification.unlink(missing_ok=True)
-        if self.mounted:
+        if self.is_mounted:
             with suppress(LabError):
                 run(["umount", str(self.mount)])
         ticks_by_pid = self.pids()
@@ -143,7 +143,7 @@ class DiskDaemon:
             if _wait_until_gone(ticks_by_pid):
                 break
         # A daemon that was killed leaves a mount without a server, which only a lazy unmount is sure to remove.
-        while self.mounted:
+        while self.is_mounted:
             try:
                 run(["umount", "--lazy", str(self.mount)])
             except LabError as error:

@@ -200,11 +200,11 @@ def main() -> None:
     """Sync, count, drop and count; drop up to :data:`ATTEMPTS` times while pages remain."""
     options = json.loads(sys.argv[1])
     directories, budget_s = options["directories"], float(options["budget_s"])
-    started = time.monotonic()
+    started_s = time.monotonic()
     os.sync()
-    result: Dict[str, Any] = {"sync_s": round(time.monotonic() - started, 4), "cached_before_bytes": cached_bytes()}
+    result: Dict[str, Any] = {"sync_s": round(time.monotonic() - started_s, 4), "cached_before_bytes": cached_bytes()}
     result["resident_before_bytes"], result["unknown"] = try_count(directories, budget_s)
-    started = time.monotonic()
+    started_s = time.monotonic()
     for attempt in range(ATTEMPTS):
         if attempt:
             os.sync()
@@ -215,7 +215,7 @@ def main() -> None:
     result["unknown"] = result["unknown"] or unknown
     result["dropped"] = result["reason"] is None
     result["cached_after_bytes"] = cached_bytes()
-    result["drop_s"] = round(time.monotonic() - started, 4)
+    result["drop_s"] = round(time.monotonic() - started_s, 4)
     print(json.dumps(result))
 
 

@@ -213,10 +213,10 @@ def distribution() -> Optional[str]:
 
 def cgroup_versions() -> Dict[str, List[str]]:
     """Return the controllers of each mounted cgroup version."""
-    v1 = [entry["super_options"] for entry in all_mounts() if entry["type"] == "cgroup"]
-    names = sorted({word for options in v1 for word in options.split(",") if word in CONTROLLERS})
-    v2 = [entry["mount_point"] for entry in all_mounts() if entry["type"] == "cgroup2"]
-    controllers = (text_of(os.path.join(v2[0], "cgroup.controllers")) or "").split() if v2 else []
+    v1_options = [entry["super_options"] for entry in all_mounts() if entry["type"] == "cgroup"]
+    names = sorted({name for options in v1_options for name in options.split(",") if name in CONTROLLERS})
+    v2_mounts = [entry["mount_point"] for entry in all_mounts() if entry["type"] == "cgroup2"]
+    controllers = (text_of(os.path.join(v2_mounts[0], "cgroup.controllers")) or "").split() if v2_mounts else []
     return {"v1": names, "v2": controllers}
 
 

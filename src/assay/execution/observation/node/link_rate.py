@@ -23,11 +23,11 @@ def print_line(values: Dict[str, Any]) -> None:
     print(json.dumps(values), flush=True)
 
 
-def receive(connection: socket.socket, until: float) -> Tuple[int, float]:
+def receive(connection: socket.socket, deadline: float) -> Tuple[int, float]:
     """Return received bytes, and the seconds until the last byte."""
     buffer = bytearray(CHUNK_BYTES)
     count, started_s, last_s = 0, time.monotonic(), time.monotonic()
-    while time.monotonic() < until:
+    while time.monotonic() < deadline:
         length = connection.recv_into(buffer)
         if not length:
             break
@@ -35,8 +35,8 @@ def receive(connection: socket.socket, until: float) -> Tuple[int, float]:
     return count, last_s - started_s
 
 
-def listen(seconds: float, word: bytes) -> None:
-    """Accept one sender that sends ``word``."""
+def listen(seconds: float, token: bytes) -> None:
+    """Accept one sender that sends ``token``."""
     server = socket.socket()
     server.bind(("", 0))
     server.listen(4)
@@ -47,40 +47,40 @@ def listen(seconds: float, word: bytes) -> None:
         connection, _ = server.accept()
         connection.settimeout(WAIT_S)
         received_data = b""
-        while len(received_data) < len(word):
-            part = connection.recv(len(word) - len(received_data))
+        while len(received_data) < len(token):
+            part = connection.recv(len(token) - len(received_data))
             if not part:
                 break
             received_data += part
-        if received_data == word:
+        if received_data == token:
             count, took_s = receive(connection, time.monotonic() + seconds + WAIT_S)
             print_line({"bytes": count, "seconds": took_s})
             return
         connection.close()
 
 
-def send(host: str, port: int, seconds: float, word: bytes) -> None:
+def send(host: str, port: int, seconds: float, token: bytes) -> None:
     """Send for the given time."""
     chunk = bytes(CHUNK_BYTES)
     connection = socket.create_connection((host, port), timeout=WAIT_S)
-    connection.sendall(word)
-    count, began = 0, time.monotonic()
-    while time.monotonic() - began < seconds:
+    connection.sendall(token)
+    count, began_s = 0, time.monotonic()
+    while time.monotonic() - began_s < seconds:
         connection.sendall(chunk)
         count += len(chunk)
     connection.close()
-    print_line({"bytes": count, "seconds": time.monotonic() - began})
+    print_line({"bytes": count, "seconds": time.monotonic() - began_s})
 
 
 def main() -> None:
     """Listen or send."""
     options = json.loads(sys.argv[1])
-    word = options["word"].encode("ascii")
+    token = options["word"].encode("ascii")
     try:
         if options.get("port"):
-            send(options["host"], options["port"], options["seconds"], word)
+            send(options["host"], options["port"], options["seconds"], token)
         else:
-            listen(options["seconds"], word)
+            listen(options["seconds"], token)
     except OSError as error:
         print_line({"error": str(error)})
 

@@ -117,11 +117,11 @@ class Nics:
         """Return for each NIC: bytes received, bytes sent."""
         values = {}
         for line in self.file.read().split(b"\n")[2:]:
-            name, colon, rest = line.partition(b":")
+            name, colon, counters = line.partition(b":")
             nic = name.strip().decode("utf-8", "replace")
             if colon and (nic in self.names if self.names is not None else nic != "lo"):
-                words = rest.split()
-                values[nic] = [int(words[0]), int(words[8])]
+                fields = counters.split()
+                values[nic] = [int(fields[0]), int(fields[8])]
         return values
 
 
@@ -163,8 +163,8 @@ def device_number(target: str) -> str:
     return "%d:%d" % (os.major(number), os.minor(number))
 
 
-def find_disks(disks: Dict[str, str], missing: Dict[str, str]) -> Dict[bytes, List[str]]:
-    """Return names of disks by device number (bytes); disks without kernel counters go to ``missing``."""
+def find_disks(disks: Dict[str, str], missing_reasons: Dict[str, str]) -> Dict[bytes, List[str]]:
+    """Return names of disks by device number (bytes); disks without kernel counters go to ``missing_reasons``."""
     with open("/proc/diskstats", "rb") as file:
         counted_numbers = {b":".join(line.split(None, 2)[:2]) for line in file}
     names: Dict[bytes, List[str]] = {}
@@ -172,17 +172,20 @@ def find_disks(disks: Dict[str, str], missing: Dict[str, str]) -> Dict[bytes, Li
         try:
             number = device_number(target)
         except OSError as error:
-            missing["disk:" + name] = "%s: %s" % (target, error.strerror)
+            missing_reasons["disk:" + name] = "%s: %s" % (target, error.strerror)
             continue
         if number.encode() in counted_numbers:
             names.setdefault(number.encode(), []).append(name)
         else:
-            missing["disk:" + name] = "%s is on device %s, for which the kernel has no disk counters" % (target, number)
+            missing_reasons["disk:" + name] = "%s is on device %s, for which the kernel has no disk counters" % (
+                target,
+                number,
+            )
     return names
 
 
-def make_sources(options: Dict[str, Any], missing: Dict[str, str]) -> List[Tuple[str, Any]]:
-    """Return (key, source) pairs, each tested once; failing sources go to ``missing`` with the reason."""
+def make_sources(options: Dict[str, Any], missing_reasons: Dict[str, str]) -> List[Tuple[str, Any]]:
+    """Return (key, source) pairs, each tested once; failing sources go to ``missing_reasons`` with the reason."""
     cgroup = options.get("cgroup")
     factories: List[Tuple[str, Any]] = [
         ("cpu", Cpu),
@@ -191,7 +194,7 @@ def make_sources(options: Dict[str, Any], missing: Dict[str, str]) -> List[Tuple
         ("nic", lambda: Nics(options.get("nics"))),
     ]
     if options.get("disks"):
-        factories.append(("disk", lambda: DiskCounters(find_disks(options["disks"], missing))))
+        factories.append(("disk", lambda: DiskCounters(find_disks(options["disks"], missing_reasons))))
     if cgroup:
         factories.append(("cgroup", lambda: Cgroup(cgroup["cpu"], cgroup["memory"])))
     sources: List[Tuple[str, Any]] = []
@@ -200,11 +203,11 @@ def make_sources(options: Dict[str, Any], missing: Dict[str, str]) -> List[Tuple
             source = make()
             first_sample = source.sample()
         except READ_ERRORS as error:
-            missing[key] = str(error) or type(error).__name__
+            missing_reasons[key] = str(error) or type(error).__name__
             continue
         if key == "nic" and options.get("nics"):
             for nic in set(options["nics"]) - set(first_sample):
-                missing["nic:" + nic] = "there is no such interface"
+                missing_reasons["nic:" + nic] = "there is no such interface"
         sources.append((key, source))
     return sources
 
@@ -227,17 +230,17 @@ def take_sample(sources: List[Tuple[str, Any]], epoch_unix_s: float) -> None:
     print_line(line)
 
 
-def next_due(due: int, elapsed_s: float, interval_s: float) -> int:
+def next_sample_number(number: int, elapsed_s: float, interval_s: float) -> int:
     """Return the number of the next sample, in intervals since the start; missed samples are skipped."""
-    return max(due + 1, int(elapsed_s / interval_s) + 1)
+    return max(number + 1, int(elapsed_s / interval_s) + 1)
 
 
 def main() -> None:
     """Print header, samples at start + k * interval, and footer."""
     options = json.loads(sys.argv[1])
     interval_s = float(options["interval_s"])
-    missing: Dict[str, str] = {}
-    sources = make_sources(options, missing)
+    missing_reasons: Dict[str, str] = {}
+    sources = make_sources(options, missing_reasons)
     epoch_unix_s = time.time() - time.monotonic()
     print_line(
         {
@@ -248,20 +251,20 @@ def main() -> None:
             "cores": os.sysconf("SC_NPROCESSORS_ONLN"),
             "ticks_per_s": os.sysconf("SC_CLK_TCK"),
             "sources": [key for key, _ in sources],
-            "missing": missing,
+            "missing": missing_reasons,
         }
     )
-    started, cpu_started_s = time.monotonic(), time.process_time()
-    due, samples = 0, 0
+    started_s, cpu_started_s = time.monotonic(), time.process_time()
+    number, sample_count = 0, 0
     while True:
         take_sample(sources, epoch_unix_s)
-        samples += 1
-        now = time.monotonic() - started
-        due = next_due(due, now, interval_s)
-        if stdin_ended(due * interval_s - now):
+        sample_count += 1
+        elapsed_s = time.monotonic() - started_s
+        number = next_sample_number(number, elapsed_s, interval_s)
+        if stdin_ended(number * interval_s - elapsed_s):
             break
     take_sample(sources, epoch_unix_s)
-    print_line({"end": True, "samples": samples + 1, "cpu_s": round(time.process_time() - cpu_started_s, 6)})
+    print_line({"end": True, "samples": sample_count + 1, "cpu_s": round(time.process_time() - cpu_started_s, 6)})
 
 
 if __name__ == "__main__":

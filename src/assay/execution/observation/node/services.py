@@ -96,18 +96,18 @@ def is_configuration(folder: str) -> bool:
     return os.access(os.path.join(folder, "core-site.xml"), os.R_OK)
 
 
-def configuration_of(words: List[str]) -> Optional[str]:
+def configuration_of(arguments: List[str]) -> Optional[str]:
     """Return the configuration directory in a daemon's class path or options."""
     parts = []  # type: List[str]
-    for option, word in zip(["", *words], words):  # noqa: B905 - Python 3.10
+    for option, argument in zip(["", *arguments], arguments):  # noqa: B905 - Python 3.10
         if option in ("-cp", "-classpath", "--class-path"):
-            parts += word.split(":")
+            parts += argument.split(":")
     return next((part.rstrip("/") for part in parts if part.startswith("/") and is_configuration(part)), None)
 
 
-def version_of(words: List[str]) -> Optional[str]:
+def version_of(arguments: List[str]) -> Optional[str]:
     """Return the version in the name of the common library on a class path, including directories of jars."""
-    paths = [path for word in words for path in word.split(":") if path.startswith("/")]
+    paths = [path for argument in arguments for path in argument.split(":") if path.startswith("/")]
     for path in paths:
         names = [path]
         if path.endswith("/*"):

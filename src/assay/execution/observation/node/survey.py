@@ -93,7 +93,7 @@ def blocks() -> Dict[str, Any]:
 def mounts() -> List[Dict[str, Any]]:
     """Return the mounts of block devices and of /tmp and /dev/shm, the last mount per mount point, with sizes and
     free space."""
-    points = {}
+    mount_by_point = {}
     for line in (text_of("/proc/self/mountinfo") or "").splitlines():
         mount_part, _, file_system_part = line.partition(" - ")
         words, kind = mount_part.split(), file_system_part.split(None, 2)
@@ -106,7 +106,7 @@ def mounts() -> List[Dict[str, Any]]:
             continue
         if not os.path.isdir(point):
             continue
-        points[point] = {
+        mount_by_point[point] = {
             "point": point,
             "device": words[2],
             "source": unescaped(kind[1]),
@@ -119,7 +119,7 @@ def mounts() -> List[Dict[str, Any]]:
             "free_inodes": space.f_favail,
             "writable": os.access(point, os.W_OK),
         }
-    return [points[point] for point in sorted(points)]
+    return [mount_by_point[point] for point in sorted(mount_by_point)]
 
 
 def owner(path: str) -> Dict[str, Any]:
@@ -159,8 +159,8 @@ def ethtool(name: str, command: int, length: int) -> Optional[List[int]]:
 
 def on_hardware(folder: str, depth: int = 0) -> bool:
     """Return whether an interface is a device or is on top of a device, like bonds and VLANs."""
-    lower = glob.glob(folder + "/lower_*") if depth < LOWER_DEPTH_MAX else []
-    return os.path.exists(folder + "/device") or any(on_hardware(path, depth + 1) for path in lower)
+    lower_links = glob.glob(folder + "/lower_*") if depth < LOWER_DEPTH_MAX else []
+    return os.path.exists(folder + "/device") or any(on_hardware(path, depth + 1) for path in lower_links)
 
 
 def nic(name: str) -> Dict[str, Any]:
@@ -246,8 +246,8 @@ def clock() -> Dict[str, Any]:
         state = ctypes.CDLL(None).adjtimex(ctypes.create_string_buffer(512))
     except (OSError, AttributeError):
         state = -1
-    local = os.path.realpath("/etc/localtime")
-    zone = local.partition("zoneinfo/")[2] or text_of("/etc/timezone") or time.strftime("%Z")
+    zone_path = os.path.realpath("/etc/localtime")
+    zone = zone_path.partition("zoneinfo/")[2] or text_of("/etc/timezone") or time.strftime("%Z")
     return {"synchronised": None if state < 0 else state != SYNC_ERROR, "zone": zone}
 
 

@@ -126,7 +126,7 @@ class KernelLog:
 class PeerPings:
     """Sends echo requests to other nodes and records responses. Addresses that can't be resolved are ignored."""
 
-    def __init__(self, peers: Dict[str, str], always: bool) -> None:
+    def __init__(self, peers: Dict[str, str], counts_all_peers: bool) -> None:
         try:
             self.socket = socket.socket(socket.AF_INET, socket.SOCK_DGRAM, socket.IPPROTO_ICMP)
             self.header_bytes = 0
@@ -142,7 +142,7 @@ class PeerPings:
                 self.names[socket.gethostbyname(host)] = name
             except OSError:
                 continue
-            if always:
+            if counts_all_peers:
                 self.silent_checks[name] = 0
         self.has_sent_requests = False
 
@@ -208,23 +208,23 @@ def free_space(directories: Dict[str, str]) -> Dict[str, List[int]]:
     return space_by_device
 
 
-def accessible_directories(directories: Dict[str, str], missing: Dict[str, str]) -> Dict[str, str]:
-    """Return the directories that can be checked, and add the others to ``missing``.
+def accessible_directories(directories: Dict[str, str], missing_reasons: Dict[str, str]) -> Dict[str, str]:
+    """Return the directories that can be checked, and add the others to ``missing_reasons``.
 
     A directory that is missing or not accessible from the start (as on externally managed hosts) says nothing about its
     device. Only a directory that stops responding does.
     """
-    answer = {}
+    accessible = {}
     for name, directory in directories.items():
         try:
             os.statvfs(directory)
         except (FileNotFoundError, PermissionError) as error:
-            missing[name] = str(error)
+            missing_reasons[name] = str(error)
             continue
         except OSError:
             pass
-        answer[name] = directory
-    return answer
+        accessible[name] = directory
+    return accessible
 
 
 def device_names(directories: Dict[str, str]) -> List[str]:
@@ -272,15 +272,15 @@ def main() -> None:
     """Print the header, and a line per interval."""
     options = json.loads(sys.argv[1])
     directories, cgroup = options["directories"], options["cgroup"]
-    missing: Dict[str, str] = {}
-    directories = accessible_directories(directories, missing)
+    missing_reasons: Dict[str, str] = {}
+    directories = accessible_directories(directories, missing_reasons)
     links = None
     kernel = None
     peers = None
     try:
         links = LinkWatch()
     except OSError as error:
-        missing["links"] = str(error)
+        missing_reasons["links"] = str(error)
     marks = None
     if options["shared"]:
         group = "/".join(cgroup.rstrip("/").rsplit("/", 2)[-2:]) if cgroup else "-"
@@ -293,13 +293,13 @@ def main() -> None:
     try:
         kernel = KernelLog(marks, devices_under([*directories.values(), "/"]))
     except OSError as error:
-        missing["kernel log"] = str(error)
+        missing_reasons["kernel log"] = str(error)
     try:
         peers = PeerPings(options["peers"], options["shared"])
     except OSError as error:
-        missing["peers"] = str(error)
+        missing_reasons["peers"] = str(error)
     oom_kills_before = oom_kills(cgroup)
-    header = {"assay_watch": 1, "missing": missing}
+    header = {"assay_watch": 1, "missing": missing_reasons}
     while True:
         states = {name: state_of(pid_file) for name, pid_file in options["daemons"].items()}
         line: Dict[str, Any] = dict(header)

@@ -43,7 +43,7 @@ class Stop:
     at_unix_s: float | None = None
     runs: int | None = None
 
-    def reached(self, runs_made: int, now_unix_s: float) -> bool:
+    def is_reached(self, runs_made: int, now_unix_s: float) -> bool:
         """Return whether no further run may start after ``runs_made`` runs of this call."""
         is_late = self.at_unix_s is not None and now_unix_s >= self.at_unix_s
         return is_late or (self.runs is not None and runs_made >= self.runs)
@@ -85,11 +85,11 @@ class Selection:
     workloads: frozenset[str] = frozenset()
     levels: tuple[tuple[str, frozenset[str]], ...] = ()
 
-    def contains(self, planned: PlannedRun) -> bool:
-        """Return whether ``planned`` is selected."""
-        if self.workloads and planned.workload.key not in self.workloads:
+    def contains(self, planned_run: PlannedRun) -> bool:
+        """Return whether ``planned_run`` is selected."""
+        if self.workloads and planned_run.workload.key not in self.workloads:
             return False
-        return all(planned.configuration.levels[factor] in levels for factor, levels in self.levels)
+        return all(planned_run.configuration.levels[factor] in levels for factor, levels in self.levels)
 
 
 def parse_selection(texts: Sequence[str], runs: Sequence[PlannedRun]) -> Selection:

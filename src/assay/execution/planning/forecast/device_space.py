@@ -29,7 +29,7 @@ class SpreadBytes:
     directories: Mapping[str, int]
     bytes: float
 
-    def on(self, device: str) -> float:
+    def bytes_on(self, device: str) -> float:
         """Return the bytes on ``device``, summed over all workers."""
         return self.bytes * self.directories.get(device, 0) / sum(self.directories.values())
 
@@ -44,10 +44,10 @@ class SpaceClaim:
     hdfs: tuple[SpreadBytes, ...]
     intermediate: SpreadBytes | None = None
 
-    def on(self, device: str) -> float:
+    def bytes_on(self, device: str) -> float:
         """Return the bytes on ``device`` of one used worker."""
         parts = (*self.hdfs, *([self.intermediate] if self.intermediate else []))
-        return sum(part.on(device) for part in parts) / self.workers
+        return sum(part.bytes_on(device) for part in parts) / self.workers
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,7 +58,7 @@ class DeviceUsage:
     capacity_bytes: float
     stored_bytes: Mapping[str, float]
     temporary_bytes: float
-    temporary: str
+    temporary_description: str
 
     @property
     def needed_bytes(self) -> float:
@@ -90,10 +90,10 @@ def device_usages(claims: Claims, capacities: Mapping[str, float]) -> list[Devic
     for device, capacity_bytes in capacities.items():
         stored_bytes: dict[str, float] = {}
         for claim in claims.stored:
-            if claim_bytes := claim.on(device):
+            if claim_bytes := claim.bytes_on(device):
                 stored_bytes[claim.file_system] = stored_bytes.get(claim.file_system, 0.0) + claim_bytes
-        largest_claim = max(claims.temporary, key=lambda claim: claim.on(device), default=None)
-        temporary_bytes = largest_claim.on(device) if largest_claim else 0.0
+        largest_claim = max(claims.temporary, key=lambda claim: claim.bytes_on(device), default=None)
+        temporary_bytes = largest_claim.bytes_on(device) if largest_claim else 0.0
         temporary_name = (
             f"{largest_claim.description} on {largest_claim.file_system}" if largest_claim and temporary_bytes else ""
         )
@@ -207,13 +207,14 @@ def refusal(plan: Plan, remaining_runs: Iterable[PlannedRun]) -> str | None:
     claims = claims_of(plan, runs)
     if len({run.repetition for run in runs}) < 2:
         claims = Claims(claims.stored, ())
-    missing = shortage(claims, _capacities(plan.cluster, largest=True))
-    if missing is None:
+    full_devices = shortage(claims, _capacities(plan.cluster, largest=True))
+    if full_devices is None:
         return None
     return (
-        f"the plan does not fit on its devices: {format_bytes(missing.capacity_bytes)} on "
-        f"{_list_text(missing.devices)} of {missing.workers} workers{_at_scale(plan.cluster)}, and the inputs that its "
-        f"layouts keep there take {format_bytes(missing.needed_bytes)}, all copies and the largest output included"
+        f"the plan does not fit on its devices: {format_bytes(full_devices.capacity_bytes)} on "
+        f"{_list_text(full_devices.devices)} of {full_devices.workers} workers{_scale_text(plan.cluster)}, and the "
+        f"inputs that its layouts keep there take {format_bytes(full_devices.needed_bytes)}, all copies and the "
+        "largest output included"
     )
 
 
@@ -244,30 +245,32 @@ def remedy(cluster: Cluster) -> str:
 
 def _needs(device: DeviceUsage, cluster: Cluster) -> str:
     stored_bytes = sum(device.stored_bytes.values())
-    largest = sorted(device.stored_bytes.items(), key=lambda item: -item[1])
-    listed_parts = ", ".join(f"{name} {format_bytes(size)}" for name, size in largest[:_LISTED_MAX])
-    more = f", {len(largest) - _LISTED_MAX} more" if len(largest) > _LISTED_MAX else ""
+    items_by_size = sorted(device.stored_bytes.items(), key=lambda item: -item[1])
+    listed_parts = ", ".join(f"{name} {format_bytes(size)}" for name, size in items_by_size[:_LISTED_MAX])
+    more_text = f", {len(items_by_size) - _LISTED_MAX} more" if len(items_by_size) > _LISTED_MAX else ""
     stored_text = (
-        f"inputs that stay take {format_bytes(stored_bytes)} ({listed_parts}{more})"
+        f"inputs that stay take {format_bytes(stored_bytes)} ({listed_parts}{more_text})"
         if stored_bytes
         else "no inputs stay"
     )
     temporary_text = (
-        f", {device.temporary} up to {format_bytes(device.temporary_bytes)} more while it runs"
-        if device.temporary
+        f", {device.temporary_description} up to {format_bytes(device.temporary_bytes)} more while it runs"
+        if device.temporary_description
         else ""
     )
-    needed, has = format_bytes(device.needed_bytes), format_bytes(device.capacity_bytes)
-    return f"would have to hold {needed} but has {has}{_at_scale(cluster)}: {stored_text}{temporary_text}"
+    needed_text, capacity_text = format_bytes(device.needed_bytes), format_bytes(device.capacity_bytes)
+    return (
+        f"would have to hold {needed_text} but has {capacity_text}{_scale_text(cluster)}: {stored_text}{temporary_text}"
+    )
 
 
-def _at_scale(cluster: Cluster) -> str:
+def _scale_text(cluster: Cluster) -> str:
     return " at the lab's scale" if cluster.placement is Placement.LAB else ""
 
 
 def _list_text(devices: Sequence[str]) -> str:
-    more = f" and {len(devices) - _LISTED_MAX} more" if len(devices) > _LISTED_MAX else ""
-    return ", ".join(devices[:_LISTED_MAX]) + more
+    more_text = f" and {len(devices) - _LISTED_MAX} more" if len(devices) > _LISTED_MAX else ""
+    return ", ".join(devices[:_LISTED_MAX]) + more_text
 
 
 def _capacities(cluster: Cluster, *, largest: bool) -> dict[str, float]:

@@ -56,11 +56,11 @@ class Overheads:
     begin_s: float | None = None
     """Time from connecting to the first run; None if no campaign on the cluster has measured it."""
 
-    def run_overhead_s(self, planned: PlannedRun) -> float:
+    def run_overhead_s(self, planned_run: PlannedRun) -> float:
         """Return the time of a run of this workload outside its job, in seconds: caches, checks, record."""
-        workload = workloads()[planned.workload.name]
+        workload = workloads()[planned_run.workload.name]
         check_s = JOB_START_S if workload.check_program(None) else 0.0
-        return self.extra_s.get(planned.workload.key, RUN_EXTRA_S + check_s)
+        return self.extra_s.get(planned_run.workload.key, RUN_EXTRA_S + check_s)
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,7 +91,7 @@ def call_overhead_s(plan: Plan, overheads: Overheads = DEFAULT_OVERHEADS) -> flo
     return begin_s + (0.0 if cluster.attached else STOP_S)
 
 
-def _on_same_cluster(planned: PlannedRun, plan: Plan, history: Sequence[Run]) -> list[Run]:
+def _on_same_cluster(planned_run: PlannedRun, plan: Plan, history: Sequence[Run]) -> list[Run]:
     """Return the valid runs of the same engine, workload and layout on the plan's cluster at its scale.
 
     Empty for a simulated plan: simulated durations say nothing about computing time.
@@ -99,8 +99,14 @@ def _on_same_cluster(planned: PlannedRun, plan: Plan, history: Sequence[Run]) ->
     if plan.cluster.simulated:
         return []
     scale = plan.cluster.lab.scale if plan.cluster.lab else None
-    engine = planned.configuration.engine or plan.engine
-    expected_values = (plan.cluster.name, scale, engine, planned.workload.key, planned.configuration.layout.name)
+    engine = planned_run.configuration.engine or plan.engine
+    expected_values = (
+        plan.cluster.name,
+        scale,
+        engine,
+        planned_run.workload.key,
+        planned_run.configuration.layout.name,
+    )
     return [
         run
         for run in history
@@ -110,19 +116,19 @@ def _on_same_cluster(planned: PlannedRun, plan: Plan, history: Sequence[Run]) ->
     ]
 
 
-def _bytes(planned: PlannedRun, plan: Plan) -> int:
-    return workloads()[planned.workload.name].data_bytes(size_of(planned, plan))
+def _bytes(planned_run: PlannedRun, plan: Plan) -> int:
+    return workloads()[planned_run.workload.name].data_bytes(size_of(planned_run, plan))
 
 
-def comparable_runs(planned: PlannedRun, plan: Plan, history: Sequence[Run]) -> list[Run]:
-    """Return the comparable valid runs: they share everything that decides the time of ``planned``."""
-    data_bytes = _bytes(planned, plan)
-    options = {"program": planned.workload.name, **planned.workload.parameters}
-    levels, parameters = planned.configuration.levels, planned.configuration.parameters
+def comparable_runs(planned_run: PlannedRun, plan: Plan, history: Sequence[Run]) -> list[Run]:
+    """Return the comparable valid runs: they share everything that decides the time of ``planned_run``."""
+    data_bytes = _bytes(planned_run, plan)
+    options = {"program": planned_run.workload.name, **planned_run.workload.parameters}
+    levels, parameters = planned_run.configuration.levels, planned_run.configuration.parameters
     other_levels = {name: level for name, level in levels.items() if name not in parameters}
     return [
         run
-        for run in _on_same_cluster(planned, plan, history)
+        for run in _on_same_cluster(planned_run, plan, history)
         if run.data_bytes == data_bytes
         and run.workload_parameters == options
         and run.parameters == parameters
@@ -130,58 +136,61 @@ def comparable_runs(planned: PlannedRun, plan: Plan, history: Sequence[Run]) -> 
     ]
 
 
-def expected(planned: PlannedRun, plan: Plan, history: Sequence[Run]) -> ExpectedTime:
-    """Return the expected time of the job of ``planned``."""
-    runs = comparable_runs(planned, plan, history)
+def expected_time(planned_run: PlannedRun, plan: Plan, history: Sequence[Run]) -> ExpectedTime:
+    """Return the expected time of the job of ``planned_run``."""
+    runs = comparable_runs(planned_run, plan, history)
     if runs:
         return ExpectedTime(
             median(run.duration_s for run in runs), f"{len(runs)} comparable run{'s' * (len(runs) > 1)}"
         )
-    data_bytes = _bytes(planned, plan)
-    similar_runs = [run for run in _on_same_cluster(planned, plan, history) if run.data_bytes]
+    data_bytes = _bytes(planned_run, plan)
+    similar_runs = [run for run in _on_same_cluster(planned_run, plan, history) if run.data_bytes]
     if similar_runs:
         times = [
             JOB_START_S + max(0.0, run.duration_s - JOB_START_S) * data_bytes / (run.data_bytes or data_bytes)
             for run in similar_runs
         ]
         return ExpectedTime(median(times), f"{len(similar_runs)} similar run{'s' * (len(similar_runs) > 1)}")
-    return ExpectedTime(_guess_s(planned, plan), "the devices' bandwidth")
+    return ExpectedTime(_guess_s(planned_run, plan), "the devices' bandwidth")
 
 
-def _guess_s(planned: PlannedRun, plan: Plan) -> float:
+def _guess_s(planned_run: PlannedRun, plan: Plan) -> float:
     """Return a job's start-up time plus the time in which the devices move the workload's bytes."""
-    workload, size = workloads()[planned.workload.name], size_of(planned, plan)
-    data_bytes = planned.workload.data_bytes * plan.cluster.scale
-    moved = workload.data_moved(size, planned.configuration.engine or plan.engine)
-    read, written = moved.read + moved.shuffled, moved.shuffled + moved.written * workload.output_copies(size)
-    return JOB_START_S + _devices_s(planned, plan, data_bytes * read, data_bytes * written)
+    workload, size = workloads()[planned_run.workload.name], size_of(planned_run, plan)
+    data_bytes = planned_run.workload.data_bytes * plan.cluster.scale
+    moved_shares = workload.data_moved(size, planned_run.configuration.engine or plan.engine)
+    read_share, written_share = (
+        moved_shares.read + moved_shares.shuffled,
+        moved_shares.shuffled + moved_shares.written * workload.output_copies(size),
+    )
+    return JOB_START_S + _devices_s(planned_run, plan, data_bytes * read_share, data_bytes * written_share)
 
 
-def _devices_s(planned: PlannedRun, plan: Plan, read_bytes: float, written_bytes: float) -> float:
+def _devices_s(planned_run: PlannedRun, plan: Plan, read_bytes: float, written_bytes: float) -> float:
     """Return the time in which the devices of the run's layout move the bytes of all workers."""
     worker = plan.cluster.workers[0].type
-    used_devices = [device for device in worker.devices if device.name in planned.configuration.layout.devices()]
-    share = plan.cluster.scale * (planned.configuration.workers or len(plan.cluster.workers)) * _REACHED_SHARE
+    used_devices = [device for device in worker.devices if device.name in planned_run.configuration.layout.devices()]
+    share = plan.cluster.scale * (planned_run.configuration.workers or len(plan.cluster.workers)) * _REACHED_SHARE
     reads = sum(device.read_bytes_per_s for device in used_devices) * share
     writes = sum(device.write_bytes_per_s for device in used_devices) * share
     return read_bytes / reads + written_bytes / writes
 
 
-def inputs_s(runs: Iterable[PlannedRun], plan: Plan, existing: Collection[Key]) -> list[float]:
+def inputs_s(runs: Iterable[PlannedRun], plan: Plan, existing_keys: Collection[Key]) -> list[float]:
     """Return for each run, in order, the expected time to make the inputs that do not exist before it, in seconds."""
     all_runs = list(runs)
-    new_inputs = inputs_to_make(all_runs, plan, existing)
+    new_inputs = inputs_to_make(all_runs, plan, existing_keys)
     return [
         sum(_making_s(input_, run, plan) for input_ in new_datasets)
         for run, new_datasets in zip(all_runs, new_inputs, strict=True)
     ]
 
 
-def _making_s(dataset: CachedDataset, planned: PlannedRun, plan: Plan) -> float:
+def _making_s(dataset: CachedDataset, planned_run: PlannedRun, plan: Plan) -> float:
     """Return the expected time to make one input: writing, and for a sorted input also reading and shuffling."""
-    read, shuffled = (2, 1) if dataset.is_sorted else (0, 0)
-    written = dataset.data_bytes * (shuffled + dataset.copies)
-    return JOB_START_S + _devices_s(planned, plan, dataset.data_bytes * read, written)
+    read_passes, shuffle_passes = (2, 1) if dataset.is_sorted else (0, 0)
+    written_bytes = dataset.data_bytes * (shuffle_passes + dataset.copies)
+    return JOB_START_S + _devices_s(planned_run, plan, dataset.data_bytes * read_passes, written_bytes)
 
 
 def existing_inputs(runs: Iterable[PlannedRun], plan: Plan, history: Sequence[Run]) -> frozenset[Key]:
@@ -199,10 +208,10 @@ def existing_inputs(runs: Iterable[PlannedRun], plan: Plan, history: Sequence[Ru
 
 
 def expected_s(
-    planned: PlannedRun, plan: Plan, history: Sequence[Run], overheads: Overheads = DEFAULT_OVERHEADS
+    planned_run: PlannedRun, plan: Plan, history: Sequence[Run], overheads: Overheads = DEFAULT_OVERHEADS
 ) -> float:
     """Return the expected wall time of one run in seconds, with its overhead and without a restart."""
-    return expected(planned, plan, history).duration_s + overheads.run_overhead_s(planned)
+    return expected_time(planned_run, plan, history).duration_s + overheads.run_overhead_s(planned_run)
 
 
 def remaining_s(
@@ -210,42 +219,43 @@ def remaining_s(
     plan: Plan,
     history: Sequence[Run],
     overheads: Overheads = DEFAULT_OVERHEADS,
-    existing: Collection[Key] = (),
-    running: Configuration | None = None,
+    existing_keys: Collection[Key] = (),
+    running_configuration: Configuration | None = None,
 ) -> float:
     """Return the expected time for all of ``remaining_runs`` in seconds, with restarts of the daemons and the making of
     inputs.
 
-    ``existing``: keys of inputs that exist already. ``running``: the configuration of the running daemons.
+    ``existing_keys``: keys of inputs that exist already. ``running_configuration``: the configuration of the running
+    daemons.
     """
-    daemon_starts = sum(reason is not None for reason in restarts(remaining_runs, plan, running))
+    daemon_starts = sum(reason is not None for reason in restarts(remaining_runs, plan, running_configuration))
     duration_by_key_s: dict[tuple[str, str], float] = {}
     for run in remaining_runs:
         if run.key[:2] not in duration_by_key_s:
             duration_by_key_s[run.key[:2]] = expected_s(run, plan, history, overheads)
-    making_s = sum(inputs_s(remaining_runs, plan, existing))
+    making_s = sum(inputs_s(remaining_runs, plan, existing_keys))
     return (
         sum(duration_by_key_s[run.key[:2]] for run in remaining_runs) + making_s + daemon_starts * overheads.restart_s
     )
 
 
-def time_limit(planned: PlannedRun, plan: Plan, history: Sequence[Run]) -> TimeLimit:
+def time_limit(planned_run: PlannedRun, plan: Plan, history: Sequence[Run]) -> TimeLimit:
     """Return a run's time limit.
 
     It is the plan's, else :data:`TIMEOUT_FACTOR` times the longest comparable run, else :data:`DEFAULT_TIMEOUT_S`.
 
     If ``planned.at_most_s`` is shorter, it is the limit: a run that exceeds it is too slow for the search.
     """
-    limit = _time_limit(planned, plan, history)
-    if planned.at_most_s is None or planned.at_most_s >= limit.seconds:
+    limit = _time_limit(planned_run, plan, history)
+    if planned_run.at_most_s is None or planned_run.at_most_s >= limit.seconds:
         return limit
-    return TimeLimit(planned.at_most_s, "far slower than the fastest run so far")
+    return TimeLimit(planned_run.at_most_s, "far slower than the fastest run so far")
 
 
-def _time_limit(planned: PlannedRun, plan: Plan, history: Sequence[Run]) -> TimeLimit:
+def _time_limit(planned_run: PlannedRun, plan: Plan, history: Sequence[Run]) -> TimeLimit:
     if plan.timeout_s is not None:
         return TimeLimit(plan.timeout_s, "the plan's timeout")
-    runs = comparable_runs(planned, plan, history)
+    runs = comparable_runs(planned_run, plan, history)
     if not runs:
         return NO_HISTORY
     longest_s = max(run.duration_s for run in runs)

@@ -14,7 +14,7 @@ from assay.execution.planning.forecast.estimate import (
     Overheads,
     call_overhead_s,
     existing_inputs,
-    expected,
+    expected_time,
     inputs_s,
     remaining_s,
     time_limit,
@@ -46,14 +46,14 @@ class Schedule:
     """Warnings to show before the call begins."""
     next_runs: NextRuns = remaining_planned
 
-    def remaining_after(self, plan: Plan, finished: Sequence[Run]) -> list[tuple[PlannedRun, int]]:
-        """Return the runs that are left after ``finished``, each with the number of its next attempt.
+    def remaining_after(self, plan: Plan, finished_runs: Sequence[Run]) -> list[tuple[PlannedRun, int]]:
+        """Return the runs that are left after ``finished_runs``, each with the number of its next attempt.
 
         The number of attempts is not limited here, because a user who starts the campaign again has fixed the cause.
         The caller limits the attempts of one call.
         """
-        runs = [run for run in self.next_runs(plan, self.runs, finished) if self.selection.contains(run)]
-        return with_attempt_numbers(runs, finished)
+        runs = [run for run in self.next_runs(plan, self.runs, finished_runs) if self.selection.contains(run)]
+        return with_attempt_numbers(runs, finished_runs)
 
 
 S = TypeVar("S", bound=Schedule)
@@ -63,7 +63,7 @@ S = TypeVar("S", bound=Schedule)
 class ScheduleRow:
     """One run of a schedule. ``starts_after_s`` and ``expected_s`` include restarts and the making of inputs."""
 
-    planned: PlannedRun
+    planned_run: PlannedRun
     attempt: int
     restart: str | None
     """Why the daemons start or restart before it; None if they keep running."""
@@ -82,15 +82,19 @@ def update_schedule(plan: Plan, schedule: S, history: Sequence[Run]) -> S:
 
     Another process may have added runs since the previous count.
     """
-    finished = _done(schedule, history)
-    remaining = schedule.remaining_after(plan, _of_campaign(schedule, history))
+    done_keys = _done(schedule, history)
+    remaining_runs = schedule.remaining_after(plan, _of_campaign(schedule, history))
     existing_keys = existing_inputs(schedule.runs, plan, history)
-    expected_s = remaining_s([planned for planned, _ in remaining], plan, history, schedule.overheads, existing_keys)
-    expected_s += call_overhead_s(plan, schedule.overheads) if remaining else 0.0
+    expected_s = remaining_s(
+        [planned_run for planned_run, _ in remaining_runs], plan, history, schedule.overheads, existing_keys
+    )
+    expected_s += call_overhead_s(plan, schedule.overheads) if remaining_runs else 0.0
     planned_keys = {run.key for run in schedule.runs}
     # Other implementations of ``next_runs`` make runs that are not planned.
-    done = len(finished & planned_keys) if schedule.next_runs is remaining_planned else len(finished)
-    return replace(schedule, remaining=remaining, done=done, expected_s=expected_s, existing_inputs=existing_keys)
+    done_count = len(done_keys & planned_keys) if schedule.next_runs is remaining_planned else len(done_keys)
+    return replace(
+        schedule, remaining=remaining_runs, done=done_count, expected_s=expected_s, existing_inputs=existing_keys
+    )
 
 
 def with_warnings(plan: Plan, schedule: S, history: Sequence[Run], *, refuse: bool) -> S:
@@ -103,14 +107,14 @@ def with_warnings(plan: Plan, schedule: S, history: Sequence[Run], *, refuse: bo
         plan.rules_of(run.configuration).warnings(run.configuration.parameters, plan.cluster) for run in schedule.runs
     ]
     lines = list(dict.fromkeys(line for lines in warnings_by_run for line in lines))
-    remaining = [planned for planned, _ in schedule.remaining]
-    if remaining:
-        refusal = device_space.refusal(plan, remaining)
+    remaining_runs = [planned_run for planned_run, _ in schedule.remaining]
+    if remaining_runs:
+        refusal = device_space.refusal(plan, remaining_runs)
         if refusal and refuse:
             raise SpecificationError(refusal, where=f"plan {plan.name}", hint=device_space.remedy(plan.cluster))
-        done = set() if plan.cluster.placement is Placement.LAB else _done(schedule, history)
+        done_keys = set() if plan.cluster.placement is Placement.LAB else _done(schedule, history)
         lines += [f"the plan can't be executed: {refusal}"] if refusal else []
-        lines += device_space.warnings(plan, [*remaining, *(run for run in schedule.runs if run.key in done)])
+        lines += device_space.warnings(plan, [*remaining_runs, *(run for run in schedule.runs if run.key in done_keys)])
     return replace(schedule, warnings=tuple(lines))
 
 
@@ -128,21 +132,23 @@ def rows(plan: Plan, schedule: Schedule, history: Sequence[Run], now_unix_s: flo
     schedule_rows: list[ScheduleRow] = []
     after_s = call_overhead_s(plan, schedule.overheads)
     estimates: dict[tuple[str, str], tuple[float, str, TimeLimit]] = {}
-    remaining = [run for run, _ in schedule.remaining]
-    preparations = zip(restarts(remaining, plan), inputs_s(remaining, plan, schedule.existing_inputs), strict=True)
-    for (planned, number), (restart, input_s) in zip(schedule.remaining, preparations, strict=True):
-        if schedule.stop and schedule.stop.reached(len(schedule_rows), now_unix_s + after_s):
+    remaining_runs = [run for run, _ in schedule.remaining]
+    preparations = zip(
+        restarts(remaining_runs, plan), inputs_s(remaining_runs, plan, schedule.existing_inputs), strict=True
+    )
+    for (planned_run, number), (restart, input_s) in zip(schedule.remaining, preparations, strict=True):
+        if schedule.stop and schedule.stop.is_reached(len(schedule_rows), now_unix_s + after_s):
             break
-        if planned.key[:2] not in estimates:
-            job = expected(planned, plan, history)
-            estimates[planned.key[:2]] = (job.duration_s, job.basis, time_limit(planned, plan, history))
-        job_s, basis, limit = estimates[planned.key[:2]]
-        overhead_s = schedule.overheads.run_overhead_s(planned)
+        if planned_run.key[:2] not in estimates:
+            job = expected_time(planned_run, plan, history)
+            estimates[planned_run.key[:2]] = (job.duration_s, job.basis, time_limit(planned_run, plan, history))
+        job_s, basis, limit = estimates[planned_run.key[:2]]
+        overhead_s = schedule.overheads.run_overhead_s(planned_run)
         took_s = input_s + job_s + overhead_s + (schedule.overheads.restart_s if restart else 0.0)
-        is_conditional = plan.until is not None and planned.repetition > plan.repetitions
+        is_conditional = plan.until is not None and planned_run.repetition > plan.repetitions
         schedule_rows.append(
             ScheduleRow(
-                planned=planned,
+                planned_run=planned_run,
                 attempt=number,
                 restart=restart,
                 starts_after_s=after_s,

@@ -32,20 +32,20 @@ class CachedDataset:
     """Whether it is made by sorting another input, which needs intermediate data."""
 
 
-def size_of(planned: PlannedRun, plan: Plan) -> Size:
+def size_of(planned_run: PlannedRun, plan: Plan) -> Size:
     """Return the workload's size in bytes after the lab's scale, and its counts."""
     return Size.of(
-        round(planned.workload.data_bytes * plan.cluster.scale),
-        plan.rules.copies(planned.configuration.parameters),
-        planned.configuration.parameters,
-        planned.workload.parameters,
+        round(planned_run.workload.data_bytes * plan.cluster.scale),
+        plan.rules.copies(planned_run.configuration.parameters),
+        planned_run.configuration.parameters,
+        planned_run.workload.parameters,
     )
 
 
-def datasets_after(planned: PlannedRun, plan: Plan) -> list[CachedDataset]:
-    """Return the data sets in HDFS after ``planned``, in the order of their creation."""
-    workload, size = workloads()[planned.workload.name], size_of(planned, plan)
-    file_system = plan.rules.file_system(planned.configuration, plan.cluster)
+def datasets_after(planned_run: PlannedRun, plan: Plan) -> list[CachedDataset]:
+    """Return the data sets in HDFS after ``planned_run``, in the order of their creation."""
+    workload, size = workloads()[planned_run.workload.name], size_of(planned_run, plan)
+    file_system = plan.rules.file_system(planned_run.configuration, plan.cluster)
     needed_input = workload.input(size)
     if needed_input is not None:
         return [
@@ -61,7 +61,11 @@ def datasets_after(planned: PlannedRun, plan: Plan) -> list[CachedDataset]:
         ]
     return [
         CachedDataset(
-            (file_system, _folder(folder)), planned.workload.name, workload.data_bytes(size), size.replication, False
+            (file_system, _folder(folder)),
+            planned_run.workload.name,
+            workload.data_bytes(size),
+            size.replication,
+            False,
         )
         for folder in workload.kept_outputs(size)
     ]
@@ -82,12 +86,12 @@ def inputs_to_make(runs: Iterable[PlannedRun], plan: Plan, existing: Collection[
 
     ``existing``: keys of the inputs that exist already. Inputs and outputs of earlier runs are not made again.
     """
-    existing_keys, prepared = set(existing), set[tuple[str, str]]()
+    existing_keys, prepared_keys = set(existing), set[tuple[str, str]]()
     inputs: list[list[CachedDataset]] = []
     for run in runs:
         new_datasets: list[CachedDataset] = []
-        if run.key[:2] not in prepared:
-            prepared.add(run.key[:2])
+        if run.key[:2] not in prepared_keys:
+            prepared_keys.add(run.key[:2])
             datasets = datasets_after(run, plan)
             new_datasets = [dataset for dataset in datasets if dataset.made_before and dataset.key not in existing_keys]
             existing_keys |= {dataset.key for dataset in datasets}

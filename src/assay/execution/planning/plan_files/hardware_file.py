@@ -296,12 +296,12 @@ def _layouts(option: WorkerOption, section: WorkerChoice, problems: Problems) ->
     largest_worker = NodeType(option.name, option.cores, option.memories_bytes[0], tuple(devices), Nic(1.0))
     layouts = []
     for name, layout in section.layouts.items():
-        at = ("workers", option.name, "layouts", name)
+        location = ("workers", option.name, "layouts", name)
         if is_layout_code(name):
-            problems.add(at, f"{name!r} is a layout code; choose another name")
+            problems.add(location, f"{name!r} is a layout code; choose another name")
         try:
             parts = layout.model_dump(exclude={"policy"})
             layouts.append(resolve_layout(parts, largest_worker, name=name, policy=layout.policy))
         except SpecificationError as error:
-            problems.add(at, error.message)
+            problems.add(location, error.message)
     return layouts

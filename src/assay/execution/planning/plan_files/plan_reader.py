@@ -147,8 +147,8 @@ def _engines(file: PlanFile, engines: Mapping[str, Rules], problems: Problems) -
     provider_names = [file.engine] if "engine" in file.model_fields_set or not varied_rules else list(engines)
     suitable_names = [name for name in provider_names if varied_rules.keys() <= {name, *engines[name].includes}]
     if not suitable_names:
-        varied, providers = " and ".join(varied_rules), ", ".join(provider_names)
-        message = f"{varied} can't be varied in one plan: none of {providers} includes them all"
+        engine_names, providers = " and ".join(varied_rules), ", ".join(provider_names)
+        message = f"{engine_names} can't be varied in one plan: none of {providers} includes them all"
         problems.add(_ENGINES, message)
     return engines[(suitable_names or provider_names)[0]], varied_rules
 
@@ -250,17 +250,19 @@ def _factors(
 
 
 def _check_levels(factor: Factor, workloads: tuple[WorkloadSpec, ...], rules: Rules, problems: Problems) -> None:
-    at: Location = ("factors", factor.name)
+    location: Location = ("factors", factor.name)
     for index, level in enumerate(factor.levels):
         if level in factor.levels[:index]:
-            problems.add((*at, index), f"{factor.name}: level {level!r} is given twice")
+            problems.add((*location, index), f"{factor.name}: level {level!r} is given twice")
     if factor.settings:
         if "." in factor.name or factor.name in _RESERVED_FACTORS:
-            problems.add(at, f"{factor.name}: levels that set several things need a name of your own, without a dot")
+            problems.add(
+                location, f"{factor.name}: levels that set several things need a name of your own, without a dot"
+            )
         return
     if "." not in factor.name and factor.name not in (*_RESERVED_FACTORS, *setting_names(rules)):
         problems.add(
-            at,
+            location,
             f"{unknown('factor', factor.name, (*_RESERVED_FACTORS, *setting_names(rules)))}, an engine parameter such "
             "as dfs.blocksize, WORKLOAD.option such as terasort.reduces, or a name of your own with levels "
             "that set several of these",
@@ -268,16 +270,16 @@ def _check_levels(factor: Factor, workloads: tuple[WorkloadSpec, ...], rules: Ru
     key, _, option = factor.name.partition(".")
     varied_option = workload_option(factor.name, workloads)
     if varied_option is not None:
-        form = varied_options(varied_option[0].name)[varied_option[1]]
+        field_format = varied_options(varied_option[0].name)[varied_option[1]]
         for index, level in enumerate(factor.levels):
             try:
-                form.parse(level)
+                field_format.parse(level)
             except ValueError as error:
-                problems.add((*at, index), f"{factor.name}: {error}")
+                problems.add((*location, index), f"{factor.name}: {error}")
     elif key in (workload.key for workload in workloads) and key in workload_catalogue():
-        problems.add(at, unknown(f"option of {key}", option, varied_options(key)))
+        problems.add(location, unknown(f"option of {key}", option, varied_options(key)))
     elif key in workload_catalogue():
-        problems.add(at, f"the plan has no workload {key!r}; it has {', '.join(w.key for w in workloads)}")
+        problems.add(location, f"the plan has no workload {key!r}; it has {', '.join(w.key for w in workloads)}")
 
 
 def _layouts(file: PlanFile, cluster: Cluster, rules: Rules, problems: Problems) -> dict[str, Layout]:
@@ -297,16 +299,16 @@ def _layouts(file: PlanFile, cluster: Cluster, rules: Rules, problems: Problems)
             problems.add(("layouts", name), mistake)
     used_layouts: dict[str, Layout] = {}
     choices = [*file.layouts, *fitting_codes(node_type)]
-    for name, at in _layout_names(file, choices, problems).items():
+    for name, location in _layout_names(file, choices, problems).items():
         if name in file.layouts:
             used_layouts |= {name: layouts[name]} if name in layouts else {}
         elif is_layout_code(name):
             try:
                 used_layouts[name] = resolve_layout(name, node_type)
             except SpecificationError as error:
-                problems.add(at, error.message)
+                problems.add(location, error.message)
         else:
-            problems.add(at, unknown("layout", name, choices))
+            problems.add(location, unknown("layout", name, choices))
     return used_layouts
 
 

@@ -91,25 +91,25 @@ class _Writer:
                 is_single_key = isinstance(item, dict) and len(item) == 1
                 self.line(f"  - {text[1:-1] if is_single_key else text}", (key, index), item)
         else:
-            for name, inner in value.items():
-                self.line(f"  {_scalar(name)}: {_inline(inner)}", (key, name), inner)
+            for name, item in value.items():
+                self.line(f"  {_scalar(name)}: {_inline(item)}", (key, name), item)
                 self.refuse(name)
 
-    def line(self, text: str, at: Location, value: Value) -> None:
+    def line(self, text: str, location: Location, value: Value) -> None:
         """Write a line, and record it as the line of ``value``."""
         self.text.append(text)
-        self.note(at, value)
+        self.note(location, value)
 
-    def note(self, at: Location, value: Value) -> None:
+    def note(self, location: Location, value: Value) -> None:
         """Record the location of a value and of all values in it. Raises SpecificationError for invalid characters."""
-        self.lines[at] = len(self.text)
+        self.lines[location] = len(self.text)
         self.refuse(*([value] if isinstance(value, str) else value if isinstance(value, dict) else []))
         if isinstance(value, dict):
-            for name, inner in value.items():
-                self.note((*at, name), inner)
+            for name, item in value.items():
+                self.note((*location, name), item)
         elif isinstance(value, list):
             for index, item in enumerate(value):
-                self.note((*at, index), item)
+                self.note((*location, index), item)
 
     def refuse(self, *texts: str) -> None:
         """Raise SpecificationError for a character on the last line that YAML does not allow."""
@@ -126,8 +126,8 @@ def _is_text(character: str) -> bool:
 
 
 def _scalar(text: str) -> str:
-    plain = _PLAIN.fullmatch(text) and text.lower() != "null"
-    return text if plain else json.dumps(text, ensure_ascii=False)
+    is_plain = _PLAIN.fullmatch(text) and text.lower() != "null"
+    return text if is_plain else json.dumps(text, ensure_ascii=False)
 
 
 def _inline(value: Value) -> str:

@@ -28,11 +28,11 @@ def value_locations(parameters: Mapping[str, str], factors: Sequence[Factor]) ->
     """Return all settings of a plan with their locations, in file order, layouts and workload options included."""
     locations: list[ValueLocation] = [(("parameters", name), name, value) for name, value in parameters.items()]
     for factor in factors:
-        at: Location = ("factors", factor.name)
+        location: Location = ("factors", factor.name)
         if not factor.settings:
-            locations += [((*at, index), factor.name, level) for index, level in enumerate(factor.levels)]
+            locations += [((*location, index), factor.name, level) for index, level in enumerate(factor.levels)]
         for level, settings in factor.settings.items():
-            locations += [((*at, level, name), name, value) for name, value in settings.items()]
+            locations += [((*location, level, name), name, value) for name, value in settings.items()]
     return locations
 
 
@@ -53,21 +53,21 @@ def check_settings(
     """Report unknown names, invalid values, and settings that are given twice."""
     locations = value_locations(parameters, factors)
     names = {name for _, name, _ in locations}
-    for at, name, value in locations:
-        is_joined = at[0] == "factors" and isinstance(at[-1], str)
+    for location, name, value in locations:
+        is_joined = location[0] == "factors" and isinstance(location[-1], str)
         is_known = name in setting_names(rules) or re.fullmatch(DOTTED, name)
-        if not is_known and (is_joined or at[0] == "parameters"):
+        if not is_known and (is_joined or location[0] == "parameters"):
             message = unknown("setting", name, setting_names(rules))
-            problems.add(at, f"{message}, or an engine parameter such as dfs.blocksize")
+            problems.add(location, f"{message}, or an engine parameter such as dfs.blocksize")
         mistake = _mistake(name, value, cluster) or rules.setting_mistake(name, value, cluster)
         if mistake:
-            problems.add(at, f"{name}: {mistake}")
+            problems.add(location, f"{name}: {mistake}")
         shorthand = next(
             (shorthand for shorthand, targets in rules.shorthands.items() if name in targets and shorthand in names),
             None,
         )
         if shorthand:
-            problems.add(at, f"{name} is also set by {shorthand!r}; write one of the two")
+            problems.add(location, f"{name} is also set by {shorthand!r}; write one of the two")
     _check_once(factors, problems)
 
 
@@ -119,8 +119,8 @@ def check_configurations(plan: Plan, configurations: Sequence[Configuration], pr
         for mistake in plan.rules_of(configuration).mistakes(
             configuration.parameters, plan.cluster, workers, written_names
         ):
-            at = _location_of(mistake.names, configuration, locations, plan.rules)
-            problems.add(at, f"{mistake.reason} ({configuration.key})")
+            location = _location_of(mistake.names, configuration, locations, plan.rules)
+            problems.add(location, f"{mistake.reason} ({configuration.key})")
             return
 
 
@@ -130,13 +130,19 @@ def _check_restarts(plan: Plan, configurations: Sequence[Configuration], problem
         return
     by_engine_and_key: dict[str, dict[str, Configuration]] = {}
     for configuration in configurations:
-        plain = replace(configuration, layout=replace(configuration.layout, name="", policy=None))
-        key = plan.rules_of(configuration).deployment_key(plain, plan.cluster)
+        configuration_without_layout = replace(
+            configuration, layout=replace(configuration.layout, name="", policy=None)
+        )
+        key = plan.rules_of(configuration).deployment_key(configuration_without_layout, plan.cluster)
         by_engine_and_key.setdefault(configuration.engine, {})[key] = configuration
     for by_key in by_engine_and_key.values():
         if len(by_key) > 1:
-            first, second = list(by_key.values())[:2]
-            names = [name for name in second.levels if first.levels.get(name) != second.levels[name]]
+            first_configuration, second_configuration = list(by_key.values())[:2]
+            names = [
+                name
+                for name in second_configuration.levels
+                if first_configuration.levels.get(name) != second_configuration.levels[name]
+            ]
             text = "needs daemons to be restarted or reconfigured, but assay does not manage them (provider: attached)"
             problems.add(("factors", *names[:1]), f"{' or '.join(names)} {text}")
             return

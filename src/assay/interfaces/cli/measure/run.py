@@ -242,7 +242,7 @@ _TIMES = ("starts after", "takes", "estimated from", "time limit", "restart")
 
 
 def _cells(row: ScheduleRow) -> tuple[str, ...]:
-    planned_run = row.planned
+    planned_run = row.planned_run
     attempt = f", attempt {row.attempt}" if row.attempt > 1 else ""
     return (
         str(planned_run.index + 1),
@@ -275,10 +275,10 @@ def _preview_json(plan: Plan, schedule: Schedule, schedule_rows: Sequence[Schedu
         "retries": {str(name): count for name, count in plan.retries.items()},
         "runs": [
             {
-                "run": row.planned.index + 1,
-                "workload": row.planned.workload.key,
-                "levels": dict(row.planned.configuration.levels),
-                "repetition": row.planned.repetition,
+                "run": row.planned_run.index + 1,
+                "workload": row.planned_run.workload.key,
+                "levels": dict(row.planned_run.configuration.levels),
+                "repetition": row.planned_run.repetition,
                 "attempt": row.attempt,
                 "restart": row.restart,
                 "starts_after_s": round(row.starts_after_s, 1) if is_measured else None,

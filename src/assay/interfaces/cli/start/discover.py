@@ -89,7 +89,7 @@ def discover(
     listed_hosts = _hosts_to_inspect(hosts, from_hadoop, inventory)
     login = _common_login(listed_hosts, request_of(_Login, options))
     survey = asyncio.run(_survey({host.name: _address(host, login) for host in listed_hosts}))
-    for error in survey.failed.values():
+    for error in survey.errors.values():
         click.echo(f"left out: {error}", err=True)
     if not survey.hosts:
         raise HostError(
@@ -107,7 +107,7 @@ def discover(
         _report(output, survey)
     else:
         click.echo(text, nl=False)
-    if survey.failed:
+    if survey.errors:
         sys.exit(HostError.exit_code)
 
 
@@ -116,7 +116,7 @@ def _report(output: Path, survey: SurveyedHosts) -> None:
     from assay.specs import load_cluster
 
     cluster = load_cluster(output)
-    left_out_text = f", {len(survey.failed)} left out" if survey.failed else ""
+    left_out_text = f", {len(survey.errors)} left out" if survey.errors else ""
     click.echo(f"{output}: {len(cluster.nodes)} nodes, {len(cluster.workers)} workers{left_out_text}", err=True)
     click.echo(f"next: assay check {output}", err=True)
 

@@ -204,7 +204,7 @@ def _add_jfr(
         file.flush()
         path = Path(file.name)
         if kind in ("cpu", "wall"):
-            samples = converter.timed(path, kind)
+            samples = converter.timed_samples(path, kind)
             logs = part_logs(samples, spans)
             _check_times(samples, run)
             content.intervals_ms.add(converter.interval_ms(path, kind))

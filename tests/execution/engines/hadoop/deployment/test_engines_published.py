@@ -40,7 +40,7 @@ def test_unknown_facts_are_left_unknown() -> None:
     assert "other_hdfs_bytes" not in add_daemon_metrics(finished({}), BEFORE, AFTER, 2).metrics
     [warning] = add_daemon_metrics(finished(COUNTERS), None, AFTER, 2).warnings
     assert "were not observed" in str(warning)
-    restarted = replace(AFTER, read_bytes={"a": 3.0, "b": 6e9}, silent=("a:9864",))
+    restarted = replace(AFTER, read_bytes={"a": 3.0, "b": 6e9}, silent_daemons=("a:9864",))
     done = add_daemon_metrics(finished(COUNTERS), BEFORE, restarted, 1)
     assert done.metrics["all_hdfs_read_bytes"] == 1e9
     assert any("a:9864" in str(warning) for warning in done.warnings)

@@ -134,7 +134,7 @@ def test_phases_of_an_attempt_cover_it_from_the_start_to_the_end_of_its_jvm() ->
 def test_stages_of_executors_and_driver_cover_them_from_start_to_end() -> None:
     two = [StageSpan(0, 1.0, 3.0), StageSpan(1, 2.0, 4.0), StageSpan(2, 5.0, 6.0)]
     parts = stage_parts({"1": two, "2": []}, (), 0.0)
-    assert parts.expected == {"driver", "executor-1", "executor-2"}
+    assert parts.expected_recordings == {"driver", "executor-1", "executor-2"}
     assert list(parts.spans_of(["executor-1"])) == [
         ("executor-1", "no-stage", "1", "1000"),
         ("executor-1", "stage-0", "1000", "2000"),

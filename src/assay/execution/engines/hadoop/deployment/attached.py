@@ -89,9 +89,11 @@ class _ContainerCounts:
 
     def add_check(self, apps: Sequence[Mapping[str, Any]], tag: str) -> None:
         """Add the counts of one check. ``apps``: YARN's applications; ``tag``: the tag of this run's applications."""
-        running = [(int(app.get("runningContainers") or 0), tag in str(app.get("applicationTags", ""))) for app in apps]
-        self.of_others.append(sum(max(count, 0) for count, is_assays in running if not is_assays))
-        self.of_assay.append(sum(max(count, 0) for count, is_assays in running if is_assays))
+        container_counts = [
+            (int(app.get("runningContainers") or 0), tag in str(app.get("applicationTags", ""))) for app in apps
+        ]
+        self.of_others.append(sum(max(count, 0) for count, has_run_tag in container_counts if not has_run_tag))
+        self.of_assay.append(sum(max(count, 0) for count, has_run_tag in container_counts if has_run_tag))
 
     def summary(self) -> tuple[dict[str, float], tuple[CodedWarning, ...]]:
         """Return the counts as metrics, with a warning if other users' share exceeds :data:`DISTURBED_SHARE`."""
@@ -357,7 +359,7 @@ class AttachedHadoop(LockedProvider[AttachedEngine]):
             raise EngineError(message, where=site.where, hint="wait until it leaves safe mode")
         await check_queue(resourcemanager, attachment.queue, site)
         jobs = await own_jobs.ship({edge.name: edge}, self.cluster.home, show)
-        facts = EngineFacts(self.rules.name, version, programs_directory=jobs.path)
+        facts = EngineFacts(self.rules.name, version, jobs_jar=jobs.path)
         names = dict(self.cluster.hosts) | {
             name: (await transport.run(["hostname"], timeout_s=COMMAND_TIMEOUT_S)).stdout.decode().strip()
             for name, transport in self.transports.items()
@@ -386,7 +388,10 @@ class AttachedHadoop(LockedProvider[AttachedEngine]):
         site = await read_site(edge, attachment.configuration)
         site.check()
         cluster_access = access.of(
-            secured=site.secured, authorities=attachment.authorities, login=attachment.kerberos, home=self.cluster.home
+            is_secured=site.is_secured,
+            authorities=attachment.authorities,
+            login=attachment.kerberos,
+            home=self.cluster.home,
         )
         self._access = cluster_access
         user = await cluster_access.enter(edge)

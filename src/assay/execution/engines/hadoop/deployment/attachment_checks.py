@@ -27,11 +27,13 @@ def hosts_without_login(node_hosts: Sequence[str], names: Mapping[str, str]) -> 
     name it localhost.
     """
 
-    def short(host: str) -> str:
+    def short_name(host: str) -> str:
         return host if re.fullmatch(r"[\d.]+|.*:.*", host) else host.partition(".")[0].lower()
 
-    cluster_hosts = {short(host) for host in [*names, *names.values(), *(["localhost"] if len(names) == 1 else [])]}
-    return sorted(host for host in node_hosts if short(host) not in cluster_hosts)
+    cluster_hosts = {
+        short_name(host) for host in [*names, *names.values(), *(["localhost"] if len(names) == 1 else [])]
+    }
+    return sorted(host for host in node_hosts if short_name(host) not in cluster_hosts)
 
 
 async def client_version(edge: Transport, attachment: Attachment) -> str:
@@ -78,15 +80,17 @@ async def free_space(hdfs: Hdfs, namenode: Endpoint) -> str:
     system = await namenode.bean("Hadoop:service=NameNode,name=FSNamesystem")
     parts = [f"HDFS has {format_bytes(int(system.get('CapacityRemaining', 0)))} of free space"]
     summary = await hdfs.summary(ROOT)
-    used, quota = int(summary.get("spaceConsumed", 0)), int(summary.get("spaceQuota", -1))
-    files, files_quota = (
+    used_bytes, quota_bytes = int(summary.get("spaceConsumed", 0)), int(summary.get("spaceQuota", -1))
+    file_count, file_quota = (
         int(summary.get("fileCount", 0)) + int(summary.get("directoryCount", 0)),
         int(summary.get("quota", -1)),
     )
-    if quota > 0:
-        parts.append(f"{format_bytes(quota - used)} of the folder's quota of {format_bytes(quota)} is left")
-    if (quota > 0 and used >= quota) or 0 < files_quota <= files:
-        kind = "space" if quota > 0 and used >= quota else "files"
+    if quota_bytes > 0:
+        parts.append(
+            f"{format_bytes(quota_bytes - used_bytes)} of the folder's quota of {format_bytes(quota_bytes)} is left"
+        )
+    if (quota_bytes > 0 and used_bytes >= quota_bytes) or 0 < file_quota <= file_count:
+        kind = "space" if quota_bytes > 0 and used_bytes >= quota_bytes else "files"
         raise EngineError(
             f"the quota of {kind} is used up", where=hdfs.root, hint="delete files there, or request a larger quota"
         )

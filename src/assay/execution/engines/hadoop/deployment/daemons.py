@@ -296,22 +296,24 @@ class Daemons:
     async def dead_daemons_of(self, daemons: Sequence[tuple[str, Sequence[str]]]) -> list[str]:
         """Return ``node: daemon`` for each of ``daemons`` (pairs of a node and names) that does not run."""
 
-        async def dead_on(node: str, names: Sequence[str]) -> list[str]:
+        async def dead_daemons_on(node: str, names: Sequence[str]) -> list[str]:
             answer = await self.transports[node].run(
                 ["sh", "-c", _DEAD, "sh", self.home, *names], timeout_s=_COMMAND_TIMEOUT_S, check=False
             )
             return [f"{node}: {name}" for name in answer.stdout.decode().split()]
 
-        return [name for names in await asyncio.gather(*(dead_on(*daemon) for daemon in daemons)) for name in names]
+        return [
+            name for names in await asyncio.gather(*(dead_daemons_on(*daemon) for daemon in daemons)) for name in names
+        ]
 
     async def raise_for_dead(self) -> None:
         """Raise EngineError if a daemon is dead, with the log line that most likely explains the first one."""
-        dead = await self.dead_daemons()
-        if dead:
-            node, daemon = dead[0].split(": ")
+        dead_daemons = await self.dead_daemons()
+        if dead_daemons:
+            node, daemon = dead_daemons[0].split(": ")
             line = await self.error_line(node, daemon)
             raise EngineError(
-                f"{', '.join(dead)} exited after the start: {line}",
+                f"{', '.join(dead_daemons)} exited after the start: {line}",
                 where=f"{node}: {self._log(daemon)}",
                 hint=next((hint for text, hint in _HINTS.items() if text in line), _UNKNOWN_CAUSE_HINT),
             )

@@ -45,7 +45,7 @@ class _InstalledHadoop:
     ports: Ports
     jobs: JobsJar
     classpath: str
-    native: str
+    native_directory: str
     java_homes: Mapping[str, str]
     """Java's directory on each host, by the host's name."""
     classes: ClassArchive | None
@@ -56,7 +56,7 @@ class DeployedHadoop(LockedProvider[HadoopEngine]):
     """One Hadoop on one cluster, used by one assay process at a time."""
 
     rules = HadoopRules()
-    _installed: _InstalledHadoop
+    _installation: _InstalledHadoop
 
     async def install(self, show: ShowProgress) -> EngineFacts:
         """Install Hadoop where it is missing, and end processes that an interrupted assay left.
@@ -76,11 +76,11 @@ class DeployedHadoop(LockedProvider[HadoopEngine]):
         jobs = await ship(transports, cluster.home, show)
         ports = Ports(*free_ports(len(fields(Ports)))) if cluster.placement is Placement.LOCAL else Ports()
         is_shared = cluster.placement is not Placement.SSH and home == str(distribution.home)
-        self._installed = _InstalledHadoop(
+        self._installation = _InstalledHadoop(
             ports=ports,
             jobs=jobs,
             classpath=jobs.with_jar(distribution.classpath_at(home)),
-            native=f"{home}/lib/native",
+            native_directory=f"{home}/lib/native",
             java_homes=java_homes,
             classes=await ClassArchive.of(distribution, java) if is_shared else None,
             recorders=ProfileRecorders(transports, java, cluster.home),
@@ -88,7 +88,7 @@ class DeployedHadoop(LockedProvider[HadoopEngine]):
         facts = EngineFacts(
             self.rules.name,
             distribution.version,
-            programs_directory=jobs.path,
+            jobs_jar=jobs.path,
             java=java,
             java_options="--add-opens=java.base/java.lang=ALL-UNNAMED" if oldest_version >= 17 else "",
             ports={port.name: getattr(ports, port.name) for port in fields(Ports)},
@@ -99,7 +99,7 @@ class DeployedHadoop(LockedProvider[HadoopEngine]):
         return facts
 
     def _deployment(self, configuration: Configuration, facts: EngineFacts) -> Deployment:
-        cluster, installed = self.cluster, self._installed
+        cluster, installation = self.cluster, self._installation
         marker = hashlib.sha256(f"{cluster.name}:{cluster.home}".encode()).hexdigest()[:12]
         network = cluster.networks.get(configuration.network) if configuration.network else None
         addresses = network.addresses if network else {}
@@ -107,11 +107,11 @@ class DeployedHadoop(LockedProvider[HadoopEngine]):
             cluster=cluster.using(configuration.workers),
             layout=configuration.layout,
             parameters=daemon_parameters(configuration.parameters),
-            classpath=installed.classpath,
+            classpath=installation.classpath,
             java=str(facts.java),
             java_options=facts.java_options,
             marker=marker,
-            ports=installed.ports,
+            ports=installation.ports,
             hosts=cluster.hosts | addresses,
             home=f"{cluster.home}/deployments",
             workers=configuration.workers if configuration.workers != len(cluster.workers) else None,
@@ -123,27 +123,27 @@ class DeployedHadoop(LockedProvider[HadoopEngine]):
 
         A configuration with fewer workers has a separate HDFS. On a network with addresses, daemons use them.
         """
-        installed, facts = self._installed, self.facts
+        installation, facts = self._installation, self.facts
         deployment = self._deployment(configuration, facts)
         if configuration.layout.policy is StoragePolicy.LAZY_PERSIST:
-            deployment = await with_block_memory(deployment, self.transports, installed.native)
-        daemons = Daemons(deployment, self.transports, installed.classes, installed.java_homes)
-        return HadoopEngine(facts, daemons, installed.jobs, self.cluster.link_bits_per_s(configuration.network))
+            deployment = await with_block_memory(deployment, self.transports, installation.native_directory)
+        daemons = Daemons(deployment, self.transports, installation.classes, installation.java_homes)
+        return HadoopEngine(facts, daemons, installation.jobs, self.cluster.link_bits_per_s(configuration.network))
 
     async def start(self, engine: HadoopEngine, configuration: Configuration, show: ShowProgress) -> None:
         """Start the daemons, set the layout's storage policy in HDFS, and prepare the requested profiler."""
         await engine.daemons.start(show)
-        classes = self._installed.classes
+        classes = self._installation.classes
         if classes and classes.must_be_made:
             await classes.make(show)
         if configuration.layout.policy:
             await engine.storage.set_policy(ROOT, configuration.layout.policy)
-        engine.profiler = await self._installed.recorders.recorder(configuration.parameters.get(PROFILED), show)
+        engine.profiler = await self._installation.recorders.recorder(configuration.parameters.get(PROFILED), show)
 
     async def on_reuse(self, engine: HadoopEngine, configuration: Configuration, show: ShowProgress) -> None:
         """Record the link's rate and the profiler, which change without a restart."""
         engine.link_bits_per_s = self.cluster.link_bits_per_s(configuration.network)
-        engine.profiler = await self._installed.recorders.recorder(configuration.parameters.get(PROFILED), show)
+        engine.profiler = await self._installation.recorders.recorder(configuration.parameters.get(PROFILED), show)
 
     async def stop(self, engine: HadoopEngine) -> None:
         """Stop the engine's daemons."""

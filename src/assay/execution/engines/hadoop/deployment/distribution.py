@@ -67,7 +67,7 @@ def _read_installed(home: Path) -> Distribution:
     existing_parts = [part for part in parts if (share / part).is_dir()]
     jars = [jar.name for part in existing_parts for jar in (share / part).glob("*.jar")]
     missing_jars = [
-        f"{name}*.jar ({use})" for name, use in _REQUIRED.items() if not any(j.startswith(name) for j in jars)
+        f"{name}*.jar ({purpose})" for name, purpose in _REQUIRED.items() if not any(j.startswith(name) for j in jars)
     ]
     if missing_jars:
         raise EngineError(

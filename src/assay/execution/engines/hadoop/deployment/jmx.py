@@ -39,9 +39,9 @@ class DaemonMetrics:
     read_bytes: Mapping[str, float]
     written_bytes: Mapping[str, float]
     shuffled_bytes: Mapping[str, float]
-    busy: Mapping[str, float]
+    busy_shares: Mapping[str, float]
     """Recent utilisation of the host's CPU, as a share."""
-    silent: tuple[str, ...] = ()
+    silent_daemons: tuple[str, ...] = ()
     """Addresses of the daemons that did not answer."""
 
 
@@ -49,14 +49,14 @@ async def read_totals(namenode: Endpoint, resourcemanager: Endpoint) -> DaemonMe
     """Return the metrics of every live daemon of the workers; None if the masters do not list them in time."""
     slots = asyncio.Semaphore(CONCURRENT_READS_MAX)
     values: dict[str, dict[str, float]] = {name: {} for name in ("read", "written", "shuffled", "busy")}
-    silent: list[str] = []
+    silent_daemons: list[str] = []
 
     async def ask(host: str, endpoint: Endpoint, query: str, attributes: Mapping[str, str]) -> None:
         async with slots:
             try:
                 bean = await endpoint.bean(query)
             except (EngineError, HostError):
-                silent.append(f"{host}:{endpoint.port}")
+                silent_daemons.append(f"{host}:{endpoint.port}")
                 return
         for name, attribute in attributes.items():
             if isinstance(value := bean.get(attribute), int | float) and value >= 0:
@@ -81,18 +81,18 @@ async def read_totals(namenode: Endpoint, resourcemanager: Endpoint) -> DaemonMe
     if not datanodes and not managers:
         return None
     return DaemonMetrics(
-        values["read"], values["written"], values["shuffled"], values["busy"], tuple(sorted(set(silent)))
+        values["read"], values["written"], values["shuffled"], values["busy"], tuple(sorted(set(silent_daemons)))
     )
 
 
 def _datanodes(info: Mapping[str, Any], namenode: Endpoint) -> dict[str, Endpoint]:
     """Return each host's DataNode endpoint, by the NameNode's names."""
     try:
-        live: dict[str, dict[str, Any]] = json.loads(info.get("LiveNodes") or "{}")
+        live_datanodes: dict[str, dict[str, Any]] = json.loads(info.get("LiveNodes") or "{}")
     except ValueError:
         return {}
     endpoints = {}
-    for name, datanode in live.items():
+    for name, datanode in live_datanodes.items():
         address = str(datanode.get("infoSecureAddr" if namenode.tls else "infoAddr", ""))
         port = address.rpartition(":")[2]
         if port.isdecimal() and int(port):
@@ -129,13 +129,13 @@ def add_daemon_metrics(
         )
         if growth is not None
     }
-    shuffled = _counter_growth(before.shuffled_bytes, after.shuffled_bytes)
-    metrics |= {"all_shuffled_bytes": shuffled} if shuffled is not None else {}
-    busy = [*before.busy.values(), *after.busy.values()]
-    metrics |= {"published_cpu_share": statistics.fmean(busy)} if busy else {}
+    shuffled_bytes = _counter_growth(before.shuffled_bytes, after.shuffled_bytes)
+    metrics |= {"all_shuffled_bytes": shuffled_bytes} if shuffled_bytes is not None else {}
+    busy_shares = [*before.busy_shares.values(), *after.busy_shares.values()]
+    metrics |= {"published_cpu_share": statistics.fmean(busy_shares)} if busy_shares else {}
     warnings = list(result.warnings)
-    if after.silent:
-        message = f"not observed, as their JMX did not answer: {', '.join(after.silent[:4])}"
+    if after.silent_daemons:
+        message = f"not observed, as their JMX did not answer: {', '.join(after.silent_daemons[:4])}"
         warnings.append(CodedWarning(WarningCode.TRACE, message))
     other_bytes = _other_bytes(result, metrics, copies)
     if other_bytes is not None:

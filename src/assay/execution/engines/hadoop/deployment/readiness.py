@@ -68,8 +68,10 @@ async def _ask(deployment: Deployment, node: Node, transport: Transport, folders
     answer = json.loads(result.stdout)
     answered_unix_s = time.time()
     # The node read its clock between our two readings.
-    early, late = answer["unix_s"] - answered_unix_s, answer["unix_s"] - asked_unix_s
-    return _NodeAnswer(node, answer, 0.0 if early <= 0 <= late else min(early, late, key=abs))
+    offset_min_s, offset_max_s = answer["unix_s"] - answered_unix_s, answer["unix_s"] - asked_unix_s
+    return _NodeAnswer(
+        node, answer, 0.0 if offset_min_s <= 0 <= offset_max_s else min(offset_min_s, offset_max_s, key=abs)
+    )
 
 
 def _is_worker(node: Node) -> bool:

@@ -47,17 +47,18 @@ fi
 class HttpAccess:
     """Access to the daemons' HTTP servers. Used only with Kerberos or HTTPS."""
 
-    secured: bool = False
+    is_secured: bool = False
     """Whether a ticket is needed (SPNEGO)."""
     authorities: str | None = None
     """The file on the edge node with the authorities of the daemons' certificates; None: the system's authorities."""
     login: KerberosLogin = field(default_factory=KerberosLogin)
     home: str = ""
+    """assay's folder on the edge node, which holds the ticket from a keytab."""
 
     @property
     def environment(self) -> dict[str, str]:
         """Environment variables with which the client, curl and klist find the ticket."""
-        if not self.secured:
+        if not self.is_secured:
             return {}
         if self.login.keytab:
             return {"KRB5CCNAME": f"FILE:{self.home}/{_CACHE}"}
@@ -68,7 +69,7 @@ class HttpAccess:
 
         A keytab gives a new ticket each time. Raises EngineError if the ticket is missing or invalid.
         """
-        if not self.secured:
+        if not self.is_secured:
             return None
         if self.login.keytab:
             await self._get_ticket_from_keytab(edge)
@@ -110,7 +111,7 @@ class HttpAccess:
 
     async def leave(self, edge: Transport) -> None:
         """Destroy the ticket from the keytab."""
-        if self.secured and self.login.keytab:
+        if self.is_secured and self.login.keytab:
             await _run_command(edge, ["kdestroy", "-q"], self.environment)
 
     async def ask(self, edge: Transport, method: str, url: str, body: bytes | None, where: str) -> tuple[int, bytes]:
@@ -118,7 +119,7 @@ class HttpAccess:
         if re.search(r'["\\\s]', url):
             raise EngineError("the address contains invalid characters", where=where)
         options = ["-q", "--silent", "--show-error", "--globoff", "--noproxy", "*", "--max-time", f"{ASK_TIMEOUT_S:g}"]
-        options += ["--negotiate", "--user", ":"] if self.secured else []
+        options += ["--negotiate", "--user", ":"] if self.is_secured else []
         options += ["--cacert", self.authorities] if self.authorities and url.startswith("https") else []
         options += ["--request", method, "--header", "Content-Type: application/octet-stream"]
         options += ["--write-out", "\\n%{http_code}"]
@@ -128,7 +129,7 @@ class HttpAccess:
         if result.exit_status != 0:
             raise self._curl_error(edge, result.exit_status, _first_line(result.stderr.decode(errors="replace")), where)
         answer, _, status = result.stdout.rpartition(b"\n")
-        if int(status) == _UNAUTHORISED and self.secured:
+        if int(status) == _UNAUTHORISED and self.is_secured:
             await self.enter(edge)
             raise EngineError(
                 "HTTP 401: the daemon does not accept the ticket",
@@ -140,17 +141,17 @@ class HttpAccess:
     def _curl_error(self, edge: Transport, status: int, message: str, where: str) -> EngineError:
         """Return the error for curl's exit status."""
         if status == _EXIT_NO_COMMAND:
-            need = "Kerberos" if self.secured else "HTTPS"
-            return EngineError(f"{edge.name} has no curl, which assay needs for daemons behind {need}", where=where)
+            protocol = "Kerberos" if self.is_secured else "HTTPS"
+            return EngineError(f"{edge.name} has no curl, which assay needs for daemons behind {protocol}", where=where)
         if status in _UNTRUSTED:
             hint = "set attached: authorities in the cluster file to the file there with the authority's certificate"
             return EngineError(f"its certificate is not trusted: {message}", where=where, hint=hint)
         return EngineError(f"no answer: {message or f'curl ended with {status}'}", where=where)
 
 
-def of(*, secured: bool, authorities: str | None, login: KerberosLogin | None, home: str) -> HttpAccess:
+def of(*, is_secured: bool, authorities: str | None, login: KerberosLogin | None, home: str) -> HttpAccess:
     """Return the access for a cluster file's login."""
-    return replace(HttpAccess(secured, authorities, home=home), login=login or KerberosLogin())
+    return replace(HttpAccess(is_secured, authorities, home=home), login=login or KerberosLogin())
 
 
 async def _run_command(edge: Transport, command: list[str], env: Mapping[str, str]) -> tuple[int, str] | None:

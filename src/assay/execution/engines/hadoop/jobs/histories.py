@@ -69,8 +69,8 @@ class JobHistories:
                     if any(path.endswith(".jhist") for path in files):
                         bundle_paths = [path for path in files if path.endswith((".jhist", "_conf.xml"))]
                         contents = await asyncio.gather(*(self._read(path) for path in bundle_paths))
-                        endings = (".jhist" if path.endswith(".jhist") else "_conf.xml" for path in bundle_paths)
-                        return dict(zip((f"{job_id}{ending}" for ending in endings), contents, strict=True))
+                        suffixes = (".jhist" if path.endswith(".jhist") else "_conf.xml" for path in bundle_paths)
+                        return dict(zip((f"{job_id}{suffix}" for suffix in suffixes), contents, strict=True))
                 except (EngineError, HostError):  # the file is being moved, is not readable, or HDFS is gone
                     continue
             await asyncio.sleep(0.2)

@@ -46,7 +46,7 @@ class Endpoint:
         the answer is late.
         """
         where = f"{self.host}:{self.port}{path.split('?')[0]}"
-        if self.tls or self.access.secured:
+        if self.tls or self.access.is_secured:
             secured_url = f"{'https' if self.tls else 'http'}://{self.host}:{self.port}{path}"
             status, answer_body = await self.access.ask(self.transport, method, secured_url, body, where)
             if status >= _ERROR:

@@ -39,7 +39,7 @@ class JfrConverter:
     java: str
     jar: Path
 
-    def timed(self, recording: Path, kind: str) -> list[StackSamples]:
+    def timed_samples(self, recording: Path, kind: str) -> list[StackSamples]:
         """Return the samples of ``cpu`` or ``wall``. Raises FormatError if the recording is damaged.
 
         ``--cpu`` selects async-profiler's samples of running threads; Flight Recorder's have no such state.

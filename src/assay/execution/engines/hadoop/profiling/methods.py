@@ -26,7 +26,7 @@ class ProfilingMethod:
     """The event of async-profiler with its interval; empty for Flight Recorder."""
 
     @property
-    def timed(self) -> bool:
+    def has_times(self) -> bool:
         """Whether its samples are converted with their times: true for ``cpu`` and ``wall``."""
         return "--total" not in self.converter_options
 

@@ -48,13 +48,13 @@ class StageSpan(NamedTuple):
 class RecordedParts:
     """The parts of the recordings of one job."""
 
-    expected: frozenset[str]
+    expected_recordings: frozenset[str]
     """Recordings that a job leaves if its JVMs ended normally."""
     jvms: int
     """Number of JVMs with the profiler's option."""
     spans_of: Callable[[Sequence[str]], Iterable[PartSpan]]
     """Function that returns the parts of the recordings with these names."""
-    clock: str = ""
+    clock_node: str = ""
     """The node whose clock gives the times of the parts: for Spark, the driver's node. Empty: the node of each
     recording, because a MapReduce task reports the ends of its shuffle and merge by its own clock."""
 

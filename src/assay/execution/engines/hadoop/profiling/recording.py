@@ -91,14 +91,14 @@ class ProfileRecorder:
     with_daemons: bool = False
     """Whether DataNodes and NodeManagers are recorded too."""
 
-    def facts(self, stored: int, attempts: int) -> dict[str, object]:
+    def facts(self, stored_count: int, attempts: int) -> dict[str, object]:
         """Return the facts about the profile for the run's environment."""
         return {
             "kind": self.kind,
             "method": self.method.name if self.method else None,
             "reason": self.reason or None,
             "interval_ms": INTERVAL_MS if self.kind in ("cpu", "wall") else None,
-            "attempts_stored": stored,
+            "attempts_stored": stored_count,
             "attempts": attempts,
         }
 
@@ -112,8 +112,8 @@ class ProfileRecorder:
         if self.method is None:
             return None
         folder = f"{self.folder}/{secrets.token_hex(6)}"
-        await _on_all(self.hosts, ["mkdir", "-p", "-m", "1777", folder])
-        ahead_s = await asyncio.gather(*map(_ahead_s, self.hosts.values()))
+        await _run_on_all(self.hosts, ["mkdir", "-p", "-m", "1777", folder])
+        ahead_s = await asyncio.gather(*map(_clock_ahead_s, self.hosts.values()))
         job = ProfiledJob(folder, dict(zip(self.hosts, ahead_s, strict=True)))
         if not self.with_daemons:
             return job
@@ -147,7 +147,7 @@ class ProfileRecorder:
         never make a run fail.
         """
         if profiled_job is None:
-            return self._unprofiled(result, parts.jvms)
+            return self._result_without_profile(result, parts.jvms)
         logs, problems = dict[str, bytes](), list(profiled_job.problems)
         daemons = {jvm.recording: jvm.name for jvm in profiled_job.daemons}
         try:
@@ -165,29 +165,31 @@ class ProfileRecorder:
             spans = list(parts.spans_of([name for name in stored_names if name not in daemons]))
             spans += [PartSpan(name, daemons[name]) for name in stored_names if name in daemons]
             for node in dict.fromkeys(node_of[name] for name in stored_names):
-                on_node = [span for span in spans if node_of[span.recording] == node]
-                logs |= await self._fetch(node, profiled_job, on_node, parts.clock or node)
-            await _on_all(self.hosts, ["rm", "-rf", profiled_job.folder])
+                node_spans = [span for span in spans if node_of[span.recording] == node]
+                logs |= await self._fetch(node, profiled_job, node_spans, parts.clock_node or node)
+            await _run_on_all(self.hosts, ["rm", "-rf", profiled_job.folder])
         except (HostError, tarfile.TarError) as error:
             problems.append(f"profiles could not be collected: {error}")
         clocks = {
             "clock_ahead_s": {node: round(ahead_s, 3) for node, ahead_s in profiled_job.ahead_s.items() if ahead_s}
         }
-        readable = {names[0] for names in map(recording_and_part, logs) if names}
-        expected = parts.expected | daemons.keys()
-        if (missing_count := len(expected - readable)) and problems == list(profiled_job.problems):
-            problems.append(f"{missing_count} of {len(expected)} JVMs have no readable profile")
+        readable_recordings = {names[0] for names in map(recording_and_part, logs) if names}
+        expected_recordings = parts.expected_recordings | daemons.keys()
+        if (missing_count := len(expected_recordings - readable_recordings)) and problems == list(
+            profiled_job.problems
+        ):
+            problems.append(f"{missing_count} of {len(expected_recordings)} JVMs have no readable profile")
         return replace(
             result,
             logs={**result.logs, **logs},
             warnings=(*result.warnings, *(CodedWarning(WarningCode.LEFT_OUT, message) for message in problems)),
             environment={
                 **result.environment,
-                "profile": {**self.facts(len(readable), parts.jvms + len(daemons)), **clocks},
+                "profile": {**self.facts(len(readable_recordings), parts.jvms + len(daemons)), **clocks},
             },
         )
 
-    def _unprofiled(self, result: ProgramResult, jvms: int) -> ProgramResult:
+    def _result_without_profile(self, result: ProgramResult, jvms: int) -> ProgramResult:
         """Return the result of a job without a profile of its JVMs, with the reason."""
         warning = CodedWarning(WarningCode.LEFT_OUT, f"no {self.kind} profile was recorded: {self.reason}")
         facts = self.facts(0, jvms)
@@ -199,7 +201,7 @@ class ProfileRecorder:
         """Return each recording's size in bytes and its node, by name. A lab's nodes may share a file system."""
         sizes, node_of = dict[str, int](), dict[str, str]()
         command = ["find", folder, "-name", f"*{RECORDED}", "-printf", "%s %f\\n"]
-        for node, output in (await _on_all(self.hosts, command)).items():
+        for node, output in (await _run_on_all(self.hosts, command)).items():
             for line in output.decode().splitlines():
                 size, _, name = line.partition(" ")
                 recording = name.removesuffix(RECORDED)
@@ -214,9 +216,11 @@ class ProfileRecorder:
         """
         assert self.method is not None
         folder, ahead_s = job.folder, job.ahead_s.get(node, 0.0)
-        spans = [span.shifted(-job.ahead_s.get(clock, 0.0) + (0.0 if self.method.timed else ahead_s)) for span in spans]
+        spans = [
+            span.shifted(-job.ahead_s.get(clock, 0.0) + (0.0 if self.method.has_times else ahead_s)) for span in spans
+        ]
         recordings = list(dict.fromkeys(span.recording for span in spans))
-        if self.method.timed:
+        if self.method.has_times:
             outputs = {f"{name}{_TIMED_FILE}": f"{name} {name}{_TIMED_FILE}" for name in recordings}
             lines, output_options = list(outputs.values()), _TIMED
         else:
@@ -351,7 +355,7 @@ async def _probe(transport: Transport, method: ProfilingMethod, folder: str, jav
     return f"{message} ({transport.name})"
 
 
-async def _ahead_s(host: Transport) -> float:
+async def _clock_ahead_s(host: Transport) -> float:
     """Return how far a host's clock is ahead of this machine's; 0 if this is within the uncertainty or unknown."""
     try:
         return (await clock_offset(host, _PROBE_TIMEOUT_S)).significant_s
@@ -359,6 +363,6 @@ async def _ahead_s(host: Transport) -> float:
         return 0.0
 
 
-async def _on_all(hosts: Mapping[str, Transport], command: Sequence[str]) -> dict[str, bytes]:
+async def _run_on_all(hosts: Mapping[str, Transport], command: Sequence[str]) -> dict[str, bytes]:
     answers = await asyncio.gather(*(host.run(command, timeout_s=_PROBE_TIMEOUT_S) for host in hosts.values()))
     return {node: answer.stdout for node, answer in zip(hosts, answers, strict=True)}

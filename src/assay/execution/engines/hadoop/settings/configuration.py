@@ -165,12 +165,12 @@ def file_system(layout: Layout, workers: int | None) -> str:
     return f"{layout.name}{policy}{f'.{workers}' if workers else ''}"
 
 
-def _paths(node: Node, parts: tuple[Directories, ...], layout: str, use: str) -> list[str]:
+def _paths(node: Node, parts: tuple[Directories, ...], layout: str, folder_name: str) -> list[str]:
     if Role.WORKER not in node.roles:
         return []
     directory_of = {device.name: device.directory for device in node.type.devices}
     return [
-        f"{directory_of[part.device]}/assay/{layout}/{use}{'' if part.count == 1 else index}"
+        f"{directory_of[part.device]}/assay/{layout}/{folder_name}{'' if part.count == 1 else index}"
         for part in parts
         for index in range(1, part.count + 1)
     ]
@@ -284,15 +284,17 @@ def _cluster_properties(deployment: Deployment, node: Node) -> dict[str, str]:
 
 
 def render(deployment: Deployment, node: Node) -> dict[str, str]:
-    """Return file name to text for ``node``'s configuration directory."""
-    remaining = dict(sorted(properties(deployment, node).items()))
+    """Return the text of each file in ``node``'s configuration directory, by file name."""
+    remaining_properties = dict(sorted(properties(deployment, node).items()))
     files: dict[str, str] = {}
     for name, prefixes in _FILES.items():  # in this order: a scheduler property is not for yarn-site.xml
-        file_properties = {key: remaining.pop(key) for key in list(remaining) if key.startswith(prefixes)}
+        file_properties = {
+            key: remaining_properties.pop(key) for key in list(remaining_properties) if key.startswith(prefixes)
+        }
         files[name] = _xml(file_properties)
-    if remaining:
+    if remaining_properties:
         raise SpecificationError(
-            f"no configuration file of Hadoop has {', '.join(remaining)}",
+            f"no configuration file of Hadoop has {', '.join(remaining_properties)}",
             hint=f"an engine parameter starts with one of {', '.join(p for ps in _FILES.values() for p in ps)}",
         )
     return {**files, "log4j.properties": _LOG4J}

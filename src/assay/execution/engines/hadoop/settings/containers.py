@@ -59,8 +59,8 @@ def node_memory_mb(parameters: Mapping[str, str]) -> int:
 
 def allocation_mb(parameters: Mapping[str, str], memory: str) -> int:
     """Return the memory of a container that requests parameter ``memory``: a multiple of the smallest allocation."""
-    smallest = max(1, _whole_number(parameters, ALLOCATION_MIN))
-    return max(1, math.ceil(_whole_number(parameters, memory) / smallest)) * smallest
+    allocation_min_mb = max(1, _whole_number(parameters, ALLOCATION_MIN))
+    return max(1, math.ceil(_whole_number(parameters, memory) / allocation_min_mb)) * allocation_min_mb
 
 
 def containers_per_node(parameters: Mapping[str, str], memory: str) -> int:

@@ -30,11 +30,11 @@ _PROBE = (
 
 def usable_bytes(answer: str) -> tuple[int, list[str]]:
     """Return a worker's memory for blocks according to the probe's output, and the missing requirements as text."""
-    kind, free_kib, limit, native = [*answer.split(), "", "", "", ""][:4]
+    kind, free_kib, limit, library_kind = [*answer.split(), "", "", "", ""][:4]
     missing_requirements = []
     if kind != "tmpfs":
         missing_requirements.append(f"{MEMORY_MOUNT} is not a tmpfs")
-    if native != "native":
+    if library_kind != "native":
         missing_requirements.append(
             "Hadoop's native library (lib/native/libhadoop.so) is missing, which a DataNode needs to lock memory"
         )
@@ -49,10 +49,12 @@ def usable_bytes(answer: str) -> tuple[int, list[str]]:
     return available_bytes if lock_limit_bytes is None else min(available_bytes, lock_limit_bytes), missing_requirements
 
 
-async def with_block_memory(deployment: Deployment, transports: Mapping[str, Transport], native: str) -> Deployment:
+async def with_block_memory(
+    deployment: Deployment, transports: Mapping[str, Transport], native_directory: str
+) -> Deployment:
     """Return ``deployment`` with memory for blocks. Raises EngineError if a worker lacks it."""
     workers = deployment.cluster.workers
-    command = ["sh", "-c", _PROBE, "sh", MEMORY_MOUNT, native]
+    command = ["sh", "-c", _PROBE, "sh", MEMORY_MOUNT, native_directory]
     answers = await asyncio.gather(
         *(transports[node.name].run(command, timeout_s=_TIMEOUT_S, check=False) for node in workers)
     )
@@ -65,7 +67,7 @@ async def with_block_memory(deployment: Deployment, transports: Mapping[str, Tra
                 hint="use a Hadoop with its native library (hadoop_home in the cluster file) and raise memlock in "
                 "/etc/security/limits.conf, or choose HOT, ONE_SSD or ALL_SSD",
             )
-    options = f"{deployment.java_options} -Djava.library.path={native}".strip()
+    options = f"{deployment.java_options} -Djava.library.path={native_directory}".strip()
     return replace(deployment, java_options=options, memory_bytes=min(size for size, _ in sizes))
 
 

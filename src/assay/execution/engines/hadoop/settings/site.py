@@ -33,7 +33,7 @@ class ClientConfiguration:
     access: HttpAccess = PLAIN
 
     @property
-    def secured(self) -> bool:
+    def is_secured(self) -> bool:
         """Whether a Kerberos ticket is needed."""
         return self.get("hadoop.security.authentication", "simple").lower() == "kerberos"
 
@@ -61,7 +61,7 @@ class ClientConfiguration:
     @property
     def name_service(self) -> str | None:
         """The name of an HA pair of NameNodes; None for a single NameNode."""
-        services = [word for word in re.split(r"[,\s]+", self.get("dfs.nameservices")) if word]
+        services = [name for name in re.split(r"[,\s]+", self.get("dfs.nameservices")) if name]
         default = self.get("fs.defaultFS", self.get("fs.default.name"))
         if not default.startswith("hdfs://"):
             scheme = default.split(":")[0] or "no"
@@ -97,7 +97,7 @@ class ClientConfiguration:
         if service is None:
             host = re.sub(r"^hdfs://([^/:]+).*", r"\1", self.get("fs.defaultFS", self.get("fs.default.name")))
             return [_address(self.get(key), host, default_port)]
-        names = [word for word in re.split(r"[,\s]+", self.get(f"dfs.ha.namenodes.{service}")) if word]
+        names = [name for name in re.split(r"[,\s]+", self.get(f"dfs.ha.namenodes.{service}")) if name]
         addresses = []
         for name in names:
             rpc = self.get(f"dfs.namenode.rpc-address.{service}.{name}").split(":")[0]
@@ -106,7 +106,7 @@ class ClientConfiguration:
 
     def resourcemanagers(self) -> list[tuple[str, int]]:
         """Return the HTTP addresses of the ResourceManagers, one or a pair."""
-        names = [word for word in re.split(r"[,\s]+", self.get("yarn.resourcemanager.ha.rm-ids")) if word]
+        names = [name for name in re.split(r"[,\s]+", self.get("yarn.resourcemanager.ha.rm-ids")) if name]
         key, default_port = (
             ("yarn.resourcemanager.webapp.https.address", RESOURCEMANAGER_HTTPS)
             if self.yarn_tls
@@ -164,7 +164,7 @@ async def active_namenode(edge: Transport, site: ClientConfiguration) -> Endpoin
         return (await endpoint.bean("Hadoop:service=NameNode,name=NameNodeStatus")).get("State")
 
     endpoints = [Endpoint(edge, host, port, site.access, site.hdfs_tls) for host, port in site.namenodes()]
-    return await _active("NameNode", endpoints, state, site)
+    return await _active_endpoint("NameNode", endpoints, state, site)
 
 
 async def active_resourcemanager(edge: Transport, site: ClientConfiguration) -> Endpoint:
@@ -174,10 +174,10 @@ async def active_resourcemanager(edge: Transport, site: ClientConfiguration) -> 
         return ((await endpoint.get("/ws/v1/cluster/info")).get("clusterInfo") or {}).get("haState")
 
     endpoints = [Endpoint(edge, host, port, site.access, site.yarn_tls) for host, port in site.resourcemanagers()]
-    return await _active("ResourceManager", endpoints, state, site)
+    return await _active_endpoint("ResourceManager", endpoints, state, site)
 
 
-async def _active(
+async def _active_endpoint(
     service_name: str,
     endpoints: Sequence[Endpoint],
     state_of: Callable[[Endpoint], Awaitable[str | None]],

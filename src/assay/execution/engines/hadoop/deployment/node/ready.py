@@ -27,7 +27,7 @@ def user_name(number: int) -> str:
 
 def folder_problem(folder: str, room_bytes: int, must_be_owned: bool) -> Optional[List[str]]:
     """Return why a folder can't be used and what to do; None if it can be used."""
-    me = user_name(os.geteuid())
+    user = user_name(os.geteuid())
     probe = os.path.join(folder, ".assay-%d" % os.getpid())
     try:
         os.makedirs(folder, exist_ok=True)
@@ -39,7 +39,7 @@ def folder_problem(folder: str, room_bytes: int, must_be_owned: bool) -> Optiona
         if error.errno == errno.ENOSPC:
             return [folder + " has no room left", "free space on that device"]
         if error.errno in (errno.EACCES, errno.EPERM):
-            return ["%s can't be written by %s" % (folder, me), "chown it to %s, or name another directory" % me]
+            return ["%s can't be written by %s" % (folder, user), "chown it to %s, or name another directory" % user]
         if error.errno == errno.EROFS:
             return [
                 folder + " is mounted read-only",
@@ -62,8 +62,8 @@ def folder_problem(folder: str, room_bytes: int, must_be_owned: bool) -> Optiona
         return [message, "free space on that device"]
     owner = os.stat(folder).st_uid
     if must_be_owned and os.geteuid() not in (0, owner):
-        message = "%s belongs to %s, and a DataNode of %s sets its mode" % (folder, user_name(owner), me)
-        return [message, "chown it to %s, or name another directory" % me]
+        message = "%s belongs to %s, and a DataNode of %s sets its mode" % (folder, user_name(owner), user)
+        return [message, "chown it to %s, or name another directory" % user]
     return None
 
 
@@ -90,8 +90,8 @@ def cluster_in(directory: str) -> Optional[str]:
 def main() -> None:
     """Print the results."""
     options = json.loads(sys.argv[1])
-    owned = set(options["own"])
-    results = [folder_problem(folder, options["room_bytes"], folder in owned) for folder in options["folders"]]
+    owned_folders = set(options["own"])
+    results = [folder_problem(folder, options["room_bytes"], folder in owned_folders) for folder in options["folders"]]
     clusters = {directory: cluster_in(directory) for directory in options["metadata"]}
     answer = {
         "problems": [problem for problem in results if problem],
