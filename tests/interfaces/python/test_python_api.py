@@ -203,7 +203,7 @@ def test_an_empty_repository_has_no_runs_and_no_answer(tmp_path: Path) -> None:
 
 
 def test_nested_values_become_columns_and_lists_become_text() -> None:
-    assert answer_module.flat({"a": {"b": {"c": 1}, "d": [1, "é"]}, "e": None}) == {
+    assert answer_module.flattened({"a": {"b": {"c": 1}, "d": [1, "é"]}, "e": None}) == {
         "a.b.c": 1,
         "a.d": '[1, "é"]',
         "e": None,

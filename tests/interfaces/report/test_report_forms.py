@@ -14,7 +14,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from assay.foundation.errors import AssayError, SpecificationError
-from assay.interfaces.report.output.document import ReportDocument, charts_of, plain
+from assay.interfaces.report.output.document import ReportDocument, charts_of, plain_text
 from assay.interfaces.report.output.html import html
 from assay.interfaces.report.output.markdown import escaped, markdown
 from assay.interfaces.report.output.pdf import as_data
@@ -126,7 +126,7 @@ def test_charts_for_paper_have_other_colours(document: ReportDocument) -> None:
     drawn = svg(figure)
     assert "currentColor" not in drawn
     assert "#16191d" in drawn
-    assert on_paper(figure.make(340), ground=None)["config"]["background"] is None
+    assert on_paper(figure.make(340), background=None)["config"]["background"] is None
 
 
 def test_names_of_charts_are_unique_and_plain(document: ReportDocument) -> None:
@@ -228,7 +228,7 @@ def test_columns_of_text_have_room_on_paper_by_what_they_hold(document: ReportDo
 
 def test_claims_without_evidence_are_one_sentence(document: ReportDocument) -> None:
     (chapter,) = [chapter for chapter in document.chapters if chapter.anchor == "findings"]
-    texts = [plain(block.line) for block in chapter.blocks if block.kind == "paragraph"]  # type: ignore[union-attr]
+    texts = [plain_text(block.line) for block in chapter.blocks if block.kind == "paragraph"]  # type: ignore[union-attr]
     assert any(text.startswith("Not tested: ") for text in texts)
 
 

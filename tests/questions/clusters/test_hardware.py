@@ -11,7 +11,7 @@ import msgspec
 import pytest
 
 from assay.interfaces.report.hardware import hardware_chapter
-from assay.interfaces.report.output.document import ReportFigure, Table, plain
+from assay.interfaces.report.output.document import ReportFigure, Table, plain_text
 from assay.interfaces.report.output.pictures import svg
 from assay.model.clusters.device_baseline import DeviceBaseline, Measurement
 from assay.questions.clusters.hardware import READ, hardware_of
@@ -54,7 +54,7 @@ def test_like_devices_are_one_row_with_the_median_of_what_they_reached(tmp_path:
     assert ssd.read is None
     chapter = hardware_chapter(view)
     assert chapter is not None
-    texts = [plain(c) for block in chapter.blocks if isinstance(block, Table) for row in block.rows for c in row]
+    texts = [plain_text(c) for block in chapter.blocks if isinstance(block, Table) for row in block.rows for c in row]
     assert "5 MB/s (83.3 %)" in texts
     assert "not measured" in texts
     (figure,) = [block for block in chapter.blocks if isinstance(block, ReportFigure)]
@@ -72,7 +72,7 @@ def test_vendor_models_of_devices_are_shown_and_separate_the_devices(tmp_path: P
     assert [row.product for row in view.devices] == ["Maker HD-500", ""]
     chapter = hardware_chapter(view)
     assert chapter is not None
-    texts = [plain(c) for block in chapter.blocks if isinstance(block, Table) for row in block.rows for c in row]
+    texts = [plain_text(c) for block in chapter.blocks if isinstance(block, Table) for row in block.rows for c in row]
     assert "2 × HDD (hdd1, hdd2), Maker HD-500" in texts
     assert sum("Maker" in line for line in texts) == 1
 

@@ -11,7 +11,7 @@ import pytest
 from assay.analysis.comparison.factors.device_classes import DEVICE_CLASS
 from assay.analysis.statistics import table_of
 from assay.interfaces.report.decisions import CAVEATS_MAX, CHART_ROWS_MAX
-from assay.interfaces.report.output.document import Facts, ReportDocument, ReportFigure, Table, plain
+from assay.interfaces.report.output.document import Facts, ReportDocument, ReportFigure, Table, plain_text
 from assay.model import CONTAINERS, Energy, LineItem, PriceBook
 from assay.model.runs.run import Run
 from assay.questions.decisions.costs.run_costs import run_costs
@@ -43,7 +43,7 @@ def renumbered(*groups: list[Run]) -> list[Run]:
 def rows_of(document: ReportDocument) -> list[list[str]]:
     (chapter,) = [chapter for chapter in document.chapters if chapter.anchor == "comparisons"]
     table = next(block for block in chapter.blocks if isinstance(block, Table))
-    return [[plain(cell) for cell in row] for row in table.rows]
+    return [[plain_text(cell) for cell in row] for row in table.rows]
 
 
 def facts_of(document: ReportDocument) -> dict[str, str]:
@@ -243,7 +243,7 @@ def test_a_chapter_on_energy_where_the_price_book_states_power() -> None:
     runs = runs_with({"HD2": [39.0, 40.0, 41.025641], "SS2": [19.5, 20.0, 20.5128205]})
     chapters = {chapter.anchor: chapter for chapter in document_of(report_on(runs, book=book)).chapters}
     (table,) = [block for block in chapters["energy"].blocks if isinstance(block, Table)]
-    rows = [[plain(cell) for cell in row] for row in table.rows]
+    rows = [[plain_text(cell) for cell in row] for row in table.rows]
     assert [row[1] for row in rows] == ["1,500", "750"]
     assert [row[2] for row in rows] == [f"{1500 * 40 / 3.6e6:.3g}", f"{750 * 20 / 3.6e6:.3g}"]
     assert [row[4] for row in rows] == ["39,420", "19,710"]

@@ -147,8 +147,13 @@ def _quadrants(divide: QuadrantLines, x: Spec, y: Spec, lines: Sequence[Line]) -
             "xOffset": corner.dx,
             "y": corner.y,
         }
-        free_widths = [pair for pair in pairwise(_PLOTS_PX) if not is_crossed(corner, lines, pair)]
-        data = {"values": [{"name": corner.text, "from": least, "below": most} for least, most in free_widths]}
+        free_width_ranges = [pair for pair in pairwise(_PLOTS_PX) if not is_crossed(corner, lines, pair)]
+        data = {
+            "values": [
+                {"name": corner.text, "from": width_min_px, "below": width_max_px}
+                for width_min_px, width_max_px in free_width_ranges
+            ]
+        }
         layers.append({"data": data, "mark": mark, "encoding": {"text": _NAME_IF_IT_FITS}})
     return layers
 
@@ -221,12 +226,15 @@ def _name_rows(
             "align": side.align,
             "dx": side.dx,
             "dy": side.dy,
-            "from": least,
-            "below": most,
+            "from": width_min_px,
+            "below": width_max_px,
         }
-        for least, most in pairwise(_PLOTS_PX)
+        for width_min_px, width_max_px in pairwise(_PLOTS_PX)
         for (p, _), name, side in zip(
-            points_with_names, names, name_sides(shares, names, (least, most), fixed_texts, lines), strict=True
+            points_with_names,
+            names,
+            name_sides(shares, names, (width_min_px, width_max_px), fixed_texts, lines),
+            strict=True,
         )
         if side is not None
     ]
@@ -282,13 +290,13 @@ def _names(rows: Sequence[Spec], at: Spec) -> Spec:
 
 
 def _previous_positions(
-    before: Sequence[CostEffectivenessPoint], rows: Sequence[CostEffectivenessPoint], axes: Mapping[str, Spec]
+    previous_points: Sequence[CostEffectivenessPoint], rows: Sequence[CostEffectivenessPoint], axes: Mapping[str, Spec]
 ) -> list[Spec]:
     """Return hollow points at the costs before a price change, each with a line to its current position."""
     cost_by_label = {p.label: float(p.cost) for p in rows}
     moved_points = [
         {"label": _title(p), "time": p.time_s, "was": float(p.cost), "cost": cost_by_label[p.label]}
-        for p in before
+        for p in previous_points
         if p.label in cost_by_label and cost_by_label[p.label] != float(p.cost)
     ]
     x, y = {"field": "time", **axes["x"]}, axes["y"]
@@ -332,21 +340,22 @@ def cost_effectiveness_chart(
     width_px: int = FULL_PX,
     *,
     divide: QuadrantLines | None = None,
-    before: Sequence[CostEffectivenessPoint] = (),
-    of: tuple[str, str] = ("Time of a run", "Cost of a run"),
+    previous_points: Sequence[CostEffectivenessPoint] = (),
+    axis_titles: tuple[str, str] = ("Time of a run", "Cost of a run"),
 ) -> Spec:
-    """Return the plane: a named point with intervals for each configuration, and the Pareto front.
+    """Return the chart of time against cost: a named point with intervals for each configuration, and the Pareto front.
 
-    The area of a point shows its number of runs. ``divide``: lines between the quadrants. ``before``: the points before
-    a price change; if given, they decide whether an axis is logarithmic. ``of``: titles of the time and cost axes.
+    The area of a point shows its number of runs. ``divide``: lines between the quadrants.
+    ``previous_points``: the points before a price change; if given, they decide whether an axis is logarithmic.
+    ``axis_titles``: titles of the time and cost axes.
     """
     layouts = list(dict.fromkeys(p.levels.get(LAYOUT_FACTOR, p.label) for p in points))
-    scaled_points = before or points
+    scaled_points = previous_points or points
     times = [_ends(p.time_s, p.time_low_s, p.time_high_s) for p in points]
-    costs = [_ends(float(p.cost), p.cost_low, p.cost_high) for p in [*points, *before]]
+    costs = [_ends(float(p.cost), p.cost_low, p.cost_high) for p in [*points, *previous_points]]
     x_extent = extent_of(times, is_log=_is_wide([p.time_s for p in scaled_points]))
     y_extent = extent_of(costs, is_log=_is_wide([float(p.cost) for p in scaled_points]))
-    x, y = _axis(f"{of[0]} (s)", x_extent, times), _axis(f"{of[1]} ({currency})", y_extent, costs)
+    x, y = _axis(f"{axis_titles[0]} (s)", x_extent, times), _axis(f"{axis_titles[1]} ({currency})", y_extent, costs)
     lines = [*_interval_lines(points, x_extent, y_extent), *_divide_lines(divide, x_extent, y_extent)]
     names = _name_rows(points, x_extent, y_extent, _CORNERS if divide is not None else (), lines)
     is_labelled = sum(row["from"] <= width_px - _AXIS_PX < row["below"] for row in names) == len(points)
@@ -389,7 +398,7 @@ def cost_effectiveness_chart(
         _names(names, at),
     ]
     background = _quadrants(divide, x, y, lines) if divide is not None else []
-    background += _previous_positions(before, points, {"x": x, "y": y}) if before else []
+    background += _previous_positions(previous_points, points, {"x": x, "y": y}) if previous_points else []
     return chart(
         "Time against cost of a run by configuration with intervals; the dashed line joins the Pareto front",
         {"width": width_px, "height": HEIGHT_PX, "data": {"values": _rows(points)}, "layer": [*background, *layers]},

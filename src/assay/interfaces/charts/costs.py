@@ -189,7 +189,7 @@ def _intervals(x: dict[str, str]) -> dict[str, object]:
 
 
 def _option_axis(options: Sequence[str]) -> Spec:
-    """Return the axis of options: the layout with its code in the first line, what it is combined with below it."""
+    """Return the axis of options: the layout with its code, and below it the levels that it is combined with."""
     lines = {"labelExpr": "split(replace(datum.label, ') + ', ')\\n+ '), '\\n')", "labelLimit": LABEL_PX}
     return {**lines, "labelOffset": -_HALF_LINE_PX} if all(") + " in option for option in options) else lines
 

@@ -79,10 +79,10 @@ def _share_a_level(line: Spec, other_line: Spec, levels: int) -> bool:
 
 
 def _at(field: str, name: str, levels: int, distance: float = 1.0) -> list[Spec]:
-    turn = f"(datum.{field} / {levels} * 2 * PI - PI / 2)"
+    angle = f"(datum.{field} / {levels} * 2 * PI - PI / 2)"
     return [
-        {"calculate": f"{distance} * cos{turn}", "as": f"x{name}"},
-        {"calculate": f"{distance} * sin{turn}", "as": f"y{name}"},
+        {"calculate": f"{distance} * cos{angle}", "as": f"x{name}"},
+        {"calculate": f"{distance} * sin{angle}", "as": f"y{name}"},
     ]
 
 

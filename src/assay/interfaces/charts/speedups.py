@@ -218,10 +218,10 @@ def speedup_forest(
     dots: list[Spec] = [
         {
             "transform": [{"filter": f"datum.low {test} null"}],
-            "mark": {"type": "point", "filled": filled, "size": 90, "opacity": 1},
+            "mark": {"type": "point", "filled": is_filled, "size": 90, "opacity": 1},
             "encoding": {"x": {"field": "ratio", **x}, "color": colour, "y": y, "tooltip": tooltip},
         }
-        for test, filled in (("!==", True), ("===", False))
+        for test, is_filled in (("!==", True), ("===", False))
     ]
     # A column to the right of the plot: above the dots, labels would cover names, intervals and the dashed line.
     label_column: Spec = {

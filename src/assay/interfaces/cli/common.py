@@ -41,8 +41,8 @@ class RenamedOption(click.Option):
         return click.Option.get_help_record(visible_option, ctx)
 
 
-def _of_group(context: click.Context, parameter: click.Parameter, value: Path) -> Path:
-    """Return the value that the command line gives to the group if it gives none to the subcommand, else ``value``."""
+def _value_or_group_value(context: click.Context, parameter: click.Parameter, value: Path) -> Path:
+    """Return ``value``, or the group's value if the command line sets the option only for the group."""
     command_line = click.core.ParameterSource.COMMANDLINE
     parent, name = context.parent, str(parameter.name)
     if (
@@ -65,7 +65,7 @@ def repository_option(command: F) -> F:
         default=DEFAULT_REPOSITORY,
         show_default=True,
         envvar="ASSAY_REPOSITORY",
-        callback=_of_group,
+        callback=_value_or_group_value,
         help="Folder of the runs.",
     )(command)
 
@@ -109,7 +109,7 @@ def given_options(context: click.Context, names: Sequence[str]) -> list[str]:
     return [options[name] for name in names if context.get_parameter_source(name) is source]
 
 
-def given_words(context: click.Context, names: Sequence[str]) -> list[str]:
+def option_words(context: click.Context, names: Sequence[str]) -> list[str]:
     """Return the options ``names`` with their values, as words of a command; those that are not given are left out."""
     options = {parameter.name: parameter.opts[0] for parameter in context.command.params}
     words: list[str] = []

@@ -141,17 +141,17 @@ def stage_progress(*, quiet: bool = False) -> Iterator[Progress]:
     ``_LINE_INTERVAL_S`` seconds.
     """
     terminal = sys.stderr.isatty()
-    since_by_stage: dict[str, tuple[float, int]] = {}
+    start_by_stage: dict[str, tuple[float, int]] = {}
     last_shown_s = 0.0 if terminal else time.monotonic()
 
     def show(stage: str, done: int, total: int) -> None:
         nonlocal last_shown_s
         now = time.monotonic()
-        since, first_count = since_by_stage.setdefault(stage, (now, done))
+        start_s, first_count = start_by_stage.setdefault(stage, (now, done))
         if now - last_shown_s < (_REDRAW_S if terminal else _LINE_INTERVAL_S):
             return
         last_shown_s = now
-        left_s = (now - since) / (done - first_count) * (total - done) if first_count < done <= total else None
+        left_s = (now - start_s) / (done - first_count) * (total - done) if first_count < done <= total else None
         text = f"{stage}: {done:,} of {total:,}" if total else f"{stage}: {done:,}" if done else stage
         text += f", about {format_duration(left_s)} left" if left_s is not None else ""
         if terminal:

@@ -22,7 +22,7 @@ from assay.foundation.errors import SpecificationError
 
 RUN = "run"
 PROGRESS_LINES_MAX = 40
-"""Maximum number of lines of progress in the result, the last ones."""
+"""Maximum number of progress lines in the result, which has the last lines."""
 STOP_TIMEOUT_S = 600.0
 """Maximum wait for a cancelled campaign to clean up, in seconds."""
 
@@ -57,8 +57,8 @@ async def run_plan(root: Path, arguments: Mapping[str, Any]) -> CallToolResult:
         request = PlanRunRequest.model_validate(dict(arguments))
     except ValidationError as error:
         first_error = error.errors(include_url=False)[0]
-        where = ".".join(map(str, first_error["loc"]))
-        raise SpecificationError(f"{where}: {first_error['msg']}", where=RUN) from error
+        field_path = ".".join(map(str, first_error["loc"]))
+        raise SpecificationError(f"{field_path}: {first_error['msg']}", where=RUN) from error
     process = await asyncio.create_subprocess_exec(
         *(sys.executable, "-m", "assay", "run", *_options(request, root)),
         stdin=DEVNULL,

@@ -58,7 +58,7 @@ class QuestionServer:
         self._repository: OpenedRepository | None = None
         self._thread = ThreadPoolExecutor(max_workers=1, thread_name_prefix="question")
 
-    def _opened(self) -> OpenedRepository:
+    def _open_repository(self) -> OpenedRepository:
         if self._repository is None:
             self._repository = open_repository(self._root)
         return self._repository
@@ -81,7 +81,7 @@ class QuestionServer:
                     raise SpecificationError("plans are not run", hint="start the server with `assay mcp --allow-run`")
                 return await run_plan(self._root, arguments)
             return await asyncio.get_running_loop().run_in_executor(
-                self._thread, lambda: result_of(ask(self._opened(), params.name, arguments))
+                self._thread, lambda: result_of(ask(self._open_repository(), params.name, arguments))
             )
         except AssayError as error:
             return CallToolResult(content=[TextContent(text=str(error))], is_error=True)
@@ -89,7 +89,7 @@ class QuestionServer:
     async def serve(self) -> None:
         """Serve until the client closes stdin. Raises RepositoryError if there is no repository."""
         if not self._may_run:
-            self._opened()
+            self._open_repository()
         documentation = inspect.getdoc(OpenedRepository) or ""
         server: Server[Any] = Server(
             "assay",

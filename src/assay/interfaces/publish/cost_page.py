@@ -14,12 +14,12 @@ from assay.text import levels_text
 
 @dataclass(frozen=True, slots=True)
 class SitePrice:
-    """A price that a visitor can change. ``highest``: upper end of its slider."""
+    """A price that a visitor can change. ``slider_max``: upper end of its slider."""
 
     name: str
     per: str
     amount: float
-    highest: float
+    slider_max: float
 
 
 def cost_values(views: Sequence[JobCostEffectiveness]) -> dict[str, Any]:

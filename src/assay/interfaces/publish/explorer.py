@@ -39,7 +39,7 @@ def explorer_data(
     data = {
         "ids": ids,
         "linked": "all" if linked_ids.issuperset(ids) else sorted(linked_ids),
-        "started_unix_s": [_whole(value) for value in table.values["started_unix_s"].tolist()],
+        "started_unix_s": [_integer(value) for value in table.values["started_unix_s"].tolist()],
         "duration_s": [finite(value) for value in table.values["duration_s"].tolist()],
         "columns": [
             _column(table, name, order.get(name, []), colours if name == LAYOUT_FACTOR else {})
@@ -67,5 +67,5 @@ def _column(table: RunTable, name: str, order: Sequence[str], colours: Mapping[s
     }
 
 
-def _whole(value: float) -> int | None:
+def _integer(value: float) -> int | None:
     return round(value) if math.isfinite(value) else None

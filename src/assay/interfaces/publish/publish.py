@@ -64,7 +64,7 @@ class PublishRequest:
 
 @dataclass(frozen=True, slots=True)
 class _Site:
-    """What the pages and downloads of a site show."""
+    """The data of the pages and downloads of a site."""
 
     repository: Repository
     table: RunTable
@@ -78,9 +78,14 @@ class _Site:
     def page(self, name: str, path: str, **values: Any) -> bytes:
         """Return a page from its template. ``path``: its path in the site."""
         root = "../" * path.count("/")
-        shared: dict[str, Any] = {"root": root, "site_title": self.request.title, "version": __version__, "here": path}
-        shared["priced"] = self.request.prices is not None
-        return self.rendering.html(name, **shared, **values).encode()
+        common_values: dict[str, Any] = {
+            "root": root,
+            "site_title": self.request.title,
+            "version": __version__,
+            "here": path,
+        }
+        common_values["priced"] = self.request.prices is not None
+        return self.rendering.html(name, **common_values, **values).encode()
 
     @property
     def page_settings(self) -> str:

@@ -74,7 +74,7 @@ class Answer(Generic[T]):
 
         Names of nested values are joined by dots: ``metrics.disk_read_bytes``. A list becomes JSON text.
         """
-        return [flat(row) for row in self.rows(self.json_values())]
+        return [flattened(row) for row in self.rows(self.json_values())]
 
     def to_arrow(self) -> "pyarrow.Table":
         """Return the rows as an Arrow table. Raises MissingLibraryError without pyarrow."""
@@ -130,17 +130,17 @@ class Answer(Generic[T]):
             )
             for row in shown_rows
         )
-        more = f"{len(rows) - len(shown_rows):,} more rows" if len(rows) > len(shown_rows) else ""
+        omitted_text = f"{len(rows) - len(shown_rows):,} more rows" if len(rows) > len(shown_rows) else ""
         table = Markup("<table><thead><tr>{}</tr></thead><tbody>{}</tbody></table>").format(head, body)
-        return table + (Markup("<p>{}</p>").format(more) if more else Markup(""))
+        return table + (Markup("<p>{}</p>").format(omitted_text) if omitted_text else Markup(""))
 
 
-def flat(values: Mapping[str, Any], prefix: str = "") -> Row:
+def flattened(values: Mapping[str, Any], prefix: str = "") -> Row:
     """Return nested values as one row; see :meth:`Answer.to_rows`."""
     row: Row = {}
     for key, value in values.items():
         if isinstance(value, Mapping):
-            row |= flat(value, f"{prefix}{key}.")
+            row |= flattened(value, f"{prefix}{key}.")
         else:
             row[f"{prefix}{key}"] = json.dumps(value, ensure_ascii=False) if isinstance(value, list) else value
     return row

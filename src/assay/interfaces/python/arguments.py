@@ -57,7 +57,7 @@ def optional_text(value: object, name: str) -> str | None:
     return None if value is None else text(value, name)
 
 
-def whole(value: int, low: int, high: int, name: str) -> int:
+def integer_within(value: int, low: int, high: int, name: str) -> int:
     """Return the integer; raise SpecificationError unless ``low`` <= ``value`` <= ``high``."""
     if not isinstance(value, Integral) or isinstance(value, bool) or not low <= value <= high:
         raise SpecificationError(f"{value!r} is not an integer from {low:,} to {high:,}", where=name)
@@ -65,7 +65,7 @@ def whole(value: int, low: int, high: int, name: str) -> int:
 
 
 def price_book(prices: PriceBook | Path | str) -> PriceBook:
-    """Return the price book, or the one in this file."""
+    """Return the price book; read it if ``prices`` is a file."""
     if isinstance(prices, PriceBook):
         return prices
     from assay.specs import load_prices
@@ -82,7 +82,7 @@ def file_path(value: Path | str, name: str) -> Path:
     return Path(value)
 
 
-def within(value: float, low: float, high: float, name: str) -> float:
+def number_within(value: float, low: float, high: float, name: str) -> float:
     """Return the number; raise SpecificationError unless ``low`` <= ``value`` <= ``high``."""
     if isinstance(value, bool) or not isinstance(value, int | float) or not low <= value <= high:
         raise SpecificationError(f"{value!r} is not a number from {low:g} to {high:g}", where=name)

@@ -13,13 +13,13 @@ from assay.interfaces.python.arguments import (
     Where,
     conditions,
     file_path,
+    integer_within,
+    number_within,
     one_of,
     optional_text,
     price_book,
     text,
     texts,
-    whole,
-    within,
 )
 from assay.questions.json_values import json_value
 from assay.store import Repository
@@ -87,7 +87,7 @@ class Forecasts:
             ),
             rows.WHATIF_COLUMNS,
             json_values=lambda: json_value(answer),
-            rows=rows.of("configurations"),
+            rows=rows.rows_under("configurations"),
             chart_specs=lambda: whatif_charts(configurations),
         )
 
@@ -155,18 +155,18 @@ class Forecasts:
             budget=text(budget, "budget"),
             deadline=text(deadline, "deadline"),
             capacity=text(capacity, "capacity"),
-            years=within(years, 0.001, 100, "years"),
+            years=number_within(years, 0.001, 100, "years"),
             minimize=Objective(one_of(minimize, objectives, "minimize")) if minimize is not None else None,
-            confidence=within(confidence, 0, 1, "confidence"),
-            simulations=whole(simulations, 1, 100_000, "simulations"),
-            seed=whole(seed, 0, SEED_MAX, "seed"),
+            confidence=number_within(confidence, 0, 1, "confidence"),
+            simulations=integer_within(simulations, 1, 100_000, "simulations"),
+            seed=integer_within(seed, 0, SEED_MAX, "seed"),
             learn=learn,
             where=conditions(where),
             extra_costs=text(extra_costs, "extra_costs"),
         )
         hardware, book = load_catalogue(file_path(catalogue, "catalogue")), price_book(prices)
         sources = sources_from(ProfileRequest((), self._store.root if learn else None, request.where))
-        with SimulatorPool(whole(jobs, 1, 1_000, "jobs") if jobs is not None else None) as pool:
+        with SimulatorPool(integer_within(jobs, 1, 1_000, "jobs") if jobs is not None else None) as pool:
             recommendation = recommend(request, hardware, book, sources, pool)
         first_notes = (*lead(recommendation), *cluster_sentences(recommendation))
         if recommendation.chosen is not None:
@@ -177,7 +177,7 @@ class Forecasts:
             (*first_notes, *sentences(recommendation)),
             rows.CHOICE_COLUMNS,
             json_values=lambda: json_value(recommendation),
-            rows=rows.of("front"),
+            rows=rows.rows_under("front"),
         )
 
     def next(
@@ -202,7 +202,7 @@ class Forecasts:
             next_runs_sentence(answer),
             answer.notices,
             json_values=lambda: json_value(answer),
-            rows=rows.of("runs"),
+            rows=rows.rows_under("runs"),
         )
 
     def enough_runs(self, cluster: str, precision: float = 0.1, where: Where = ()) -> Answer[Characterisation]:
@@ -212,14 +212,14 @@ class Forecasts:
         """
         from assay.questions.forecasts.next_runs import characterise, enough_runs_sentence
 
-        share = within(precision, 0.01, 0.9, "precision")
+        share = number_within(precision, 0.01, 0.9, "precision")
         answer = characterise(self._store, text(cluster, "cluster"), share, conditions(where))
         return Answer(
             answer,
             enough_runs_sentence(answer),
             answer.notices,
             json_values=lambda: json_value(answer),
-            rows=rows.of("steps"),
+            rows=rows.rows_under("steps"),
         )
 
     def explain(self, where: Where = (), *, by: str | Sequence[str] = ()) -> Answer[ImportanceView]:

@@ -20,13 +20,13 @@ from assay.interfaces.python.arguments import (
     Where,
     conditions,
     file_path,
+    integer_within,
+    number_within,
     one_of,
     optional_text,
     price_book,
     text,
     texts,
-    whole,
-    within,
 )
 from assay.interfaces.python.forecasts import Forecasts
 from assay.questions.commands import CommandOptions, from_here
@@ -97,7 +97,7 @@ class OpenedRepository(Forecasts):
         """Remove temporary files; at the end of the process they are removed anyway."""
         self._store.close()
 
-    def _selected(self, where: Where) -> tuple[Flagged, RunTable]:
+    def _flags_and_table(self, where: Where) -> tuple[Flagged, RunTable]:
         flagged = flags_in(self._store)
         return flagged, selected(flagged.table, conditions(where))
 
@@ -110,7 +110,7 @@ class OpenedRepository(Forecasts):
         """List the runs, newest last. ``limit``: only this many of the newest."""
         flagged, where_conditions = flags_in(self._store), conditions(where)
         table = selected(flagged.table, where_conditions) if where_conditions else flagged.table
-        newest_count = int(within(limit, 1, len(table) or 1, "limit")) if limit is not None else 0
+        newest_count = int(number_within(limit, 1, len(table) or 1, "limit")) if limit is not None else 0
         newest_runs = tuple(self._store.runs_at(table, in_order_of_start(self._store, table)[-newest_count:]))
         kinds = outlier_kinds(self._store, flagged)
         return Answer(
@@ -130,7 +130,7 @@ class OpenedRepository(Forecasts):
         from assay.questions.decisions.decision import DecisionRequest
         from assay.questions.decisions.sentences.question_sentences import view_of
 
-        flagged, _ = self._selected(where)
+        flagged, _ = self._flags_and_table(where)
         request = DecisionRequest(where=conditions(where), prices=price_book(prices) if prices is not None else None)
         options = self._command_options(where, prices)
         views = tuple(view_of(answer, options) for answer in answer_questions(self._store, flagged.table, request))
@@ -164,7 +164,7 @@ class OpenedRepository(Forecasts):
         from assay.questions.decisions.sentences.decision_sentences import answer_of
         from assay.questions.decisions.sentences.question_sentences import view_of
 
-        flagged, table = self._selected(where)
+        flagged, table = self._flags_and_table(where)
         book = price_book(prices) if prices is not None else None
         request = DecisionRequest(
             text(question, "question"),
@@ -221,7 +221,7 @@ class OpenedRepository(Forecasts):
         from assay.questions.comparisons.speedup import SpeedupRequest, speedup_view
         from assay.questions.decisions.sentences.decision_sentences import answer_of
 
-        _, table = self._selected(where)
+        _, table = self._flags_and_table(where)
         names = tuple(name.strip() for name in text(factor, "factor").split(","))
         request = SpeedupRequest(
             names,
@@ -239,7 +239,7 @@ class OpenedRepository(Forecasts):
             decision_answer.notes,
             rows.SPEEDUP_COLUMNS,
             json_values=lambda: json_value(view),
-            rows=rows.of("results"),
+            rows=rows.rows_under("results"),
             chart_specs=lambda: speedup_charts(view, layout_classes(table)),
         )
 
@@ -263,7 +263,7 @@ class OpenedRepository(Forecasts):
             tuple(notes),
             rows.SIDE_COLUMNS,
             json_values=lambda: json_value(sides),
-            rows=rows.of("sides"),
+            rows=rows.rows_under("sides"),
             chart_specs=lambda: side_charts(sides),
         )
 
@@ -290,20 +290,22 @@ class OpenedRepository(Forecasts):
         from assay.questions.costs.cost_rows import CostEffectivenessRequest
         from assay.specs.prices import date_of_option
 
-        flagged, table = self._selected(where)
-        take_value: Any = one_of(take, ("all", "best", "fastest"), "take")
+        flagged, table = self._flags_and_table(where)
+        checked_take: Any = one_of(take, ("all", "best", "fastest"), "take")
         day = date_of_option(text(on, "on"), "on") if on is not None else None
         request = CostEffectivenessRequest(
             texts(by, "by"),
-            take_value,
+            checked_take,
             day,
             optional_text(currency, "currency"),
-            whole(seed, 0, SEED_MAX, "seed"),
+            integer_within(seed, 0, SEED_MAX, "seed"),
             exclude_flagged,
         )
         views = tuple(cost_effectiveness(self._store, table, price_book(prices), request, flagged.table))
         headlines = [view.headline for view in views if view.headline]
-        unpriced = dict.fromkeys(f"left out: {name}: {why}" for view in views for name, why in view.unpriced.items())
+        unpriced = dict.fromkeys(
+            f"left out: {name}: {reason}" for view in views for name, reason in view.unpriced.items()
+        )
         return Answer(
             views,
             headlines[0] if headlines else "Nothing is priced.",
@@ -329,9 +331,9 @@ class OpenedRepository(Forecasts):
         from assay.questions.costs.cost_json import cost_over_years_json
         from assay.questions.costs.years_of_use import JobCostRequest, job_costs
 
-        flagged, table = self._selected(where)
+        flagged, table = self._flags_and_table(where)
         rounding_value: Any = one_of(rounding, ("none", "paper"), "rounding")
-        years_value = within(years, 0.001, 100, "years")
+        years_value = number_within(years, 0.001, 100, "years")
         baseline_name = optional_text(baseline, "baseline")
         request = JobCostRequest(
             price_book(prices), conditions(where), years_value, rounding_value, baseline_name, exclude_flagged
@@ -340,9 +342,9 @@ class OpenedRepository(Forecasts):
         return Answer(
             costs,
             costs.over_years.answer if costs.over_years else "Nothing can be compared.",
-            tuple(f"left out: {layout}: {why}" for layout, why in costs.view.unpriced.items()),
+            tuple(f"left out: {layout}: {reason}" for layout, reason in costs.view.unpriced.items()),
             json_values=lambda: cost_over_years_json(costs),
-            rows=rows.of("rows"),
+            rows=rows.rows_under("rows"),
             chart_specs=lambda: decision_charts(costs.decisions, layout_classes(table)),
         )
 
@@ -353,16 +355,22 @@ class OpenedRepository(Forecasts):
 
         limits = limits_of_run(self._store, text(run, "run"))
         return Answer(
-            limits, limit_answer(limits), limits.rests_on, json_values=lambda: json_value(limits), rows=rows.of("times")
+            limits,
+            limit_answer(limits),
+            limits.rests_on,
+            json_values=lambda: json_value(limits),
+            rows=rows.rows_under("times"),
         )
 
     def workload_limits(self, where: Where = ()) -> Answer[WorkloadLimits]:
         """Find what limits each workload on each kind of storage, from the traces of its newest runs."""
         from assay.questions.runs.workload_limits import workload_limits
 
-        limits = workload_limits(self._store, self._selected(where)[1])
+        limits = workload_limits(self._store, self._flags_and_table(where)[1])
         notes = tuple(filter(None, (*(row.line for row in limits.workloads), limits.basis, limits.next_step)))
-        return Answer(limits, limits.answer, notes, json_values=lambda: json_value(limits), rows=rows.of("workloads"))
+        return Answer(
+            limits, limits.answer, notes, json_values=lambda: json_value(limits), rows=rows.rows_under("workloads")
+        )
 
     def tasks(self, run: str, *, node: str | None = None, job: str | None = None) -> Answer[TaskDurations]:
         """Show how long the tasks of a run took by phase, and which are outliers. ``node``, ``job``: only these."""
@@ -372,7 +380,7 @@ class OpenedRepository(Forecasts):
             self._store, text(run, "run"), optional_text(node, "node"), optional_text(job, "job")
         )
         values = partial(json_value, durations)
-        return Answer(durations, summary_text(durations), json_values=values, rows=rows.of("phases"))
+        return Answer(durations, summary_text(durations), json_values=values, rows=rows.rows_under("phases"))
 
     def profile(
         self,
@@ -400,10 +408,10 @@ class OpenedRepository(Forecasts):
         store, prefix = self._store, text(run, "run")
         request = CodeProfileRequest(
             optional_text(phase, "phase"),
-            whole(stage, 0, STAGE_MAX, "stage") if stage is not None else None,
+            integer_within(stage, 0, STAGE_MAX, "stage") if stage is not None else None,
             optional_text(node, "node"),
             optional_text(attempt, "attempt"),
-            within(at_s, 0, 1e9, "at_s") if at_s is not None else None,
+            number_within(at_s, 0, 1e9, "at_s") if at_s is not None else None,
             optional_text(process, "process"),
         )
         profile = code_profile(store, prefix, request)
@@ -412,7 +420,7 @@ class OpenedRepository(Forecasts):
             profile_sentence(profile),
             profile_basis(profile) if profile.categories else (),
             json_values=lambda: json_value(profile),
-            rows=rows.of("frames"),
+            rows=rows.rows_under("frames"),
         )
 
     def scatter(
@@ -424,7 +432,7 @@ class OpenedRepository(Forecasts):
 
         names = [text(value, name) for value, name in ((x, "x"), (y, "y"), (by, "by"), (shape, "shape"))]
         view = scatter_of(self._store, ScatterRequest(names[0], names[1], names[2], names[3], conditions(where)))
-        return Answer(view, counts_text(view), json_values=lambda: json_value(view), rows=rows.of("points"))
+        return Answer(view, counts_text(view), json_values=lambda: json_value(view), rows=rows.rows_under("points"))
 
     def changes(self, where: Where = ()) -> Answer[ChangesView]:
         """Find when configurations became faster or slower."""
@@ -450,7 +458,7 @@ class OpenedRepository(Forecasts):
         from assay.questions.trust.gate import GateRequest, gate_notes, gate_sentence
         from assay.questions.trust.gate import gate as gate_of
 
-        limit = within(max_slowdown, 0, 10, "max_slowdown")
+        limit = number_within(max_slowdown, 0, 10, "max_slowdown")
         request = GateRequest(text(baseline, "baseline"), limit, conditions(where), texts(ignore, "ignore"))
         view = gate_of(self._store, request)
         return Answer(
@@ -466,13 +474,13 @@ class OpenedRepository(Forecasts):
         """List outliers: runs that are too fast, too slow, read or wrote too little, or did not do their work."""
         from assay.questions.runs.run_quality import anomalies_sentence, anomalous_runs
 
-        outliers = anomalous_runs(self._store, *self._selected(where))
+        outliers = anomalous_runs(self._store, *self._flags_and_table(where))
         return Answer(
             outliers,
             anomalies_sentence(outliers),
             shown=("run_id", "workload", "layout", "kind", "reason"),
             json_values=lambda: json_value(outliers),
-            rows=rows.of("anomalies"),
+            rows=rows.rows_under("anomalies"),
         )
 
     def findings(
@@ -481,7 +489,7 @@ class OpenedRepository(Forecasts):
         """Test claims of the published studies on the runs. ``prices`` adds claims about cost."""
         from assay.questions.claims.findings import findings_sentence, findings_view
 
-        flagged, table = self._selected(where)
+        flagged, table = self._flags_and_table(where)
         book = price_book(prices) if prices is not None else None
         view = findings_view(self._store, table, book, all_runs=flagged.table, exclude_flagged=exclude_flagged)
         return Answer(

@@ -38,7 +38,7 @@ SHAPE_COLUMNS = ("label", "time_s", "time_low_s", "time_high_s", "rate_per_h", "
 CHOICE_COLUMNS = ("label", "bill", "day_s", "day_low_s", "day_high_s", "day_cost", "keeps_probability")
 
 
-def of(name: str) -> Callable[[Any], list[dict[str, Any]]]:
+def rows_under(name: str) -> Callable[[Any], list[dict[str, Any]]]:
     """Return a function that takes the rows under ``name``."""
     return lambda values: values[name]
 
@@ -48,11 +48,15 @@ def decision_rows(values: list[dict[str, Any]]) -> Iterator[dict[str, Any]]:
     and workload."""
     for answer in values:
         decision = answer["decision"]
-        shared = {name: decision[name] for name in ("factor", "baseline", "origin", "lab_scale")}
+        decision_columns = {name: decision[name] for name in ("factor", "baseline", "origin", "lab_scale")}
         for option in decision["options"]:
-            yield {**shared, "workload": None, **{name: option[name] for name in ("option", "verdict", "time", "cost")}}
+            yield {
+                **decision_columns,
+                "workload": None,
+                **{name: option[name] for name in ("option", "verdict", "time", "cost")},
+            }
         for result in decision["results"]:
-            yield {**shared, **result}
+            yield {**decision_columns, **result}
 
 
 def cost_rows(values: list[dict[str, Any]]) -> Iterator[dict[str, Any]]:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from assay.foundation.errors import SpecificationError
 from assay.interfaces.python import rows
 from assay.interfaces.python.answer import Answer
-from assay.interfaces.python.arguments import SEED_MAX, file_path, price_book, text, whole
+from assay.interfaces.python.arguments import SEED_MAX, file_path, integer_within, price_book, text
 from assay.questions.json_values import json_value
 
 if TYPE_CHECKING:
@@ -49,8 +49,8 @@ def size_from_logs(
         text(budget, "budget"),
         text(grow, "grow"),
         text(interruptions, "interruptions"),
-        whole(simulations, 1, 100_000, "simulations"),
-        whole(seed, 0, SEED_MAX, "seed"),
+        integer_within(simulations, 1, 100_000, "simulations"),
+        integer_within(seed, 0, SEED_MAX, "seed"),
         text(extra_costs, "extra_costs"),
     )
     job_description = read_job_logs([file_path(log, "logs") for log in logs])
@@ -58,7 +58,7 @@ def size_from_logs(
         answer = describe_job(job_description, request)
     else:
         hardware, book = load_catalogue(file_path(catalogue, "catalogue")), price_book(prices)
-        with SimulatorPool(whole(jobs, 1, 1_000, "jobs") if jobs is not None else None) as pool:
+        with SimulatorPool(integer_within(jobs, 1, 1_000, "jobs") if jobs is not None else None) as pool:
             answer = size(job_description, request, hardware, book, pool)
     first_sentence, *further_sentences = size_sentences.first_sentences(answer)
     return Answer(
@@ -67,5 +67,5 @@ def size_from_logs(
         (*further_sentences, *size_sentences.sentences(answer)),
         rows.SHAPE_COLUMNS,
         json_values=lambda: json_value(answer),
-        rows=rows.of("shapes"),
+        rows=rows.rows_under("shapes"),
     )

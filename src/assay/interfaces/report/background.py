@@ -16,7 +16,7 @@ from assay.interfaces.report.output.document import (
     Points,
 )
 from assay.interfaces.report.runs import run_blocks
-from assay.interfaces.report.tables import shortened, table
+from assay.interfaces.report.tables import table, table_blocks
 from assay.questions.claims.claims import ClaimAnswer
 from assay.questions.claims.findings import FindingsView
 from assay.questions.clusters.hosts import CheckedCluster
@@ -67,7 +67,7 @@ def findings_chapter(view: FindingsView) -> Chapter | None:
             full_table = table(
                 ("Claim", "Answer", "Numbers", "Source"), rows, origin if len(view.by_origin) > 1 else ""
             )
-            blocks += shortened(full_table, f"findings-{slug(origin)}")
+            blocks += table_blocks(full_table, f"findings-{slug(origin)}")
         untested_findings = [finding for finding in findings if finding not in tested_findings]
         if untested_findings:
             assert all(finding.answer is ClaimAnswer.UNDECIDED for finding in untested_findings)
@@ -92,10 +92,10 @@ def appendix_chapter(report: Report) -> Chapter:
     fixed_settings = [(setting.name, _levels(setting)) for setting in provenance.settings if not setting.varies]
     blocks: list[Block] = [Heading("Configuration")]
     if varied_settings:
-        blocks += shortened(table(("Varies", "Levels (runs)"), varied_settings), "configuration-varies", 30)
+        blocks += table_blocks(table(("Varies", "Levels (runs)"), varied_settings), "configuration-varies", 30)
     if fixed_settings:
-        fixed_table = shortened(table(("Setting", "Level"), fixed_settings), "configuration-same")
-        blocks.append(Fold(f"Settings that are the same in every run ({len(fixed_settings)})", fixed_table))
+        fixed_blocks = table_blocks(table(("Setting", "Level"), fixed_settings), "configuration-same")
+        blocks.append(Fold(f"Settings that are the same in every run ({len(fixed_settings)})", fixed_blocks))
     if provenance.hosts:
         blocks += [Heading("Hosts"), Facts(provenance.hosts)]
     for cluster in provenance.checked:
@@ -134,8 +134,8 @@ def _levels(setting: FactorLevels) -> str:
         for level, number in setting.levels[:LEVELS_MAX]
     ]
     texts = [f"{level} ({number:,})" if setting.varies else level for level, number in levels]
-    more = len(setting.levels) - len(texts)
-    texts += [f"and {more} more"] if more else []
+    omitted_count = len(setting.levels) - len(texts)
+    texts += [f"and {omitted_count} more"] if omitted_count else []
     texts += [f"not recorded in {plural(setting.absent, 'run')}"] if setting.absent else []
     return ", ".join(texts)
 
@@ -159,6 +159,6 @@ def _host_checks(cluster: CheckedCluster) -> list[Block]:
     if rows:
         full_table = table(("Grade", "Host", "Check", "Value", "Recommended (source)"), rows)
         blocks.append(
-            Fold(f"Failed checks ({len(rows)})", shortened(full_table, f"host-checks-{slug(report.cluster)}"))
+            Fold(f"Failed checks ({len(rows)})", table_blocks(full_table, f"host-checks-{slug(report.cluster)}"))
         )
     return blocks

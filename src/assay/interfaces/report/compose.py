@@ -24,7 +24,7 @@ from assay.interfaces.report.energy import energy_chapter
 from assay.interfaces.report.figures import figures_of
 from assay.interfaces.report.groups import combined_chapter, groups_chapter
 from assay.interfaces.report.hardware import hardware_chapter
-from assay.interfaces.report.output.document import Chapter, Paragraph, ReportDocument, numbered
+from assay.interfaces.report.output.document import Chapter, Paragraph, ReportDocument, with_numbered_captions
 from assay.interfaces.report.whatif import whatif_chapter
 from assay.interfaces.report.workloads import workload_chapters
 from assay.questions.report.values import Report
@@ -70,7 +70,7 @@ def compose(report: Report) -> ReportDocument:
         footer=f"Written by assay {report.assay_version}.",
         palette=palette,
     )
-    return numbered(document)
+    return with_numbered_captions(document)
 
 
 def _details() -> Chapter:

@@ -20,7 +20,7 @@ from assay.interfaces.report.output.document import (
     Paragraph,
     ReportFigure,
 )
-from assay.interfaces.report.tables import shortened, table
+from assay.interfaces.report.tables import table, table_blocks
 from assay.questions.costs.cost_rows import JobCostEffectiveness, RowGroup
 from assay.questions.costs.job_cost import CostView
 from assay.questions.report.values import Report
@@ -90,8 +90,8 @@ def _jobs(cost: CostView) -> list[Block]:
         f"#Jobs in {cost.years:g} years",
     )
     return [
-        *shortened(table(cost_columns, costs, "Cost per job"), "cost-per-job"),
-        *shortened(table(time_columns, times, "Run times and jobs"), "run-times-and-jobs"),
+        *table_blocks(table(cost_columns, costs, "Cost per job"), "cost-per-job"),
+        *table_blocks(table(time_columns, times, "Run times and jobs"), "run-times-and-jobs"),
     ]
 
 
@@ -108,7 +108,7 @@ def _bills(cost: CostView) -> tuple[Block, ...]:
         for item in bill.items
     ]
     full_table = table(("Layout", "Item", "#Number", "#Unit price", "#Total"), rows, "Components of the price")
-    return shortened(full_table, "components-of-the-price")
+    return table_blocks(full_table, "components-of-the-price")
 
 
 def run_cost_chapter(report: Report, palette: Mapping[str, str]) -> Chapter | None:
@@ -143,8 +143,8 @@ def run_cost_chapter(report: Report, palette: Mapping[str, str]) -> Chapter | No
         blocks.append(Paragraph((f"Not shown: {plural(len(titled_views) - JOBS_MAX, 'further workload')}.",), "soft"))
     blocks += [Paragraph((f"Without a price: {text}.",), "soft") for text in costs.unpriced[:UNPRICED_MAX]]
     if len(costs.unpriced) > UNPRICED_MAX:
-        more = f"Without a price: {len(costs.unpriced) - UNPRICED_MAX} more. "
-        blocks.append(Paragraph((more, Code("assay cost"), " lists them."), "soft"))
+        unpriced_text = f"Without a price: {len(costs.unpriced) - UNPRICED_MAX} more. "
+        blocks.append(Paragraph((unpriced_text, Code("assay cost"), " lists them."), "soft"))
     return Chapter("run-cost", "Cost per run", tuple(blocks), inner=True)
 
 
@@ -200,4 +200,4 @@ def _rows(title: str, view: JobCostEffectiveness) -> tuple[Block, ...]:
         "Verdict",
     )
     full_table = table(columns, rows, f"{title}: time and cost of a run")
-    return shortened(full_table, f"cost-per-run-{language.slug(title)}", ROWS_MAX)
+    return table_blocks(full_table, f"cost-per-run-{language.slug(title)}", ROWS_MAX)

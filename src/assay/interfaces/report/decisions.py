@@ -25,7 +25,7 @@ from assay.interfaces.report.output.document import (
     Table,
     with_code,
 )
-from assay.interfaces.report.tables import shortened, table
+from assay.interfaces.report.tables import table, table_blocks
 from assay.questions.decisions.chart_rows import forest_rows
 from assay.questions.decisions.curve import Curve, curve_of
 from assay.questions.decisions.decision import CostRatio, Decision, TimeRatio
@@ -112,7 +112,7 @@ def first_page(report: Report, palette: Mapping[str, str]) -> tuple[Block, ...]:
         facts += [Fact(f"Caveat: {caveat.kind}", caveat.text) for caveat in first_decision.caveats[:CAVEATS_MAX]]
     for decision in report.decisions[1 : 1 + FURTHER_MAX]:
         facts.append(Fact(_title(decision), f"{headline(decision)} {evidence(decision)}"))
-    facts += _not_compared(report)
+    facts += _omission_facts(report)
     return (*blocks, *([Facts(tuple(facts))] if facts else []))
 
 
@@ -160,7 +160,7 @@ def questions_chapter(report: Report) -> Chapter | None:
 
 
 def _over_years(costs: CostsOverYears) -> tuple[Block, ...]:
-    """Return the table of costs over years of use, and what it covers; the answer is that of its question."""
+    """Return the table of costs over years of use, and sentences on its scope, without the answer to the question."""
     option, price, cost, interval_head, verdict = costs.headers
     columns = (option, f"#{price}", f"#{cost}", f"#{interval_head}", verdict)
     return table(columns, costs.rows, f"Cost over {costs.period}"), Paragraph((" ".join(costs.sentences[1:]),))
@@ -240,7 +240,7 @@ def _title(decision: Decision) -> str:
     return f"{question(decision)} {origin_badge(decision.origin, decision.lab_scale)}"
 
 
-def _not_compared(report: Report) -> list[Fact]:
+def _omission_facts(report: Report) -> list[Fact]:
     """Return the options and workloads that no decision compares, with the reason."""
     facts = []
     if report.decisions and report.not_compared:
@@ -253,8 +253,8 @@ def _not_compared(report: Report) -> list[Fact]:
 
 
 def _joined_names(names: Sequence[str]) -> str:
-    more = len(names) - NAMES_MAX
-    return joined([*names[:NAMES_MAX], f"{more} more"] if more > 0 else list(names))
+    omitted_count = len(names) - NAMES_MAX
+    return joined([*names[:NAMES_MAX], f"{omitted_count} more"] if omitted_count > 0 else list(names))
 
 
 def _chart(decision: Decision, name: str, report: Report, palette: Mapping[str, str]) -> list[Block]:
@@ -263,14 +263,14 @@ def _chart(decision: Decision, name: str, report: Report, palette: Mapping[str, 
     shown_rows = rows[:CHART_ROWS_MAX]
     if not shown_rows:
         return []
-    more = (
+    omitted_text = (
         f" {plural(len(rows) - len(shown_rows), 'further workload')}: see the table."
         if len(rows) > len(shown_rows)
         else ""
     )
     caption = (
         "Speedup: dot and 95 % interval, logarithmic axis. Right of the dashed line is faster than "
-        f"{compared_option(decision, decision.baseline)}.{more}"
+        f"{compared_option(decision, decision.baseline)}.{omitted_text}"
     )
     return [ReportFigure(name, lambda width: speedup_forest(shown_rows, palette, width), caption, FULL_PX)]
 
@@ -309,11 +309,11 @@ def _results(decision: Decision, name: str, rows_max: int) -> tuple[Block, ...]:
     cost = ["#Cost per job (95 %)"] if has_costs else []
     columns = ("Workload", "Option", "Verdict", "#Speedup (95 %)", "Runs", "Scope", *cost)
     full_table = table(columns, rows, f"Every workload, against {compared_option(decision, decision.baseline)}")
-    return shortened(full_table, name, rows_max, row_positions=leader_positions, rows_name="leading option's")
+    return table_blocks(full_table, name, rows_max, row_positions=leader_positions, rows_name="leading option's")
 
 
 def _curve(decision: Decision, curve: Curve) -> list[Block]:
     """Return a sentence and a table of speed, parallel efficiency and cost by level of a numeric factor."""
     text = curve_table(decision.factor, curve)
     by_level = table([f"#{header}" for header in text.headers], text.rows, text.title)
-    return [Paragraph((curve.sentence,)), *shortened(by_level, f"curve-{slug(decision.factor)}")]
+    return [Paragraph((curve.sentence,)), *table_blocks(by_level, f"curve-{slug(decision.factor)}")]

@@ -5,7 +5,7 @@ In: a report. Out: a chapter, if the price book states the power of the hardware
 """
 
 from assay.interfaces.report.output.document import Chapter, Line, Paragraph
-from assay.interfaces.report.tables import shortened, table
+from assay.interfaces.report.tables import table, table_blocks
 from assay.model import YEAR_H
 from assay.questions.decisions.sentences.option_words import compared_option
 from assay.questions.report.values import Report
@@ -51,4 +51,4 @@ def energy_chapter(report: Report) -> Chapter | None:
         f"#Cost in {years}",
     )
     full_table = table(columns, rows, "Energy of each option")
-    return Chapter("energy", "Energy", (Paragraph((text,)), *shortened(full_table, "energy")))
+    return Chapter("energy", "Energy", (Paragraph((text,)), *table_blocks(full_table, "energy")))

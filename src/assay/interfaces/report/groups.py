@@ -10,7 +10,7 @@ from assay.interfaces.charts.combinations import combinations
 from assay.interfaces.charts.drawing.style import FULL_PX
 from assay.interfaces.charts.network import comparison_network, is_readable
 from assay.interfaces.report.output.document import Block, Chapter, Heading, Paragraph, ReportFigure
-from assay.interfaces.report.tables import shortened, table
+from assay.interfaces.report.tables import table, table_blocks
 from assay.questions.decisions.sentences.decision_sentences import question
 from assay.questions.report.values import Report
 from assay.text import column_title, joined, origin_badge, plural, slug, workload_title
@@ -39,7 +39,7 @@ def groups_chapter(report: Report, palette: Mapping[str, str]) -> Chapter | None
         for group_table in groups.tables:
             name = f"{slug(group_table.title)}-{index + 1}"
             blocks += [Heading(group_table.title), Paragraph((group_table.note,), "soft")]
-            blocks += shortened(table(group_table.headers, group_table.rows), name, ROWS_MAX)
+            blocks += table_blocks(table(group_table.headers, group_table.rows), name, ROWS_MAX)
     return Chapter("groups", "Matched groups", tuple(blocks), inner=True)
 
 

@@ -9,7 +9,7 @@ from assay.foundation.units import format_bit_rate
 from assay.interfaces.charts.cluster import cluster_diagram
 from assay.interfaces.charts.drawing.style import FULL_PX
 from assay.interfaces.report.output.document import Block, Chapter, Line, Paragraph, ReportFigure
-from assay.interfaces.report.tables import shortened, table
+from assay.interfaces.report.tables import table, table_blocks
 from assay.questions.clusters.hardware import BareMeasurement, HardwareView
 from assay.text import language, numbers, slug
 
@@ -23,12 +23,12 @@ def _rate(value: float) -> str:
     return f"{numbers.size(value)}/s"
 
 
-def _reached(bare: BareMeasurement | None) -> str:
+def _measured_rate(measurement: BareMeasurement | None) -> str:
     """Return the measured rate of a device, and its share of the described rate."""
-    if bare is None:
+    if measurement is None:
         return "not measured"
-    share = f" ({numbers.share(bare.share)})" if bare.share is not None else ""
-    return f"{_rate(bare.median)}{share}"
+    share = f" ({numbers.share(measurement.share)})" if measurement.share is not None else ""
+    return f"{_rate(measurement.median)}{share}"
 
 
 def _diagrams(view: HardwareView) -> list[ReportFigure]:
@@ -73,8 +73,8 @@ def hardware_chapter(view: HardwareView) -> Chapter | None:
             + (f", {row.product}" if row.product else ""),
             numbers.size(float(row.capacity_bytes)),
             f"{_rate(row.read_bytes_per_s)}, {_rate(row.write_bytes_per_s)}",
-            _reached(row.read),
-            _reached(row.write),
+            _measured_rate(row.read),
+            _measured_rate(row.write),
         )
         for row in view.devices
     ]
@@ -86,13 +86,13 @@ def hardware_chapter(view: HardwareView) -> Chapter | None:
             )
         ),
         *_diagrams(view),
-        *shortened(
+        *table_blocks(
             table(("Node", "#Number", "Roles", "#Cores", "#Memory", "#Network", "#Bare link"), nodes, "Nodes"), "nodes"
         ),
     ]
     if devices:
         columns = ("Node", "Devices per node", "#Capacity", "#Described read, write", "#Bare read", "#Bare write")
-        blocks += shortened(table(columns, devices, "Storage devices"), "storage-devices")
+        blocks += table_blocks(table(columns, devices, "Storage devices"), "storage-devices")
     if view.unknown:
         text = f"No description is stored of {language.joined(view.unknown)}."
         blocks.append(Paragraph((text,), "soft"))

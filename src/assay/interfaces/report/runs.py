@@ -6,7 +6,7 @@ In: a report. Out: blocks of the appendix. Nothing is computed here.
 from dataclasses import replace
 
 from assay.interfaces.report.output.document import Block, Code, Heading, Paragraph
-from assay.interfaces.report.tables import shortened, table
+from assay.interfaces.report.tables import table, table_blocks
 from assay.model import RunStatus
 from assay.questions.report.values import Report
 from assay.text import language, numbers, titles
@@ -49,7 +49,7 @@ def run_blocks(report: Report) -> list[Block]:
             for run in invalid_runs
         ]
         full_table = table(("Run", "Workload", "Layout", "Status", "Cause"), rows)
-        blocks += [Heading("Runs that do not count"), *shortened(full_table, "runs-that-do-not-count")]
+        blocks += [Heading("Runs that do not count"), *table_blocks(full_table, "runs-that-do-not-count")]
     run_rows = [
         (
             (Code(run.run_id),),
@@ -68,4 +68,4 @@ def run_blocks(report: Report) -> list[Block]:
     ]
     note = (Code("assay show RUN"), " shows everything that was recorded of a run.")
     full_table = replace(table(_COLUMNS, run_rows), dense=True)
-    return [*blocks, Heading("Every run"), Paragraph(note, "soft"), *shortened(full_table, "runs", RUNS_MAX)]
+    return [*blocks, Heading("Every run"), Paragraph(note, "soft"), *table_blocks(full_table, "runs", RUNS_MAX)]

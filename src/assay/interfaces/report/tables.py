@@ -16,7 +16,7 @@ from assay.interfaces.report.output.document import (
     ReportDocument,
     Table,
     TableColumn,
-    plain,
+    plain_text,
     tables_of,
 )
 
@@ -35,7 +35,7 @@ def table(columns: Sequence[str], rows: Iterable[Sequence[Line | str]], caption:
     return Table(titles, cells, caption)
 
 
-def shortened(
+def table_blocks(
     full_table: Table,
     name: str,
     rows_max: int = ROWS_MAX,
@@ -71,6 +71,6 @@ def table_files(document: ReportDocument) -> dict[str, bytes]:
             text = io.StringIO()
             writer = csv.writer(text, lineterminator="\n")
             writer.writerow([column.title for column in short_table.columns])
-            writer.writerows([plain(cell) for cell in row] for row in short_table.all_rows)
+            writer.writerows([plain_text(cell) for cell in row] for row in short_table.all_rows)
             files[short_table.file] = text.getvalue().encode()
     return files

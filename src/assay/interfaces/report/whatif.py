@@ -6,7 +6,7 @@ Nothing is computed here.
 
 from assay.analysis.run_profile.tables.limits_tables import limit_title
 from assay.interfaces.report.output.document import Block, Chapter, Code, Line, Paragraph
-from assay.interfaces.report.tables import shortened, table
+from assay.interfaces.report.tables import table, table_blocks
 from assay.questions.forecasts.whatif.whatif_answer import WhatIf, WhatIfAnswer
 from assay.questions.forecasts.whatif.whatif_sentences import effect_notes, effects_table
 from assay.text import amounts, capitalised, language, numbers, titles
@@ -34,19 +34,19 @@ def whatif_chapter(answer: WhatIfAnswer | None) -> Chapter | None:
     notes = dict.fromkeys(text for row in answers for text in row.assumptions)
     notes |= dict.fromkeys(f"no cost: {row.cost_unknown}" for row in answers if row.cost_unknown)
     notes |= dict.fromkeys(
-        f"not possible for {titles.workload_title(refused.workload)} on {refused.configuration}: {refused.reason}"
-        for refused in answer.refused
+        f"not possible for {titles.workload_title(refusal.workload)} on {refusal.configuration}: {refusal.reason}"
+        for refusal in answer.refused
     )
     if answer.runs_without_plan:
-        omitted = language.plural(answer.runs_without_plan, "measured run")
-        notes |= {f"{omitted} omitted: no plan or cluster file is stored": None}
+        runs_text = language.plural(answer.runs_without_plan, "measured run")
+        notes |= {f"{runs_text} omitted: no plan or cluster file is stored": None}
     blocks: list[Block] = [
         Paragraph((text,)) for text in (answer.sentence, *answer.notes, answer.money, answer.caveat) if text
     ]
     if effects := effects_table(answer.effects):
         blocks.append(table(effects.headers, effects.rows, effects.title))
         blocks += [Paragraph((note,), "soft") for note in effect_notes(answer.effects)]
-    blocks += [introduction, *shortened(full_table, "what-if")]
+    blocks += [introduction, *table_blocks(full_table, "what-if")]
     blocks += [Paragraph((f"{capitalised(text)}.",), "soft") for text in notes]
     return Chapter("what-if", "What if", tuple(blocks))
 

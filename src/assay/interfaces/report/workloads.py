@@ -24,7 +24,7 @@ from assay.interfaces.report.output.document import (
     Table,
     TableColumn,
 )
-from assay.interfaces.report.tables import shortened, table
+from assay.interfaces.report.tables import table, table_blocks
 from assay.model.runs.throughput import GATED_AGGREGATE, JOB_THROUGHPUT, PER_STREAM
 from assay.questions.comparisons.result_sentences import exclusions_text, name_of
 from assay.questions.decisions.sentences.decision_sentences import result_sentence
@@ -85,11 +85,11 @@ def _comparisons(details: ConfigurationDetails) -> Chapter:
         for c in details.comparisons
     ]
     columns = ("Workload", "Options", "#Speedup", "#95 % interval", "#Runs", "#Median time (s)", "Origin")
-    blocks = list(shortened(table(columns, rows, "Each matched group by itself"), "matched-groups"))
+    blocks = list(table_blocks(table(columns, rows, "Each matched group by itself"), "matched-groups"))
     if details.left_out:
         names = language.joined(list(details.left_out[:TABLE_ROWS_MAX]))
-        more = len(details.left_out) - TABLE_ROWS_MAX
-        text = f"Without charts: {names}{f' and {more} more' if more > 0 else ''}. "
+        omitted_count = len(details.left_out) - TABLE_ROWS_MAX
+        text = f"Without charts: {names}{f' and {omitted_count} more' if omitted_count > 0 else ''}. "
         blocks.append(Paragraph((text, Code("assay report --workload NAME"), " draws those of one workload."), "soft"))
     return Chapter("matched-groups", "Each configuration by itself", tuple(blocks), inner=True)
 
@@ -112,8 +112,8 @@ def _sentences(report: Report, section: ReportSection) -> list[Block]:
     ]
     for c in section.comparisons:
         blocks += [Paragraph((f"{warning}.",), "warn") for warning in c.warnings]
-        excluded = exclusions_text([c])
-        blocks += [Paragraph((f"Not counted: {excluded}.",), "soft")] if excluded else []
+        exclusions = exclusions_text([c])
+        blocks += [Paragraph((f"Not counted: {exclusions}.",), "soft")] if exclusions else []
     if section.reasons:
         blocks.append(Paragraph((f"Why, from one run of each: {' '.join(section.reasons)}",)))
     return blocks
@@ -176,7 +176,7 @@ def _requests(section: ReportSection, figure: ReportFigure) -> tuple[Block, ...]
         for use in view.detail.by_purpose
     ]
     columns = ("Disks of", "Hold", "#Read", "#Per request", "#Written", "#Per request")
-    sizes = shortened(table(columns, rows), f"request-sizes-{language.slug(section.title)}", TABLE_ROWS_MAX)
+    sizes = table_blocks(table(columns, rows), f"request-sizes-{language.slug(section.title)}", TABLE_ROWS_MAX)
     has_shared_disks = any(view.shares_disks for view in section.views)
     note = "The kernel counts requests by device, so a disk with both kinds of data shows only their sum."
     limits = request_limits_note(view.detail for view in section.views)
@@ -245,7 +245,7 @@ def _stages(section: ReportSection) -> list[Block]:
             for row in stage_table.rows
         ]
         full_table = table(("Run of", *headers), rows, f"{first_table.title.capitalize()} of each run")
-        blocks += shortened(
+        blocks += table_blocks(
             full_table, f"{language.slug(first_table.title)}-{language.slug(section.title)}", TABLE_ROWS_MAX
         )
         blocks += [
@@ -283,7 +283,7 @@ def _views(section: ReportSection, figures: SectionFigures) -> tuple[Block, ...]
             "#Killed",
         )
         name = f"tasks-{language.slug(section.title)}"
-        blocks += shortened(table(columns, rows, "Tasks of each run"), name, TABLE_ROWS_MAX)
+        blocks += table_blocks(table(columns, rows, "Tasks of each run"), name, TABLE_ROWS_MAX)
     return (*blocks, *_stages(section))
 
 
@@ -309,5 +309,5 @@ def _profile(details: ConfigurationDetails) -> list[Chapter]:
     reference_text = f"In brackets: relative to {reference} on the same configuration. " if profile.has_ratios else ""
     note = f"Medians of the valid runs. {reference_text}Output counts every copy."
     full_table = table(("Workload", "Configuration", "#Runs", "#Input", "#Shuffle", "#Output", "#CPU busy"), rows)
-    blocks = (Paragraph((note,)), *shortened(full_table, "workload-profiles", TABLE_ROWS_MAX))
+    blocks = (Paragraph((note,)), *table_blocks(full_table, "workload-profiles", TABLE_ROWS_MAX))
     return [Chapter("profile", "Data and CPU use of each workload", blocks, inner=True)]

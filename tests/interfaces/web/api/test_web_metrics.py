@@ -150,21 +150,21 @@ def test_an_answer_in_the_background_is_computed_once_per_version_and_never_wait
 
     def settled(number: int | None, version: str, call: Callable[[], int]) -> None:
         end_s = time.monotonic() + 60
-        while held.newest(version, call) != number:
+        while held.last_answer(version, call) != number:
             assert time.monotonic() < end_s
             time.sleep(0.01)
 
-    assert held.newest("a", lambda: make(1)) is None
-    assert held.newest("a", lambda: make(2)) is None
+    assert held.last_answer("a", lambda: make(1)) is None
+    assert held.last_answer("a", lambda: make(2)) is None
     release.set()
     settled(1, "a", lambda: make(3))
     assert made == [1]
     release.clear()
-    assert held.newest("b", lambda: make(4)) == 1
+    assert held.last_answer("b", lambda: make(4)) == 1
     release.set()
     settled(4, "b", lambda: make(4))
     settled(None, "c", lambda: make(5, AssayError("no runs")))
-    assert held.newest("c", lambda: make(6)) is None
+    assert held.last_answer("c", lambda: make(6)) is None
     assert made[-1] == 5
 
 

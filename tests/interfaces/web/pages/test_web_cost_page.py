@@ -147,8 +147,8 @@ def test_links_of_a_card_lead_to_its_answer(client: TestClient) -> None:
 
 def test_a_price_that_was_changed_is_never_folded_away() -> None:
     """At no price of it another configuration becomes the cheapest: it stands with the others until it is changed."""
-    assert not PriceField("rack", "cluster", 5.0, 5.0, 10.0).matters
-    assert PriceField("rack", "cluster", 5.0, 6.0, 10.0).matters
+    assert not PriceField("rack", "cluster", 5.0, 5.0, 10.0).is_always_shown
+    assert PriceField("rack", "cluster", 5.0, 6.0, 10.0).is_always_shown
 
 
 def test_a_changed_price_may_be_in_thousands() -> None:
@@ -191,7 +191,7 @@ def test_no_change_of_a_price_turns_an_axis_over(client: TestClient) -> None:
             self.label, self.time_s, self.cost = label, time_s, cost
 
     def scale(points: list[Point], before: list[Point]) -> object:
-        spec = cost_effectiveness_chart(points, {}, "USD", before=before)
+        spec = cost_effectiveness_chart(points, {}, "USD", previous_points=before)
         return next(layer for layer in spec["layer"] if "order" in layer["encoding"])["encoding"]["y"]["scale"]
 
     near, far = [Point("a", 1, 1), Point("b", 2, 2)], [Point("a", 1, 0.01), Point("b", 2, 2)]

@@ -103,8 +103,8 @@ def test_links_carry_the_conditions_of_the_bar_alone() -> None:
 def test_several_levels_of_one_column_stay_in_the_address(root: Path) -> None:
     pairs = [("where", "workload=terasort"), ("where", "workload=wordcount"), ("by", "layout"), ("offset", "50")]
     bar = filter_bar("/speedup", pairs, Repository(root).table())
-    assert bar.fields[0].chosen == ("workload=terasort", "workload=wordcount")
-    assert list(bar.kept) == pairs[:3]
+    assert bar.fields[0].conditions == ("workload=terasort", "workload=wordcount")
+    assert list(bar.other_parameters) == pairs[:3]
 
 
 def test_a_guarded_server_does_not_name_its_repository(root: Path, tmp_path: Path) -> None:

@@ -92,7 +92,7 @@ def test_a_page_that_is_rendered_again_keeps_its_roles(root: Path, tmp_path: Pat
     [page] = [answer for key, answer in store.snapshot().answers.items() if isinstance(key, tuple) and key[0] == "page"]
     client.app.state.context.guard.close_session(client.cookies[COOKIE])  # type: ignore[attr-defined]
     rendered_again = page.make(store.table())
-    assert rendered_again.response(client.app.state.context, None, compressed=False).body.decode() == first  # type: ignore[attr-defined]
+    assert rendered_again.response(client.app.state.context, None, is_compressed=False).body.decode() == first  # type: ignore[attr-defined]
 
 
 def test_a_page_is_rendered_again_after_a_run_was_added(root: Path) -> None:

@@ -207,6 +207,6 @@ def store_reads(monkeypatch: pytest.MonkeyPatch) -> list[RunTable]:
 def test_warming_reads_the_runs_before_anybody_asks(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     time.sleep(0.3)  # the folder has settled
     store, read = Store(root), store_reads(monkeypatch)
-    store.warm()
+    store.preload()
     store.table()
     assert len(read) == 1

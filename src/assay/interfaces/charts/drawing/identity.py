@@ -96,8 +96,8 @@ def shape_of(name: str) -> str:
 def shapes_of(colours: Mapping[str, str]) -> dict[str, str]:
     """Return a shape for each name with a colour: names of one colour have different shapes.
 
-    Names get their preferred shapes in alphabetical order, or else the first free shape. More names of one colour than
-    there are shapes repeat shapes.
+    In alphabetical order, each name gets its preferred shape or, if this is taken, the first free shape. Shapes repeat
+    if more names than shapes have one colour.
     """
     shapes_by_colour: dict[str, set[str]] = defaultdict(set)
     shapes = {}
@@ -111,7 +111,10 @@ def shapes_of(colours: Mapping[str, str]) -> dict[str, str]:
 
 
 def distinct_colours(names: Sequence[str], palette: Mapping[str, str]) -> dict[str, str]:
-    """Return a different colour for each name: that of ``palette`` if no earlier name has it, else the first unused."""
+    """Return a different colour for each name.
+
+    It is the name's colour in ``palette``, or the first unused colour if an earlier name has that colour.
+    """
     colours: dict[str, str] = {}
     for name in names:
         unused_colours = (

@@ -80,8 +80,8 @@ def opacity_scale(colour_by_level: Mapping[str, str]) -> Spec:
     for colour in colour_by_level.values():
         total = totals[colour]
         step = (OPACITIES[0] - OPACITIES[-1]) / max(total - 1, 1)
-        even_opacity = round(OPACITIES[0] - step * counts[colour], 3)
-        opacities.append(OPACITIES[counts[colour]] if total <= len(OPACITIES) else even_opacity)
+        evenly_spaced_opacity = round(OPACITIES[0] - step * counts[colour], 3)
+        opacities.append(OPACITIES[counts[colour]] if total <= len(OPACITIES) else evenly_spaced_opacity)
         counts[colour] += 1
     return {"type": "ordinal", "domain": list(colour_by_level), "range": opacities}
 
@@ -94,13 +94,13 @@ def phase_scale(names: Sequence[str]) -> Spec:
 def grouped_bars(
     description: str,
     rows: Sequence[Spec],
-    across: str,
-    measure: str,
+    group_field: str,
+    value_field: str,
     title: str,
     palette: dict[str, str],
     width_px: int,
 ) -> Spec:
-    """Return a bar chart of ``measure``: a group for each value of ``across``, with a bar for each ``level``."""
+    """Return a chart of ``value_field``: for each value of ``group_field``, a group with a bar for each ``level``."""
     return chart(
         description,
         {
@@ -109,9 +109,9 @@ def grouped_bars(
             "data": {"values": rows},
             "mark": {"type": "bar"},
             "encoding": {
-                "y": {"field": across, "type": "nominal", "sort": None, "title": None},
+                "y": {"field": group_field, "type": "nominal", "sort": None, "title": None},
                 "yOffset": {"field": "level", "type": "nominal", "sort": list(palette)},
-                "x": {"field": measure, "type": "quantitative", "title": title},
+                "x": {"field": value_field, "type": "quantitative", "title": title},
                 "color": {"field": "level", "type": "nominal", "scale": colour_scale(palette)},
                 "opacity": {"field": "level", "type": "nominal", "scale": opacity_scale(palette)},
             },

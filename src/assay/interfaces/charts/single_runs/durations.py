@@ -22,21 +22,21 @@ def duration_histograms(phases: Sequence[PhaseDurations], width_px: int = FULL_P
             "phase": phase.phase,
             "low_s": time_bin.low_s,
             "high_s": time_bin.high_s,
-            "what": what,
+            "kind": kind,
             "tasks": tasks,
             "rank": rank,
         }
         for phase in phases
         for time_bin in phase.bins
-        for rank, (what, tasks) in enumerate(
+        for rank, (kind, tasks) in enumerate(
             zip(_COLOURS, (time_bin.tasks - time_bin.outliers, time_bin.outliers), strict=True)
         )
         if tasks
     ]
     panels = min(_COLUMNS, len(phases))
     x: Spec = {"field": "low_s", "type": "quantitative", "title": "Duration (s)", "scale": {"zero": False}}
-    colour: Spec = {"field": "what", "type": "nominal", "sort": list(_COLOURS), "scale": colour_scale(_COLOURS)}
-    if not any(row["what"] == "outliers" for row in rows):
+    colour: Spec = {"field": "kind", "type": "nominal", "sort": list(_COLOURS), "scale": colour_scale(_COLOURS)}
+    if not any(row["kind"] == "outliers" for row in rows):
         colour["legend"] = None
     bars: Spec = {
         "mark": {"type": "bar", "cornerRadiusEnd": 0},
@@ -56,7 +56,7 @@ def duration_histograms(phases: Sequence[PhaseDurations], width_px: int = FULL_P
     }
     marks: Spec = {
         "transform": [
-            {"filter": "datum.what === 'outliers'"},
+            {"filter": "datum.kind === 'outliers'"},
             {"calculate": "(datum.low_s + datum.high_s) / 2", "as": "middle"},
         ],
         "mark": {"type": "point", "shape": "triangle-up", "size": 70, "filled": True, "opacity": 1, "yOffset": 6},

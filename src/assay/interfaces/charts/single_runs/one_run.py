@@ -257,11 +257,11 @@ def lines_title(lines: Lines) -> str:
 
 
 def trace_lines(
-    lines: Lines, end_s: float, start_s: float = 0.0, width_px: int = FULL_PX, *, highest: float | None = None
+    lines: Lines, end_s: float, start_s: float = 0.0, width_px: int = FULL_PX, *, value_max: float | None = None
 ) -> Spec:
     """Return a chart with a line for each series, coloured by node and dashed by device.
 
-    ``highest``: upper end of the value axis, for charts that share this axis.
+    ``value_max``: upper end of the value axis, for charts that share this axis.
     """
     rows = [
         {"t": t, "value": value, "node": line.node, "device": device_of(line)}
@@ -269,7 +269,7 @@ def trace_lines(
         for t, value in zip(line.t_s, line.values, strict=True)
     ]
     window = OverTime(start_s, end_s)
-    axis_end = highest if any(row["value"] for row in rows) else highest or 1.0
+    axis_end = value_max if any(row["value"] for row in rows) else value_max or 1.0
     encoding: Spec = {
         "x": _x("t", window),
         "y": {

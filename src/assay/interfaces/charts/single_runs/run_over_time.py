@@ -34,11 +34,12 @@ COINCIDING_NAMED = 4
 class Span:
     """The part of a run that its chart shows.
 
-    ``shown``: groups of panels. ``node``: None for all nodes. ``start_s`` and ``end_s``: seconds from the run's start.
-    ``windows_max``: maximum number of spans of time whose points are kept; None for as many as fit one drawing.
+    ``panel_groups``: groups of panels that are drawn. ``node``: None for all nodes. ``start_s`` and ``end_s``:
+    seconds from the run's start. ``windows_max``: maximum number of spans of time whose points are kept; None for as
+    many as fit one drawing.
     """
 
-    shown: tuple[str, ...] = DEFAULT_PANELS
+    panel_groups: tuple[str, ...] = DEFAULT_PANELS
     node: str | None = None
     start_s: float | None = None
     end_s: float | None = None
@@ -59,12 +60,12 @@ def run_over_time(
     )
     start_s = span.start_s or 0.0
     end_s = last_s if span.end_s is None or span.end_s <= start_s else span.end_s
-    left_out = (
+    nodes_text = (
         f" (the first {drawn_tasks.nodes_shown} of {drawn_tasks.nodes} nodes)"
         if drawn_tasks.nodes_shown < drawn_tasks.nodes
         else ""
     )
-    title = f"Tasks, a lane for each container, coloured by phase{left_out}"
+    title = f"Tasks, a lane for each container, coloured by phase{nodes_text}"
     spans = limit_spans(limits) if limits is not None and span.node is None else ()
     return over_time(
         OverTime(
@@ -85,7 +86,7 @@ def _lines(complete_run: CompleteRun, span: Span) -> list[Lines]:
     windows = min(windows_for(complete_run.trace), span.windows_max or windows_for(complete_run.trace))
     for name in sorted(views, key=lambda name: list(GROUPS).index(TRACE_VIEWS[name].group)):
         view = TRACE_VIEWS[name]
-        if view.group not in span.shown:
+        if view.group not in span.panel_groups:
             continue
         series = lines_of(
             complete_run.trace, view, node=span.node, start_s=span.start_s, end_s=span.end_s, windows=windows

@@ -106,8 +106,8 @@ def _show(copy: Callable[[Callable[[int, int], None]], CopySummary], as_json: bo
         task = bar.add_task("copying bundles")
         result = copy(lambda n, total: bar.update(task, completed=n, total=total))
     if as_json:
-        refused = [{"bundle": p.run_id, "file": p.file, "detail": p.detail} for p in result.refused]
-        print_json({"copied": result.copied, "already_there": result.already_there, "refused": refused})
+        refusals = [{"bundle": p.run_id, "file": p.file, "detail": p.detail} for p in result.refused]
+        print_json({"copied": result.copied, "already_there": result.already_there, "refused": refusals})
     else:
         click.echo(f"{plural(result.copied, 'bundle')} copied, {result.already_there} already present")
         for problem in result.refused:

@@ -120,7 +120,7 @@ def import_results(
         job.summaries.append(summary)
     _print(job, request.strict, as_json)
     imported_runs = sum(summary.taken + summary.already_there for summary in job.summaries)
-    sys.exit(0 if imported_runs and not (request.strict and job.left_out) else FormatError.exit_code)
+    sys.exit(0 if imported_runs and not (request.strict and job.skipped_items) else FormatError.exit_code)
 
 
 @dataclass(frozen=True, slots=True)
@@ -139,9 +139,9 @@ class _ImportJob:
     summaries: list[ImportSummary] = field(default_factory=list)
 
     @property
-    def left_out(self) -> list[SkippedItem]:
+    def skipped_items(self) -> list[SkippedItem]:
         """Files and rows that were not imported, including unrecognised files."""
-        files = [SkippedItem(name, why) for name, why in self.skipped_files.items()]
+        files = [SkippedItem(name, reason) for name, reason in self.skipped_files.items()]
         return [*files, *(item for summary in self.summaries for item in summary.left)]
 
 
@@ -212,11 +212,11 @@ def _pairs(options: Sequence[str]) -> dict[str, str]:
 
 
 def _print(job: _ImportJob, strict: bool, as_json: bool) -> None:
-    left_out = job.left_out
+    skipped_items = job.skipped_items
     if as_json:
         value: dict[str, Any] = {
             "imports": [msgspec.to_builtins(summary) for summary in job.summaries],
-            "left": [{"where": item.where, "why": item.why} for item in left_out],
+            "left": [{"where": item.where, "why": item.why} for item in skipped_items],
         }
         print_json(value)
         return
@@ -246,14 +246,14 @@ def _print(job: _ImportJob, strict: bool, as_json: bool) -> None:
                 f"correction, delete bundles/{summary.import_id} and import the file with --replace."
             )
     has_imports = any(summary.taken or summary.already_there for summary in job.summaries)
-    for item in left_out[:_REJECTED_SHOWN]:
+    for item in skipped_items[:_REJECTED_SHOWN]:
         label = "skipped" if has_imports and item.why == UNRECOGNISED else "rejected"
         click.echo(f"  {label}: {item.where}: {item.why}", err=True)
-    if len(left_out) > _REJECTED_SHOWN:
-        click.echo(f"  … {len(left_out) - _REJECTED_SHOWN} more (--json)", err=True)
+    if len(skipped_items) > _REJECTED_SHOWN:
+        click.echo(f"  … {len(skipped_items) - _REJECTED_SHOWN} more (--json)", err=True)
     if UNRECOGNISED in job.skipped_files.values() and not has_imports:
         click.echo("  → for a table of runs: `assay import table FILE --map COLUMN=FIELD …`", err=True)
-    if strict and left_out:
+    if strict and skipped_items:
         reason = "nothing was imported, because a file is unrecognised or a duplicate"
         click.echo(
             f"--strict: {reason if job.skipped_files else 'formats with rejected rows were not imported'}", err=True

@@ -64,5 +64,5 @@ def print_sides(root: Path, run_ids: Sequence[str], of: Of, *, all_rows: bool, a
 
 
 def _levels(name: str, levels: Sequence[str]) -> str:
-    more = f" and {len(levels) - _LEVELS_SHOWN} more" if len(levels) > _LEVELS_SHOWN else ""
-    return ", ".join(level_text(name, level) or "–" for level in levels[:_LEVELS_SHOWN]) + more or "–"
+    omitted_text = f" and {len(levels) - _LEVELS_SHOWN} more" if len(levels) > _LEVELS_SHOWN else ""
+    return ", ".join(level_text(name, level) or "–" for level in levels[:_LEVELS_SHOWN]) + omitted_text or "–"

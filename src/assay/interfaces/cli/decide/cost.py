@@ -100,10 +100,10 @@ def _remarks(view: JobCostEffectiveness) -> Iterator[str]:
     """Yield the limitations of the ranking: few runs, outliers, unknown data sizes."""
     from assay.analysis.cost.run_cost import SPREAD_RUNS_MIN
 
-    borrowed_rows = sum(row.borrowed for row in view.rows)
-    if borrowed_rows:
+    rows_with_pooled_spread = sum(row.borrowed for row in view.rows)
+    if rows_with_pooled_spread:
         single_rows = sum(row.n == 1 for row in view.rows)
-        rows = plural(borrowed_rows, "row has", "rows have")
+        rows = plural(rows_with_pooled_spread, "row has", "rows have")
         yield (
             f"* {rows} fewer than {SPREAD_RUNS_MIN} runs ({single_rows} a single run): their intervals use the pooled "
             "spread of all repeated runs of this job."
@@ -181,18 +181,18 @@ def _print(view: JobCostEffectiveness, limit: int | None, *, details: bool) -> N
     click.echo()
     click.echo(f"Times: {_RUNS_USED[view.take]}. Prices: {view.book}, {view.date} ({view.source}).")
     if view.draws:
-        of_group = " of its group" if view.further_decisions else ""
+        group_text = " of its group" if view.further_decisions else ""
         click.echo(
             f"Front in: share of {view.draws} simulations of run times and possible prices in which no other row"
-            f"{of_group} is both faster and cheaper."
+            f"{group_text} is both faster and cheaper."
         )
     if not details and view.switching_prices:
         click.echo("Prices at which another row has the lowest mean: --details. All rows: --all.")
     if view.left_out:
-        left_out = plural(view.left_out, "run does", "runs do")
-        click.echo(f"{left_out} not count: invalid, failed, without a time, or warm where others are cold.")
-    for label, why in view.set_apart.items():
-        click.echo(f"left out: {label}: {why}")
+        runs_text = plural(view.left_out, "run does", "runs do")
+        click.echo(f"{runs_text} not count: invalid, failed, without a time, or warm where others are cold.")
+    for label, reason in view.set_apart.items():
+        click.echo(f"left out: {label}: {reason}")
 
 
 def _print_switching_prices(view: JobCostEffectiveness, limit: int | None) -> None:
@@ -328,5 +328,7 @@ def _print_costs_per_run(
             if index:
                 click.echo()
             _print(view, output.rows, details=output.details)
-    for line in dict.fromkeys(f"left out: {label}: {why}" for view in views for label, why in view.unpriced.items()):
+    for line in dict.fromkeys(
+        f"left out: {label}: {reason}" for view in views for label, reason in view.unpriced.items()
+    ):
         click.echo(line)

@@ -146,7 +146,7 @@ def print_costs_over_years(
         click.echo(costs.tables_scope)
     _print(view, limit)
     _print_performance(view, limit)
-    for layout, why in view.unpriced.items():
-        click.echo(f"left out: {layout_text(layout)}: {why}")
+    for layout, reason in view.unpriced.items():
+        click.echo(f"left out: {layout_text(layout)}: {reason}")
     if costs.excluded:
         click.echo(f"{outlier_runs_text(costs.excluded)}, and left out.")

@@ -205,15 +205,17 @@ def _write_plan(
     from assay.questions.decisions.planned_runs import measuring_plan
 
     question = question_named(request.factor)
-    why = answer_question(opened_repository, flagged.table, question, request).unanswered if question else None
-    if question is None or why is None or why.planned is None:
+    unanswered_question = (
+        answer_question(opened_repository, flagged.table, question, request).unanswered if question else None
+    )
+    if question is None or unanswered_question is None or unanswered_question.planned is None:
         raise SpecificationError(
             "--plan needs a question without an answer",
             where=f"assay decide {request.factor}",
             hint=f"runs that settle what is open: assay decide {request.factor or 'QUESTION'} --details",
         )
     cluster = file.with_name(f"{file.stem}-cluster.yaml")
-    plan = measuring_plan(opened_repository, question, why.planned, cluster.name)
+    plan = measuring_plan(opened_repository, question, unanswered_question.planned, cluster.name)
     write_output(cluster, plan.cluster.encode())
     write_output(file, plan.plan.encode())
     next_run = command("run", str(file), "--dry-run", options=commands)
@@ -237,9 +239,9 @@ def _show_decision(opened_repository: Repository, flagged: Flagged, request: Dec
         click.echo(f"\nIn full: {command('decide', request.factor, '--details', options=output.commands)}")
     elif decisions:
         print_brief(decisions[0], view, over_years=request.years is not None)
-        more = f", with {plural(len(decisions) - 1, 'further decision')}" if len(decisions) > 1 else ""
+        further_text = f", with {plural(len(decisions) - 1, 'further decision')}" if len(decisions) > 1 else ""
         words = [request.factor, *(["--baseline", request.baseline] if request.baseline else []), "--details"]
-        click.echo(f"\nIn full{more}: {command('decide', *words, options=output.commands)}")
+        click.echo(f"\nIn full{further_text}: {command('decide', *words, options=output.commands)}")
     elif view is not None:
         click.echo(view.answer)
         _print_next(view, "")

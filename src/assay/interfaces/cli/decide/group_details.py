@@ -76,8 +76,8 @@ def _print_notes(results: Sequence[SpeedupResult]) -> None:
         for warning in (warning for warning in result.warnings if warning.code is not WarningCode.CACHES):
             names_by_warning.setdefault(str(warning), []).append(name_of(result))
     for text, names in names_by_warning.items():
-        where = f", {len(names)} of {len(results)} comparisons" if len(names) > 1 else f", {names[0]}"
-        click.echo(f"warning{where}: {text}")
+        scope_text = f", {len(names)} of {len(results)} comparisons" if len(names) > 1 else f", {names[0]}"
+        click.echo(f"warning{scope_text}: {text}")
 
 
 def print_groups(view: ComparisonView, table: RunTable, *, all_rows: bool) -> None:
@@ -96,8 +96,8 @@ def print_groups(view: ComparisonView, table: RunTable, *, all_rows: bool) -> No
         )
     if view.runs_without_level:
         click.echo(f"{plural(view.runs_without_level, 'run')} did not record {view.factor}.")
-    if excluded := exclusions_text(view.results):
-        click.echo(f"Runs of these groups that do not count: {excluded}.")
+    if exclusions := exclusions_text(view.results):
+        click.echo(f"Runs of these groups that do not count: {exclusions}.")
     _print_details(results)
     _print_notes(results)
     if flagged_text := flag_count(table).sentence:

@@ -54,7 +54,7 @@ def explain(where: tuple[str, ...], all_rows: bool, by: str | None, as_json: boo
 def _print(answer: ImportanceView, limit: int | None) -> None:
     from assay.questions.forecasts.importance import importance_sentence, share_texts
 
-    explained = answer.explained
+    importance = answer.explained
     click.echo(f"{importance_sentence(answer)}\n")
     factor_rows = [
         (
@@ -66,7 +66,7 @@ def _print(answer: ImportanceView, limit: int | None) -> None:
             )
             + (" …" if len(effect.levels) > _LEVELS_SHOWN or effect.more_levels else ""),
         )
-        for effect in explained.factors
+        for effect in importance.factors
     ]
     print_rows(("Factor", "Share", "95 % interval", "Predicted time / typical time"), factor_rows, limit=limit)
     click.echo()
@@ -76,21 +76,21 @@ def _print(answer: ImportanceView, limit: int | None) -> None:
             *share_texts(pair.share),
             f"{pair.measured_cells} of {pair.cells}",
         )
-        for pair in explained.pairs
+        for pair in importance.pairs
     ]
     if pair_rows:
         print_rows(("Pair", "Share", "95 % interval", "Combinations measured"), pair_rows, limit=limit)
     click.echo(
-        f"Share: predicted part of the variance of log times, by a model of {explained.configurations:,} "
-        f"configurations ({explained.runs:,} valid runs). The remaining {format_percent(explained.rest)} is random "
-        f"variation or involves three or more factors. The typical time is {seconds(explained.usual_s)} s."
+        f"Share: predicted part of the variance of log times, by a model of {importance.configurations:,} "
+        f"configurations ({importance.runs:,} valid runs). The remaining {format_percent(importance.rest)} is random "
+        f"variation or involves three or more factors. The typical time is {seconds(importance.usual_s)} s."
     )
     if answer.decisions:
         click.echo("\nMeasured, as `assay decide FACTOR` answers:")
     for decision in answer.decisions:
         click.echo(f"{column_title(decision.factor)}: {decision.headline} {decision.evidence}")
     filtered_factors = {condition.partition("=")[0] for condition in answer.where}
-    if constant_factors := [column_title(name) for name in explained.alike if name not in filtered_factors]:
+    if constant_factors := [column_title(name) for name in importance.alike if name not in filtered_factors]:
         click.echo(f"Not assessed, because these runs have only one level of it: {', '.join(constant_factors)}.")
     if answer.cells:
         click.echo()

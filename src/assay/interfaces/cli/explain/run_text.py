@@ -114,8 +114,8 @@ def _environment(run: Run) -> TextTable:
 
     rows = tuple((name, summary(value)) for name, value in run.environment.items())
     hidden_rows = len(rows) - _ENVIRONMENT_LINES_MAX
-    more_text = (f"and {hidden_rows} more",) if hidden_rows > 0 else ()
-    return TextTable("environment (in full: --json)", (), rows[:_ENVIRONMENT_LINES_MAX], more_text)
+    omitted_text = (f"and {hidden_rows} more",) if hidden_rows > 0 else ()
+    return TextTable("environment (in full: --json)", (), rows[:_ENVIRONMENT_LINES_MAX], omitted_text)
 
 
 def table_lines(table: TextTable) -> Iterator[str]:

@@ -127,10 +127,11 @@ def _show(answer: NextRunsAnswer, limit: int | None) -> None:
         f"Chosen from {answer.candidates:,} configurations without a run; {answer.measured:,} others have runs. "
         f"Uncertainty: standard deviation of the model's answer ({answer.about})."
     )
-    if ends := answer.duration_range_s:
+    if range_s := answer.duration_range_s:
         click.echo(
             f"Run time of {plural(len(answer.runs) - answer.unpredicted, 'run')}: about "
-            f"{format_duration(answer.duration_s)} (between {format_duration(ends[0])} and {format_duration(ends[1])})."
+            f"{format_duration(answer.duration_s)} "
+            f"(between {format_duration(range_s[0])} and {format_duration(range_s[1])})."
         )
     if answer.unpredicted:
         click.echo(

@@ -15,8 +15,8 @@ from assay.interfaces.cli.common import (
     RenamedOption,
     all_option,
     extra_costs_option,
-    given_words,
     json_option,
+    option_words,
     print_json,
     print_rows,
     profile_option,
@@ -179,7 +179,7 @@ def recommend(
     if as_json:
         print_json(json_value(answer))
         return
-    words = given_words(context, [name for name in context.params if name not in _NOT_REPEATED])
+    words = option_words(context, [name for name in context.params if name not in _NOT_REPEATED])
     repository = from_here(options["learn_from"]) if options["learn_from"] else ""
     _show(answer, row_limit(all_rows), next_commands(answer, words, CommandOptions(repository)), details=details)
 

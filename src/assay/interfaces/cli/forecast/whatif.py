@@ -11,8 +11,8 @@ from assay.interfaces.cli.command_classes import AssayCommand
 from assay.interfaces.cli.common import (
     all_option,
     extra_costs_option,
-    given_words,
     json_option,
+    option_words,
     print_json,
     print_rows,
     profile_option,
@@ -112,7 +112,7 @@ def whatif(
     if as_json:
         print_json(json_value(answer))
         return
-    words = given_words(context, ("stated", "extra_costs", "profile", "learn_from"))
+    words = option_words(context, ("stated", "extra_costs", "profile", "learn_from"))
     _show(
         answer,
         book.book if book else None,
@@ -139,9 +139,9 @@ def _show_notes(answer: WhatIfAnswer, book: PriceBook | None, options: CommandOp
 
     money_notes = [answer.money] if answer.money else []
     if book is not None:
-        missing = {part.name: part for row in answer.configurations for part in row.missing_prices}
-        unstated = [part for part in missing.values() if part.price is None]
-        money_notes += filter(None, [example_prices_sentence(unstated, book)])
+        missing_parts = {part.name: part for row in answer.configurations for part in row.missing_prices}
+        parts_without_price = [part for part in missing_parts.values() if part.price is None]
+        money_notes += filter(None, [example_prices_sentence(parts_without_price, book)])
     steps = (
         ([answer.tasks] if answer.tasks else [], next_change_command(answer, options, words)),
         (money_notes, prices_command(answer, options, words) if answer.money else ""),
@@ -199,8 +199,8 @@ def _show(
         print_rows(lines.headers, lines.rows, limit=limit, title=lines.title)
     for refusal in answer.refused:
         remedy = f" ({refusal.remedy})" if refusal.remedy else ""
-        where = f"{workload_title(refusal.workload)} on {refusal.configuration}"
-        click.echo(f"- not possible for {where}: {refusal.reason}{remedy}")
+        subject_text = f"{workload_title(refusal.workload)} on {refusal.configuration}"
+        click.echo(f"- not possible for {subject_text}: {refusal.reason}{remedy}")
     if answer.runs_without_plan:
         click.echo(f"- {plural(answer.runs_without_plan, 'measured run')} omitted: no plan or cluster file is stored")
     # The answer names missing prices.

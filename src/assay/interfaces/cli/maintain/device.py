@@ -104,7 +104,7 @@ def value_text(number: CalibratedValue) -> str:
     """Return a value as text for a cluster file, with its unit and four significant digits."""
     value, unit = number.value, _UNITS.get(number.key)
     if unit == "B/s":
-        return f"{_plain(value / 1e6)}MB/s"
+        return f"{_decimal_text(value / 1e6)}MB/s"
     if unit == "B":
         whole_bytes = round(value)
         prefix, power = next(
@@ -112,13 +112,13 @@ def value_text(number: CalibratedValue) -> str:
         )
         return f"{whole_bytes // 10**power}{prefix}B" if whole_bytes else "0"
     if unit == "%":
-        return f"{_plain(value * 100)}%"
+        return f"{_decimal_text(value * 100)}%"
     if unit == "s":
-        return f"{_plain(value * 1e3)}ms" if value >= 1e-3 else f"{_plain(value * 1e6)}us"
+        return f"{_decimal_text(value * 1e3)}ms" if value >= 1e-3 else f"{_decimal_text(value * 1e6)}us"
     return f"{round(value)}"
 
 
-def _plain(value: float) -> str:
+def _decimal_text(value: float) -> str:
     """Return a number with four significant digits, without an exponent."""
     return f"{float(f'{value:.4g}'):.10f}".rstrip("0").rstrip(".")
 

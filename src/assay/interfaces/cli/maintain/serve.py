@@ -204,7 +204,7 @@ def _follow_store(store: Store) -> None:
     If reading fails, the next request reports the error.
     """
     with contextlib.suppress(AssayError):
-        store.warm()
+        store.preload()
     threading.Thread(target=store.prepare_in_background, daemon=True).start()
     store.follow_changes()
 

@@ -65,10 +65,11 @@ def _print_speeds(cluster: Cluster, speeds: Sequence[CoreSpeed]) -> None:
     for speed in speeds:
         stated_speed = types[speed.node].cpu_speed
         stated_text = f"; the cluster file states {stated_speed:g}" if stated_speed != 1.0 else ""
-        where = "the lab's machine" if cluster.lab else f"{speed.node} (cpu: {{speed: {speed.speed:.2f}}})"
+        machine_text = "the lab's machine" if cluster.lab else f"{speed.node} (cpu: {{speed: {speed.speed:.2f}}})"
         interval = f"{speed.low:.2f} to {speed.high:.2f}, 90 % interval over {len(speed.by_work)} kinds of work"
         click.echo(
-            f"a core of {where}: {speed.speed:.2f} times as fast as the {REFERENCE_NAME} ({interval}){stated_text}"
+            f"a core of {machine_text}: {speed.speed:.2f} times as fast as the {REFERENCE_NAME} "
+            f"({interval}){stated_text}"
         )
 
 
@@ -96,16 +97,18 @@ def _json(baseline_result: DeviceBaseline) -> dict[str, Any]:
 
 def _marks(measurement: Measurement) -> str:
     return ", ".join(
-        word for word, holds in (("modelled", measurement.modelled), ("deviates", measurement.deviates)) if holds
+        word
+        for word, is_marked in (("modelled", measurement.modelled), ("deviates", measurement.deviates))
+        if is_marked
     )
 
 
 def _print(baseline_result: DeviceBaseline, limit: int | None) -> None:
     """Print the number of deviations, then the measurements, with deviations first."""
     deviations = sum(measurement.deviates for measurement in baseline_result.measurements)
-    figures = plural(deviations, "figure deviates", "figures deviate") if deviations else "No figure deviates"
+    deviations_text = plural(deviations, "figure deviates", "figures deviate") if deviations else "No figure deviates"
     check = " Check that nothing else uses the machine." if deviations else ""
-    click.echo(f"{figures} from the specification by more than {format_percent(DEVIATION_MAX)}.{check}\n")
+    click.echo(f"{deviations_text} from the specification by more than {format_percent(DEVIATION_MAX)}.{check}\n")
     print_rows(
         ("node", "device or link", "metric", "measured", "specification", "deviation", ""),
         [

@@ -73,7 +73,7 @@ def list_(as_json: bool, repository: Path) -> None:
         rows = [
             (
                 campaign_status.campaign_id,
-                _moment(campaign_status.started_unix_s),
+                _time_text(campaign_status.started_unix_s),
                 campaign_status.plan,
                 campaign_status.cluster or "",
                 _state(campaign_status),
@@ -112,10 +112,12 @@ def status_lines(status: CampaignStatus, now: float) -> list[str]:
     if status.phase:
         lines.append(f"  now: {status.phase}")
     if status.left_s is not None and status.expected_end_unix_s is not None:
-        lines.append(f"  about {format_duration(status.left_s)} left, ends at {_moment(status.expected_end_unix_s)}")
+        lines.append(f"  about {format_duration(status.left_s)} left, ends at {_time_text(status.expected_end_unix_s)}")
     for failure in status.failures:
-        kind = f" ({failure.failure_class})" if failure.failure_class else ""
-        lines.append(f"  {failure.status}{kind} at {_moment(failure.ended_unix_s)}: {failure.title}: {failure.cause}")
+        class_text = f" ({failure.failure_class})" if failure.failure_class else ""
+        lines.append(
+            f"  {failure.status}{class_text} at {_time_text(failure.ended_unix_s)}: {failure.title}: {failure.cause}"
+        )
     return lines
 
 
@@ -129,5 +131,5 @@ def _state(status: CampaignStatus) -> str:
     return "interrupted" if status.changed_unix_s else "not started"
 
 
-def _moment(unix_s: Any) -> str:
+def _time_text(unix_s: Any) -> str:
     return time.strftime("%Y-%m-%d %H:%M", time.localtime(unix_s)) if isinstance(unix_s, int | float) else "unknown"

@@ -144,7 +144,7 @@ def _json(directories_plan: DirectoryPlan) -> dict[str, Any]:
 
 
 def _print(name: str, directories_plan: DirectoryPlan) -> None:
-    with_data = directories_plan.data_bytes is not None
+    has_data = directories_plan.data_bytes is not None
     rows = []
     for device in directories_plan.devices:
         row = [
@@ -155,11 +155,11 @@ def _print(name: str, directories_plan: DirectoryPlan) -> None:
             str(directories_plan.intermediate.directories.get(device.name, "–")),
             format_bytes(device.capacity_bytes),
         ]
-        if with_data:
+        if has_data:
             used_bytes = directories_plan.used[device.name]
             row += [format_bytes(used_bytes), format_percent(used_bytes / device.capacity_bytes)]
-        full_after = directories_plan.fill.full_after.get(device.name)
-        rows.append([*row, format_bytes(full_after) if full_after is not None else "never"])
+        full_at_bytes = directories_plan.fill.full_after.get(device.name)
+        rows.append([*row, format_bytes(full_at_bytes) if full_at_bytes is not None else "never"])
     headers = [
         "device",
         "kind",
@@ -167,7 +167,7 @@ def _print(name: str, directories_plan: DirectoryPlan) -> None:
         "HDFS directories",
         "intermediate directories",
         "capacity",
-        *(["used", "full"] if with_data else []),
+        *(["used", "full"] if has_data else []),
         "full at data per node",
     ]
     copies = plural(directories_plan.replication, "replica")

@@ -83,7 +83,7 @@ class CampaignDisplay:
         line = (
             f"{_MARKS[run.status]} {run.workload:<13} {levels:<16} {run.duration_s:7.1f} s  {run.status}, {cache_text}"
         )
-        why = f" ({run.failure_class})" if run.failure_class else ""
-        self.say(f"{line}{why}: {run.cause}" if run.cause else line)
+        class_text = f" ({run.failure_class})" if run.failure_class else ""
+        self.say(f"{line}{class_text}: {run.cause}" if run.cause else line)
         for provisional in self._first_runs.add(run) if self._first_runs else ():
             self.say(provisional_sentence(provisional))

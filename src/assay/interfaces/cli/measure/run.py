@@ -89,7 +89,7 @@ def run(
     source = request_of(ProfileRequest, options)
     trace_by = options["trace_by"]
     if source.profile and not (simulate or loaded_plan.cluster.simulated):
-        loaded_plan, source = _profiled(loaded_plan, source.profile), replace(source, profile=())
+        loaded_plan, source = _plan_with_profiling(loaded_plan, source.profile), replace(source, profile=())
     choices = {name: options[name] for name in ("again", "only", "stop", "baseline")}
     if dry_run:
         if simulate:
@@ -111,7 +111,7 @@ def run(
         sys.exit(1)
 
 
-def _profiled(plan: Plan, kinds: Sequence[Path]) -> Plan:
+def _plan_with_profiling(plan: Plan, kinds: Sequence[Path]) -> Plan:
     """Return the plan with profiling of its runs. ``kinds``: values of ``--profile``.
 
     Raises SpecificationError for several kinds, or for a file: only simulations read profiles from files.
@@ -219,9 +219,9 @@ def _preview(request: CampaignRequest, root: Path, *, as_json: bool) -> None:
             for row in schedule_rows
         ]
         print_table([name for name in _HEADERS if name not in skipped_columns], table_rows)
-    left_out = len(schedule.remaining) - len(schedule_rows)
-    if left_out and stop:
-        click.echo(f"{plural(left_out, 'run')} left for another call: {stop.text}")
+    omitted_count = len(schedule.remaining) - len(schedule_rows)
+    if omitted_count and stop:
+        click.echo(f"{plural(omitted_count, 'run')} left for another call: {stop.text}")
 
 
 _HEADERS = (

@@ -84,7 +84,9 @@ def _print(report: HostCheckReport, *, everything: bool) -> None:
             reading.criterion,
             reading.subject,
             reading.message,
-            "; ".join(f"{advice.value} ({_short(advice.source)})" for advice in criteria[reading.criterion].advice),
+            "; ".join(
+                f"{advice.value} ({_source_name(advice.source)})" for advice in criteria[reading.criterion].advice
+            ),
         )
         for reading in readings
     ]
@@ -106,7 +108,7 @@ def _plural(grade: Grade) -> str:
     return plurals.get(str(grade), str(grade))
 
 
-def _short(source: str) -> str:
+def _source_name(source: str) -> str:
     return source.split(",")[0].split(":")[0]
 
 

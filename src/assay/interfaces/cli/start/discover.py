@@ -172,17 +172,19 @@ def _common_login(listed_hosts: Sequence[ListedHost], login: _Login) -> _Login:
     Raises SpecificationError if the hosts differ, because a cluster file has a single login.
     """
 
-    def shared(what: str, option_value: object, values: set[object]) -> object:
+    def common_value(field_name: str, option_value: object, values: set[object]) -> object:
         if option_value is not None or not values - {None}:
             return option_value
         if len(values) > 1:
-            message = f"the hosts differ in their {what}: {', '.join(sorted(map(str, values)))}"
-            raise SpecificationError(message, hint=f"set it for all with --{what}, or for each host in ~/.ssh/config")
+            message = f"the hosts differ in their {field_name}: {', '.join(sorted(map(str, values)))}"
+            raise SpecificationError(
+                message, hint=f"set it for all with --{field_name}, or for each host in ~/.ssh/config"
+            )
         return values.pop()
 
-    user = shared("user", login.user, {host.user for host in listed_hosts})
-    port = shared("port", login.port, {host.port for host in listed_hosts})
-    key = shared("key", str(login.key) if login.key else None, {host.key for host in listed_hosts})
+    user = common_value("user", login.user, {host.user for host in listed_hosts})
+    port = common_value("port", login.port, {host.port for host in listed_hosts})
+    key = common_value("key", str(login.key) if login.key else None, {host.key for host in listed_hosts})
     return _Login(
         str(user) if user else None,
         int(str(port)) if port else None,

@@ -46,7 +46,7 @@ def with_code(text: str) -> Line:
     return tuple(Code(part) if number % 2 else part for number, part in enumerate(text.split("`")) if part)
 
 
-def plain(line: Line) -> str:
+def plain_text(line: Line) -> str:
     """Return a line as plain text."""
     return "".join(part if isinstance(part, str) else part.text for part in line)
 
@@ -260,7 +260,7 @@ class _Numbers:
         return block
 
 
-def numbered(document: ReportDocument) -> ReportDocument:
+def with_numbered_captions(document: ReportDocument) -> ReportDocument:
     """Return the document with numbered tables and figures. Without a caption, they take the title above them."""
     count = _Numbers()
     opening = count.blocks(document.opening)

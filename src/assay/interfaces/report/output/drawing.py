@@ -46,6 +46,6 @@ class ChartRenderer:
         svg: str = vl_convert.vegalite_to_svg(spec, vl_version=VEGA_LITE_VERSION, allowed_base_urls=[])
         svg = re.sub(r' xmlns(?::\w+)?="[^"]*"', "", svg)  # not needed inside HTML
         for name in dict.fromkeys(_IDENTIFIER.findall(svg)):
-            unique = f"c{next(self.numbers)}"
-            svg = svg.replace(f'id="{name}"', f'id="{unique}"').replace(f"url(#{name})", f"url(#{unique})")
+            unique_id = f"c{next(self.numbers)}"
+            svg = svg.replace(f'id="{name}"', f'id="{unique_id}"').replace(f"url(#{name})", f"url(#{unique_id})")
         return Markup(svg)  # noqa: S704 - Vega escapes every text, which a test checks

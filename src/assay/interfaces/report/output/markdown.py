@@ -43,8 +43,10 @@ def _part(part: str | Level | Code) -> str:
     text = part if isinstance(part, str) else part.text
     if not text.strip(" "):
         return text
-    before, after = (" " * (len(text) - len(stripped)) for stripped in (text.lstrip(" "), text.rstrip(" ")))
-    return f"{before}{escaped(text.strip(' '))}{after}"
+    leading_spaces, trailing_spaces = (
+        " " * (len(text) - len(stripped)) for stripped in (text.lstrip(" "), text.rstrip(" "))
+    )
+    return f"{leading_spaces}{escaped(text.strip(' '))}{trailing_spaces}"
 
 
 def _line(line: Line) -> str:
@@ -114,11 +116,11 @@ def _blocks(blocks: Sequence[Block], folder: str, level: int) -> Iterator[str]:
 
 def markdown(document: ReportDocument, folder: str) -> str:
     """Return the document as Markdown. ``folder``: path of the charts' folder, relative to the Markdown file."""
-    about = (document.kicker, document.byline, document.origin)
+    header_texts = (document.kicker, document.byline, document.origin)
     lines = [
         f"# {escaped(document.title)}",
         "",
-        " · ".join(escaped(text) for text in about if text),
+        " · ".join(escaped(text) for text in header_texts if text),
         *(["", f"**Question.** {escaped(document.question)}"] if document.question != document.title else []),
         "",
         f"**{escaped(document.answer)}**",

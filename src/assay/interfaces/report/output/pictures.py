@@ -16,10 +16,10 @@ PNG_SCALE = 2.0
 """Pixels of the PNG file per pixel of the chart, in each direction."""
 
 
-def on_paper(spec: Spec, *, ground: str | None = PAPER) -> Spec:
-    """Return the specification in fixed colours. ``ground``: background colour; None for transparent."""
+def on_paper(spec: Spec, *, background: str | None = PAPER) -> Spec:
+    """Return the specification in fixed colours. ``background``: background colour; None for transparent."""
     paper_spec: Spec = json.loads(json.dumps(spec).replace(INK, INK_ON_PAPER))
-    paper_spec["config"] = {**paper_spec["config"], "background": ground}
+    paper_spec["config"] = {**paper_spec["config"], "background": background}
     return paper_spec
 
 
@@ -51,7 +51,7 @@ def pdf(figure: ReportFigure, width_px: int) -> bytes:
     """Return the chart as a PDF page of its size, in vectors with embedded fonts. ``width_px``: width of the chart."""
     import vl_convert
 
-    spec = on_paper(figure.make(width_px), ground=None)
+    spec = on_paper(figure.make(width_px), background=None)
     image: bytes = vl_convert.vegalite_to_pdf(spec, vl_version=VEGA_LITE_VERSION, allowed_base_urls=[])
     return image
 

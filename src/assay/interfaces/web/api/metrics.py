@@ -1,7 +1,7 @@
 """Serve the state of the repository to Prometheus: ``/metrics``, in its text format.
 
 A request computes no decisions: they are computed in the background after the runs changed, and the request gets the
-last ones.
+decisions that were computed last.
 """
 
 import time
@@ -23,7 +23,7 @@ from assay.questions.runs.monitoring import KIND, DecisionFigures, Monitoring, h
 
 router = APIRouter(include_in_schema=False, dependencies=READERS)
 CAMPAIGNS_MAX = 20
-"""Number of newest campaigns in which running ones are searched."""
+"""Maximum number of campaigns, newest first, that are checked for a running process."""
 OPTION = ("question", "factor", "baseline", "option", "origin", "lab_scale")
 """Labels of an option of a decision."""
 
@@ -150,7 +150,9 @@ def metrics(context: ContextOf) -> Response:
     """Return the metrics of the repository, of its running campaigns and of its decisions."""
     store = context.store
     newest_campaigns = campaigns(store.repository, time.time(), CAMPAIGNS_MAX)
-    decision_figures = context.decision_figures.newest(store.snapshot().version, lambda: _decision_figures(context))
+    decision_figures = context.decision_figures.last_answer(
+        store.snapshot().version, lambda: _decision_figures(context)
+    )
     view = replace(
         store.answer(("monitoring",), monitoring),
         running=tuple(campaign for campaign in newest_campaigns if campaign.running),

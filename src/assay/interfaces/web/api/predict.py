@@ -83,7 +83,7 @@ def explain(context: Context, prediction: Prediction) -> ImportanceView | None:
 
 
 def start_learning(context: Context, where: Sequence[str]) -> Search[bool] | None:
-    """Start to compute a prediction from many runs in the background. None: it is ready, or few runs need no wait."""
+    """Start a prediction in the background; return None if it is ready, or if few runs make it fast."""
     table = context.store.table()
     if len(table) < BACKGROUND_RUNS_MIN:
         return None

@@ -85,7 +85,7 @@ def get_flame_graph_difference(
 def _difference_and_flame_graphs(
     context: Context, run_ids: tuple[str, ...], of: Of, phase: str | None
 ) -> tuple[ComparedProfiles, FlameGraphs]:
-    """Return both answers, because reading the stacks of all runs takes most of the time."""
+    """Return the difference and the flame graphs: both need the stacks of all runs, which are slow to read."""
 
     def make(table: RunTable) -> tuple[ComparedProfiles, FlameGraphs]:
         full_ids = [find_run(context, run_id).run_id for run_id in run_ids]

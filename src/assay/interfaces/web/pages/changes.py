@@ -31,7 +31,7 @@ def changes(request: Request, context: ContextOf, where: Texts = []) -> Response
     return page_of(
         request,
         "changes",
-        filtered=table,
+        filter_table=table,
         empty=False,
         sentence=changes_sentence(view),
         notes=changes_notes(view),
@@ -63,7 +63,7 @@ def gate(
     return page_of(
         request,
         "gate",
-        filtered=table,
+        filter_table=table,
         empty=False,
         baseline=baseline or "",
         slowdown=slowdown,

@@ -68,7 +68,9 @@ def compare(
     decision_pairs = [("by", by), ("baseline", baseline or ""), *(("where", text) for text in where)] if by else []
     typical_run_ids = [side.typical_run_id for side in sides.sides]
     other_pairs = (
-        [] if reasons.sentences else observed_pairs(context, sides.sides[0].workload, without=[*ids, *typical_run_ids])
+        []
+        if reasons.sentences
+        else observed_pairs(context, sides.sides[0].workload, excluded_ids=[*ids, *typical_run_ids])
     )
 
     def address(run_ids: Sequence[str], side_kind: str) -> str:
@@ -105,7 +107,7 @@ def compare(
     )
 
 
-def _page_without_sides(request: Request, context: Context, chosen: int) -> Response:
+def _page_without_sides(request: Request, context: Context, chosen_count: int) -> Response:
     """Return the page for too few or too many runs: which runs to compare, or how to get runs."""
     if len(context.store.table()) == 0:
         return page_of(request, "compare", empty=True, sides=None)
@@ -114,7 +116,7 @@ def _page_without_sides(request: Request, context: Context, chosen: int) -> Resp
         "compare",
         empty=False,
         sides=None,
-        chosen=chosen,
+        chosen=chosen_count,
         sides_min=SIDES_MIN,
         sides_max=SIDES_MAX,
         suggested=suggested_pairs(context),
@@ -142,14 +144,16 @@ def _decisions(
     Without ``by``, the decision is on the sides' workload, with the first side's level as the baseline. If the factors
     allow no decision, the list is empty and the page shows only the sides.
     """
-    first = sides.sides[0]
+    first_side = sides.sides[0]
     if sides.different_jobs or not (by or sides.factors):
         return []
     try:
         if by:
             page_decisions = shown_decisions(context, by, baseline, (), where)
-            return [item for item in page_decisions if _has_origin_of(item.answer.decision, first)]
-        return shown_decisions(context, ",".join(sides.factors), sides.baseline, (), [f"workload={first.workload}"])
+            return [item for item in page_decisions if _has_origin_of(item.answer.decision, first_side)]
+        return shown_decisions(
+            context, ",".join(sides.factors), sides.baseline, (), [f"workload={first_side.workload}"]
+        )
     except SpecificationError:  # the factor is not a column of the table, or only invalid runs have the level
         return []
 
@@ -234,13 +238,13 @@ def _traces(
         label: [line for line in lines_of(complete_run.trace, view) if any(line.values)]
         for label, complete_run in run_by_label.items()
     }
-    highest = max((max(line.values) for series_lines in lines.values() for line in series_lines), default=None)
+    value_max = max((max(line.values) for series_lines in lines.values() for line in series_lines), default=None)
     return (
         {
             f"trace {label}": trace_lines(
                 Lines(view.title, series_lines, *names_shown(run_by_label[label].trace, view)),
                 longest_s,
-                highest=highest,
+                value_max=value_max,
             )
             for label, series_lines in lines.items()
             if series_lines

@@ -87,8 +87,8 @@ class PriceField:
     name: str
     per: str
     book_price: float
-    now: float
-    most: float
+    current_price: float
+    slider_max: float
     """Upper end of the slider."""
     break_even: SwitchingPriceRow | None = None
     """Switching price; None in the view of years, which has no switching prices."""
@@ -99,9 +99,9 @@ class PriceField:
         return price_basis(self.per)
 
     @property
-    def now_text(self) -> str:
+    def current_price_text(self) -> str:
         """Current price, as text for the form field."""
-        return _number_text(self.now)
+        return _number_text(self.current_price)
 
     @property
     def book_price_text(self) -> str:
@@ -109,9 +109,9 @@ class PriceField:
         return _number_text(self.book_price)
 
     @property
-    def matters(self) -> bool:
+    def is_always_shown(self) -> bool:
         """Whether the price was changed or has a switching price. The page collapses all other prices."""
-        if self.now != self.book_price:
+        if self.current_price != self.book_price:
             return True
         return self.break_even is not None and (self.break_even.below is not None or self.break_even.above is not None)
 
@@ -142,7 +142,7 @@ def _page(request: Request, context: Context, pairs: Sequence[tuple[str, str]]) 
     return page_of(
         request,
         "cost",
-        filtered=table,
+        filter_table=table,
         empty=len(table) == 0,
         workloads=levels_in(table, "workload"),
         clusters=levels_in(table, "cluster"),
@@ -265,7 +265,7 @@ def _values_of_job_costs(context: Context, page_state: CostPageState) -> dict[st
                 colours,
                 job_cost.currency,
                 divide=job_cost.quadrants,
-                before=[before_rows[row.label] for row in group.rows if row.label in before_rows],
+                previous_points=[before_rows[row.label] for row in group.rows if row.label in before_rows],
             ),
         )
         for group in job_cost.groups

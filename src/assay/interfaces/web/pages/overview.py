@@ -97,7 +97,7 @@ def overview(request: Request, context: ContextOf, where: Texts = []) -> Respons
     return page_of(
         request,
         "overview",
-        filtered=table,
+        filter_table=table,
         counts=counts,
         findings=claims,
         campaigns=newest_campaigns,
@@ -155,7 +155,7 @@ def runs(
     return page_of(
         request,
         "runs",
-        filtered=context.store.table(),
+        filter_table=context.store.table(),
         page=page,
         limits=_listed_limits(context, page) if _LIMIT in columns else None,
         limit_column=_LIMIT,
@@ -224,7 +224,7 @@ def speedup(
     return page_of(
         request,
         "speedup",
-        filtered=table,
+        filter_table=table,
         empty=False,
         view=view,
         figures=figures,
@@ -267,7 +267,7 @@ def quality(
     return page_of(
         request,
         "quality",
-        filtered=table,
+        filter_table=table,
         empty=False,
         precision=precision,
         causes=api_quality.get_causes(context, where),

@@ -54,17 +54,17 @@ def plan(request: Request, context: ContextOf) -> Response:
     form = _fields(request.url.query)
     clusters = api_plan.cluster_files(context)
     runs_on = request.query_params.get("runs_on", "")
-    cannot_run = "no_cluster" in request.query_params
-    fitting_names = [
-        name for name, text in clusters.items() if not cannot_run and (not runs_on or describes(text, runs_on))
+    has_no_cluster = "no_cluster" in request.query_params
+    fitting_clusters = [
+        name for name, text in clusters.items() if not has_no_cluster and (not runs_on or describes(text, runs_on))
     ]
-    stored_cluster = "" if fitting_names or cannot_run else _stored_cluster(context, runs_on)
+    stored_cluster = "" if fitting_clusters or has_no_cluster else _stored_cluster(context, runs_on)
     form = {
         "workload": ["terasort"],
         "data": ["10GB"],
         "options": [""],
         "layouts": [""],
-        "cluster": [next(iter(fitting_names), "")],
+        "cluster": [next(iter(fitting_clusters), "")],
         "cluster_text": [stored_cluster],
         **form,
     }
@@ -77,7 +77,7 @@ def plan(request: Request, context: ContextOf) -> Response:
         "plan",
         clusters=clusters,
         runs_on=runs_on[:NAME_LETTERS_MAX],
-        cannot_run=cannot_run,
+        cannot_run=has_no_cluster,
         fields=field_values,
         rows=list(zip(*columns, strict=True)),
         workloads=tuple(workloads()),
@@ -129,8 +129,8 @@ def _result_values(context: Context, form: dict[str, list[str]]) -> dict[str, An
         return {**_EMPTY_VALUES, "preview": api_plan.plan(context, request)}
     except ValidationError as error:
         first_error = error.errors()[0]
-        where = " ".join(str(part) for part in first_error["loc"])
-        return {**_EMPTY_VALUES, "problem": SpecificationError(str(first_error["msg"]), where=where)}
+        field_path = " ".join(str(part) for part in first_error["loc"])
+        return {**_EMPTY_VALUES, "problem": SpecificationError(str(first_error["msg"]), where=field_path)}
     except AssayError as error:
         return {**_EMPTY_VALUES, "problem": error}
 
@@ -146,9 +146,9 @@ async def preview(request: Request) -> Response:
     return page_of(request, "plan_result", **await run_in_threadpool(_result_values, context, form))
 
 
-def _file_response(context: Context, form: dict[str, list[str]], what: str) -> Response:
+def _file_response(context: Context, form: dict[str, list[str]], kind: str) -> Response:
     request = _question_of(form)
-    if what == "plan":
+    if kind == "plan":
         name, text = PLAN_FILE, document_of_content(api_plan.content_of(request)).text
     else:
         name, text = CLUSTER_FILE, api_plan.cluster_text_of(context, request)
@@ -164,11 +164,11 @@ def _question_of(form: dict[str, list[str]]) -> api_plan.PlanQuestion:
         raise SpecificationError(str(error.errors()[0]["msg"]), where="the form") from error
 
 
-@router.post("/plan/file/{what}")
-async def file(request: Request, what: FileKind) -> Response:
+@router.post("/plan/file/{kind}")
+async def file(request: Request, kind: FileKind) -> Response:
     """Send the plan, or its cluster, as a file."""
     form, context = await _form(request), get_context(request)
-    return await run_in_threadpool(_file_response, context, form, what)
+    return await run_in_threadpool(_file_response, context, form, kind)
 
 
 @router.post("/plan/start", dependencies=[Depends(require_role(AccessRole.RUN))])

@@ -147,7 +147,9 @@ def _works_in_fields(form: Mapping[str, Sequence[str]]) -> list[str]:
     """Return the workloads in the form as ``NAME:SIZE:FREQUENCY[:OPTIONS]``. A workload's fields share a position."""
     columns = [form.get(name, ())[:_WORKS_MAX] for name in ("work", "size", "often", "options")]
     rows = (tuple(text.strip() for text in row) for row in zip(*columns, strict=False))
-    return [":".join((name, size, often, *filter(None, (options,)))) for name, size, often, options in rows if name]
+    return [
+        ":".join((name, size, frequency, *filter(None, (options,)))) for name, size, frequency, options in rows if name
+    ]
 
 
 @dataclass(frozen=True, slots=True)
@@ -214,13 +216,13 @@ def _values(context: Context, form: Mapping[str, Sequence[str]]) -> dict[str, An
     }
 
 
-def _commands(context: Context, asked: RecommendRequest, answer: Recommendation | None) -> tuple[str, ...]:
-    """Return the commands that make a rough estimate from this repository a forecast; empty for others."""
-    if answer is None or not asked.learn:
+def _commands(context: Context, request: RecommendRequest, answer: Recommendation | None) -> tuple[str, ...]:
+    """Return the commands that turn a rough estimate from this repository into a forecast; empty for other answers."""
+    if answer is None or not request.learn:
         return ()
-    folder = stored_catalogues(context.cluster_folders).get(asked.catalogue)
-    files = {"--catalogue": (asked.catalogue_text, CATALOGUE_FILE), "--prices": (asked.prices_text, PRICES_FILE)}
-    words = [word for text in asked.workloads for word in ("--workload", text)]
+    folder = stored_catalogues(context.cluster_folders).get(request.catalogue)
+    files = {"--catalogue": (request.catalogue_text, CATALOGUE_FILE), "--prices": (request.prices_text, PRICES_FILE)}
+    words = [word for text in request.workloads for word in ("--workload", text)]
     for option, (text, name) in files.items():
         is_public = folder is not None and not text.strip() and not context.guard.tokens
         words += [option, from_here(folder / name) if folder is not None and is_public else "FILE"]
@@ -236,10 +238,10 @@ def _commands(context: Context, asked: RecommendRequest, answer: Recommendation 
         "seed",
         "extra_costs",
     ):
-        value = getattr(asked, name)
+        value = getattr(request, name)
         if value != getattr(defaults, name):
             words += [f"--{name.replace('_', '-')}", f"{value:g}" if isinstance(value, float) else str(value)]
-    words += [word for text in asked.where for word in ("--where", text)]
+    words += [word for text in request.where for word in ("--where", text)]
     return next_commands(answer, words, context.command_options())
 
 
@@ -290,7 +292,7 @@ def _answer_values(recommendation: Recommendation) -> dict[str, Any]:
         "risk_header": RISK_HEADER,
         "risk_text": RISK_TEXT,
         "cost_chart": cost_effectiveness_chart(
-            points, layouts, recommendation.currency, of=("Time of a day's work", cost_title)
+            points, layouts, recommendation.currency, axis_titles=("Time of a day's work", cost_title)
         )
         if points
         else None,

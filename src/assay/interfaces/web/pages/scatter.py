@@ -46,7 +46,7 @@ def scatter(
     return page_of(
         request,
         "scatter",
-        filtered=table,
+        filter_table=table,
         view=view,
         drawn=scatter_points(view, colours) if view.points else None,
         counts=counts_text(view),

@@ -28,7 +28,7 @@ SUGGESTED_MAX = 3
 
 @router.get("/why")
 def why(context: ContextOf, question: WhyQuestionOf) -> Response:
-    """Redirect to a comparison of two configurations that differ in the factor alone, below the decision on it."""
+    """Redirect to the comparison of two configurations that differ only in the factor, with the decision on it."""
     pair = required_pair(context, question)
     decision_pairs = [
         ("by", question.by),
@@ -81,11 +81,11 @@ def _link(decision: Decision, result: WorkloadResult) -> tuple[str, str, str]:
 
 
 def observed_pairs(
-    context: Context, workload: str | None = None, *, without: Sequence[str] = ()
+    context: Context, workload: str | None = None, *, excluded_ids: Sequence[str] = ()
 ) -> list[tuple[str, str, str]]:
     """Return comparisons of runs with phases or traces: the compared options, the origin, and the address.
 
-    ``workload``: None for all workloads. ``without``: ids of runs to leave out.
+    ``workload``: None for all workloads. ``excluded_ids``: ids of runs to leave out.
     """
     pairs = []
     for decision in decisions_on(context, ""):
@@ -93,6 +93,6 @@ def observed_pairs(
             if result.time is None or workload not in (None, result.workload):
                 continue
             pair = cached_pair(context, of_result(decision, result))
-            if pair is not None and pair.observed and not set(pair.runs) & set(without):
+            if pair is not None and pair.observed and not set(pair.runs) & set(excluded_ids):
                 pairs.append(_link(decision, result))
     return pairs[:OBSERVED_MAX]

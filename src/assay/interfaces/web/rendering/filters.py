@@ -26,7 +26,7 @@ class FilterField:
     title: str
     levels: tuple[tuple[str, str], ...]
     """Available conditions with their titles."""
-    chosen: tuple[str, ...]
+    conditions: tuple[str, ...]
     """Conditions in the address."""
 
 
@@ -36,9 +36,9 @@ class FilterBar:
 
     action: str
     fields: tuple[FilterField, ...]
-    kept: Pairs
+    other_parameters: Pairs
     """Other query parameters that a new selection keeps."""
-    active: bool
+    has_conditions: bool
     """Whether the address has a condition of the bar."""
 
 
@@ -64,7 +64,7 @@ def filter_bar(path: str, pairs: Pairs, table: RunTable) -> FilterBar:
             choices = tuple((f"{column}={level}", level_text(column, level)) for level in levels)
             fields.append(FilterField(column_title(column), choices, column_conditions))
         replaceable_pairs += [("where", text) for text in column_conditions if len(column_conditions) <= 1]
-    kept_pairs = [
+    other_pairs = [
         pair for pair in pairs if pair not in replaceable_pairs and pair[0] not in _SELECTION_PARAMETERS and pair[1]
     ]
-    return FilterBar(path, tuple(fields), kept_pairs, bool(conditions))
+    return FilterBar(path, tuple(fields), other_pairs, bool(conditions))

@@ -13,7 +13,7 @@ class PageLink:
 
     address: str
     title: str
-    filtered: bool = False
+    has_filter_bar: bool = False
     """Whether the page shows only the runs that match the filter bar."""
 
 
@@ -25,7 +25,7 @@ class Area:
     pages: tuple[PageLink, ...]
     detail_prefixes: tuple[str, ...] = ()
     """Path prefixes of pages that belong to this area but are not in the navigation."""
-    opening: str = ""
+    answer_address: str = ""
     """Address that leads to the page which has an answer for these runs; empty: the link opens the first page."""
 
     def page_at(self, path: str) -> PageLink | None:
@@ -42,18 +42,18 @@ AREAS: Final = (
     Area(
         "Decide",
         (
-            PageLink("/", "Answers", filtered=True),
-            PageLink("/speedup", "Speedup", filtered=True),
-            PageLink("/cost", "Cost", filtered=True),
+            PageLink("/", "Answers", has_filter_bar=True),
+            PageLink("/speedup", "Speedup", has_filter_bar=True),
+            PageLink("/cost", "Cost", has_filter_bar=True),
             PageLink("/plan", "Plan runs"),
         ),
     ),
     Area(
         "Explore",
         (
-            PageLink("/runs", "Runs", filtered=True),
+            PageLink("/runs", "Runs", has_filter_bar=True),
             PageLink("/compare", "Compare"),
-            PageLink("/scatter", "Scatter", filtered=True),
+            PageLink("/scatter", "Scatter", has_filter_bar=True),
         ),
         ("/clusters", "/configurations", "/campaigns", "/tuning"),
     ),
@@ -66,14 +66,14 @@ AREAS: Final = (
             PageLink("/size", "Size from a log"),
             PageLink("/instances", "Instance types"),
         ),
-        opening="/forecast",
+        answer_address="/forecast",
     ),
     Area(
         "Trust",
         (
-            PageLink("/quality", "Quality", filtered=True),
-            PageLink("/changes", "Changes", filtered=True),
-            PageLink("/gate", "Regressions", filtered=True),
+            PageLink("/quality", "Quality", has_filter_bar=True),
+            PageLink("/changes", "Changes", has_filter_bar=True),
+            PageLink("/gate", "Regressions", has_filter_bar=True),
             PageLink("/hosts", "Hosts"),
         ),
     ),

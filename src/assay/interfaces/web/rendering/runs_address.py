@@ -33,7 +33,7 @@ class RunsAddress:
             pairs.append(("offset", str(self.offset)))
         return f"/runs?{urlencode(pairs)}" if pairs else "/runs"
 
-    def sorted_by(self, name: str) -> str:
+    def address_sorted_by(self, name: str) -> str:
         """Return the address of the list sorted by a column, or in reverse order if that is the current order."""
         return replace(self, sort=f"-{name}" if self.sort == name else name, offset=0).address()
 
@@ -41,19 +41,19 @@ class RunsAddress:
         """Return the sort direction of a column as an ARIA value."""
         return "ascending" if self.sort == name else "descending" if self.sort == f"-{name}" else "none"
 
-    def without(self, condition: str) -> str:
+    def address_without(self, condition: str) -> str:
         """Return the address without a condition."""
         return replace(self, where=tuple(text for text in self.where if text != condition), offset=0).address()
 
-    def moved(self, pages: int) -> str:
+    def page_address(self, pages: int) -> str:
         """Return the address ``pages`` pages further (negative: back)."""
         return replace(self, offset=max(0, self.offset + pages * self.page)).address()
 
-    def cleared(self) -> str:
+    def address_without_conditions(self) -> str:
         """Return the address without conditions."""
         return replace(self, where=(), offset=0).address()
 
-    def unpicked(self) -> str:
+    def address_without_picked_runs(self) -> str:
         """Return the address without runs selected for comparison."""
         return replace(self, picked_run_ids=()).address()
 

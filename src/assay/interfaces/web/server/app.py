@@ -321,9 +321,13 @@ async def _assay_error(request: Request, error: Exception) -> Response:
 async def _validation_error(request: Request, error: Exception) -> Response:
     assert isinstance(error, RequestValidationError)
     first_error = next(iter(error.errors()), {"loc": (), "msg": "invalid request"})
-    where = ".".join(str(part) for part in first_error["loc"] if part not in ("query", "path", "body"))
+    field_path = ".".join(str(part) for part in first_error["loc"] if part not in ("query", "path", "body"))
     return _error_response(
-        request, 422, _validation_message(first_error), where or None, "/api/v1/openapi.json describes every parameter"
+        request,
+        422,
+        _validation_message(first_error),
+        field_path or None,
+        "/api/v1/openapi.json describes every parameter",
     )
 
 

@@ -66,10 +66,10 @@ class RateLimitedHandler(logging.Handler):
             self._timer = None
             self._close_windows()
 
-    def _close_windows(self, *, early: bool = False) -> None:
+    def _close_windows(self, *, is_final: bool = False) -> None:
         now = self._clock()
         for kind, window in list(self._windows.items()):
-            if early or now - window.began_s >= WINDOW_S:
+            if is_final or now - window.began_s >= WINDOW_S:
                 del self._windows[kind]
                 if window.dropped_lines:
                     text = f"{window.dropped_lines:,} more lines like this in {WINDOW_S:g} s"
@@ -89,7 +89,7 @@ class RateLimitedHandler(logging.Handler):
         """Write the numbers of dropped lines of all open windows."""
         if self._timer is not None:
             self._timer.cancel()
-        self._close_windows(early=True)
+        self._close_windows(is_final=True)
         super().close()
 
 

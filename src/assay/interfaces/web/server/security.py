@@ -112,8 +112,8 @@ class LoginLimiter:
         """
         if (address, token_hash) in self._accepted_tokens:
             return 0.0
-        spent_of_address = self._still_spent(self._spent_attempts.get(address, (0.0, 0.0)), ATTEMPTS_PER_S)
-        spent_of_all = self._still_spent(self._spent_attempts_of_all, ATTEMPTS_PER_S_OF_ALL)
+        spent_of_address = self._spent_attempts_now(self._spent_attempts.get(address, (0.0, 0.0)), ATTEMPTS_PER_S)
+        spent_of_all = self._spent_attempts_now(self._spent_attempts_of_all, ATTEMPTS_PER_S_OF_ALL)
         return max(
             0.0,
             (spent_of_address + 1 - ATTEMPTS_MAX) / ATTEMPTS_PER_S,
@@ -130,11 +130,15 @@ class LoginLimiter:
         _remember(
             self._spent_attempts,
             address,
-            (self._still_spent(self._spent_attempts.get(address, (0.0, now)), ATTEMPTS_PER_S) + 1, now),
+            (self._spent_attempts_now(self._spent_attempts.get(address, (0.0, now)), ATTEMPTS_PER_S) + 1, now),
         )
-        self._spent_attempts_of_all = (self._still_spent(self._spent_attempts_of_all, ATTEMPTS_PER_S_OF_ALL) + 1, now)
+        self._spent_attempts_of_all = (
+            self._spent_attempts_now(self._spent_attempts_of_all, ATTEMPTS_PER_S_OF_ALL) + 1,
+            now,
+        )
 
-    def _still_spent(self, spent: tuple[float, float], per_s: float) -> float:
+    def _spent_attempts_now(self, spent: tuple[float, float], per_s: float) -> float:
+        """Return the attempts that are not yet regained. ``spent``: their number at an earlier time, and this time."""
         return max(0.0, spent[0] - (self._clock() - spent[1]) * per_s)
 
 

@@ -31,6 +31,7 @@ class CachedAnswer:
     remake: bool = True
     """Whether the answer is also computed from the next snapshot, before requests use that snapshot."""
     pinned: bool = False
+    """Whether the cache keeps the answer when it is full."""
 
 
 class AnswerCache:

@@ -46,11 +46,11 @@ class PreparedRoute(APIRoute):
 
 
 def page_of(
-    request: Request, name: str, *, filtered: RunTable | None = None, status: int = 200, **values: Any
+    request: Request, name: str, *, filter_table: RunTable | None = None, status: int = 200, **values: Any
 ) -> HTMLResponse:
     """Return a page, or a part of a page, from its template.
 
-    ``filtered``: runs for the choices of the filter bar; None for a page without this bar.
+    ``filter_table``: runs for the choices of the filter bar; None for a page without this bar.
     """
     context, pairs = get_context(request), request.query_params.multi_items()
     root = context.store.repository.root.absolute()
@@ -65,7 +65,9 @@ def page_of(
         serve_command=command("serve", options=replace(context.command_options(), prices="FILE")),
         repository="" if context.guard.tokens else root.resolve().name,
         carried=filter_parameters(pairs),
-        bar=filter_bar(request.url.path, pairs, filtered) if filtered is not None and len(filtered) else None,
+        bar=filter_bar(request.url.path, pairs, filter_table)
+        if filter_table is not None and len(filter_table)
+        else None,
         book_name=context.book.name if context.book else "",
         **values,
     )

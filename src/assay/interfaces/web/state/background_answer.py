@@ -27,7 +27,7 @@ class BackgroundAnswer(Generic[Answer]):
         self._next_start_s = 0.0
         self._lock = Lock()
 
-    def newest(self, version: Hashable, make: Callable[[], Answer]) -> Answer | None:
+    def last_answer(self, version: Hashable, make: Callable[[], Answer]) -> Answer | None:
         """Return the last answer, and call ``make`` in the background if the runs have another version.
 
         None before the first answer, and if ``make`` raised AssayError for the last version.

@@ -32,22 +32,22 @@ class CachedPage:
         self._content = bytes(page.body)
         self._variants: dict[tuple[str | None, bool], bytes] = {}
 
-    def response(self, context: Context, outdated_as_of: str | None, *, compressed: bool) -> Response:
+    def response(self, context: Context, outdated_as_of: str | None, *, is_compressed: bool) -> Response:
         """Return the page. ``outdated_as_of``: time for the note that newer runs are being read; None for no note."""
         headers = dict(self._headers)
-        if compressed:
+        if is_compressed:
             headers |= {"content-encoding": "gzip", "vary": "Accept-Encoding"}
-        content = self._variants.get((outdated_as_of, compressed))
+        content = self._variants.get((outdated_as_of, is_compressed))
         if content is None:
             content = self._content
             if outdated_as_of:
                 note = context.rendering.html("outdated", outdated_as_of=outdated_as_of).encode()
                 content = content.replace(_MAIN_TAG, _MAIN_TAG + note, 1)
-            if compressed:
+            if is_compressed:
                 content = gzip.compress(content, _GZIP_LEVEL, mtime=0)
             if len(self._variants) >= _VARIANTS_MAX:
                 self._variants.clear()
-            self._variants[outdated_as_of, compressed] = content
+            self._variants[outdated_as_of, is_compressed] = content
         return Response(content, self._status, headers)
 
 
@@ -71,7 +71,7 @@ def cached_page(
         url, outdated_as_of = request.url, request.state.outdated_as_of
         key = ("page", url.path, url.query, get_roles(request), extra_key(context))
         stored_page = context.store.answer(key, render)
-        compressed = "gzip" in request.headers.get("accept-encoding", "")
-        return stored_page.response(context, outdated_as_of, compressed=compressed)
+        is_compressed = "gzip" in request.headers.get("accept-encoding", "")
+        return stored_page.response(context, outdated_as_of, is_compressed=is_compressed)
 
     return handler

@@ -175,11 +175,11 @@ class Store:
     def prepared_snapshot(self) -> Iterator[None]:
         """Answer inside the block from the last prepared snapshot, or from the newest if none was prepared."""
         snapshot = self._prepared_snapshot
-        usable = snapshot is not None and self._is_usable(snapshot)
-        with self._answering_from(snapshot, _Purpose.PREPARED) if snapshot and usable else nullcontext():
+        is_usable = snapshot is not None and self._is_usable(snapshot)
+        with self._answering_from(snapshot, _Purpose.PREPARED) if snapshot and is_usable else nullcontext():
             yield
 
-    def warm(self) -> None:
+    def preload(self) -> None:
         """Read the runs and the statistics library before the first request."""
         import scipy.special  # noqa: F401 - takes a fraction of a second
 

@@ -43,7 +43,7 @@ _DISK_CHOICES = (*_RATE_FIELDS, "none")
 
 @router.get("/instances")
 def instances(request: Request, context: ContextOf) -> Response:
-    """Show the filters, the matching types, and what the chosen types lead to."""
+    """Show the filters, the matching types, and links to questions about the chosen types."""
     return page_of(request, "instances", **_values(context, parse_qs(request.url.query)))
 
 
@@ -136,8 +136,8 @@ def _changes(request: InstanceChoiceRequest, name: str, choice: InstanceChoice) 
     if request.volumes:
         changes["worker.volumes"] = request.volumes
     elif instance.disks is not None:  # a compared type without volumes has a known rate
-        read, _, write = (request.disk_rates or {}).get(str(instance.disks.kind), "").partition(":")
-        changes |= {"worker.devices.local.read": read, "worker.devices.local.write": write}
+        read_rate, _, write_rate = (request.disk_rates or {}).get(str(instance.disks.kind), "").partition(":")
+        changes |= {"worker.devices.local.read": read_rate, "worker.devices.local.write": write_rate}
     speed = (request.cpu_speeds or {}).get(instance.architecture, "")
     if instance.architecture == ASSUMED_ARCHITECTURE and speed == ASSUMED_SPEED:
         return changes  # the question compares the architectures itself, with its interval

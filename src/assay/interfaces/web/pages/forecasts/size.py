@@ -1,7 +1,7 @@
 """Show the page that sizes a cluster from the logs of one job.
 
-The script of the page sends the log, then the form, and leads to an address that contains the question. The answer is
-that of ``assay size``, with a chart of time against money and a table of the candidates.
+The script of the page sends the log, then the form, and opens an address that contains the question. The answer equals
+the answer of ``assay size``, with a chart of time against money and a table of the candidates.
 """
 
 from collections.abc import Mapping, Sequence
@@ -175,15 +175,15 @@ def _answer_values(answer: SizeAnswer) -> dict[str, Any]:
     points = [ShapePoint(shape) for shape in answer.candidates]
     layouts = colours_of([point.levels["layout"] for point in points])
     axes = ("Time of the job", "Cost of the job")
-    first, *why = size_sentences.first_sentences(answer)
+    first_sentence, *reason_sentences = size_sentences.first_sentences(answer)
     return {
-        "first": first,
-        "why": why,
+        "first": first_sentence,
+        "why": reason_sentences,
         "shapes_text": list(size_sentences.shapes_sentences(answer)),
         "job_text": [*size_sentences.job_sentences(answer), *size_sentences.memory_sentences(answer)],
         "assumptions": list(size_sentences.assumption_sentences(answer)),
         "interval": interval_header(extrapolated=answer.extrapolated),
         "interval_name": intervals_name(extrapolated=answer.extrapolated),
         "missing": list(size_sentences.missing_sentences(answer)),
-        "cost_chart": cost_effectiveness_chart(points, layouts, answer.currency, of=axes) if points else None,
+        "cost_chart": cost_effectiveness_chart(points, layouts, answer.currency, axis_titles=axes) if points else None,
     }

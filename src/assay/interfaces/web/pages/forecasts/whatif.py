@@ -84,12 +84,12 @@ _EMPTY_VALUES: dict[str, Any] = {
 
 @dataclass(frozen=True, slots=True)
 class PriceControl:
-    """The slider of a price in the server's price book: its original, current and maximum value."""
+    """The slider of a price: its price in the server's price book, its current price and its upper end."""
 
     name: str
-    measured: float
-    now: float
-    most: float
+    book_price: float
+    current_price: float
+    slider_max: float
 
 
 @dataclass(frozen=True, slots=True)
@@ -130,7 +130,7 @@ async def results(request: Request) -> Response:
 
 
 def _page_state_of(pairs: Sequence[tuple[str, str]]) -> _PageState:
-    run_id, cluster, values, prices, extra_costs, shown_only = "", "", {}, {}, "", False
+    run_id, cluster, values, prices, extra_costs, has_shown_only = "", "", {}, {}, "", False
     for name, value in pairs[:_PAIRS_MAX]:
         if name == "run":
             run_id = value[:_FIELD_CHARACTERS_MAX]
@@ -139,12 +139,12 @@ def _page_state_of(pairs: Sequence[tuple[str, str]]) -> _PageState:
         elif name == _EXTRA_COSTS:
             extra_costs = value.strip()[:_FIELD_CHARACTERS_MAX]
         elif name == _SHOWN_ONLY:
-            shown_only = True
+            has_shown_only = True
         elif name.startswith(PRICE_PREFIX) and value:
             prices[name[len(PRICE_PREFIX) :][:_FIELD_CHARACTERS_MAX]] = amount_of(name[len(PRICE_PREFIX) :], value)
         elif value.strip():
             values[name[:_FIELD_CHARACTERS_MAX]] = value.strip()[:_FIELD_CHARACTERS_MAX]
-    return _PageState(run_id, values, prices, cluster, extra_costs, shown_only and bool(run_id))
+    return _PageState(run_id, values, prices, cluster, extra_costs, has_shown_only and bool(run_id))
 
 
 def _values(context: Context, pairs: Sequence[tuple[str, str]]) -> dict[str, Any]:
@@ -211,7 +211,9 @@ def _add_answer(context: Context, values: dict[str, Any], page_state: _PageState
     values["others_follow"] = page_state.shown_only
     extra_pairs = [(_EXTRA_COSTS, page_state.extra_costs)] if page_state.extra_costs else []
     changes_shown = [*_cluster_pairs(page_state), *answer.configurations[0].changes.items(), *extra_pairs]
-    missing_prices = {part.name: part for simulated in answer.configurations for part in simulated.missing_prices}
+    missing_prices = {
+        part.name: part for configuration in answer.configurations for part in configuration.missing_prices
+    }
     values["missing_prices"] = missing_prices.values()
     if context.book is not None:
         values["example_prices"] = example_prices_sentence(missing_prices.values(), context.book)
@@ -272,10 +274,10 @@ def _is_measured_value(text: str, control: Control) -> bool:
     return value_text == control.measured
 
 
-def _price_controls(book: PriceBook, changed: Mapping[str, float]) -> tuple[PriceControl, ...]:
+def _price_controls(book: PriceBook, changed_prices: Mapping[str, float]) -> tuple[PriceControl, ...]:
     book_prices = prices_in(book)
     fallback_max = max(book_prices.values(), default=1.0) or 1.0
     return tuple(
-        PriceControl(name, amount, changed.get(name, amount), 4 * amount or fallback_max)
+        PriceControl(name, amount, changed_prices.get(name, amount), 4 * amount or fallback_max)
         for name, amount in book_prices.items()
     )
