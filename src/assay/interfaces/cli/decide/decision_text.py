@@ -59,7 +59,7 @@ def print_brief(decision: Decision, view: QuestionView | None, *, over_years: bo
 
 
 def print_over_years(costs: CostsOverYears, *, all_options: bool) -> None:
-    """Print the costs over years of use: the answer, a row for each option, and sentences on the lowest price and the scope.
+    """Print the costs over years of use: the answer, a row for each option, and sentences on prices and scope.
 
     ``all_options``: print all options; otherwise the cheapest ones and the baseline.
     """
