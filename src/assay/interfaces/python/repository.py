@@ -303,9 +303,7 @@ class OpenedRepository(Forecasts):
         )
         views = tuple(cost_effectiveness(self._store, table, price_book(prices), request, flagged.table))
         headlines = [view.headline for view in views if view.headline]
-        unpriced = dict.fromkeys(
-            f"left out: {name}: {reason}" for view in views for name, reason in view.unpriced.items()
-        )
+        unpriced = dict.fromkeys(f"left out: {name}: {note}" for view in views for name, note in view.unpriced.items())
         return Answer(
             views,
             headlines[0] if headlines else "Nothing is priced.",
