@@ -34,16 +34,11 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         action="store_true",
         help=f"without tests marked {', '.join(NOT_FAST)}, and with a tenth of the damaged copies and examples",
     )
-    parser.addoption(
-        "--in-memory",
-        action="store_true",
-        help=f"make temporary folders in {MEMORY} if it has {MEMORY_MIN_BYTES >> 30} GiB, as --fast does",
-    )
 
 
 def pytest_configure(config: pytest.Config) -> None:
     os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")  # as assay does; NumPy reads it when it is imported
-    if config.getoption("--fast") or config.getoption("--in-memory"):
+    if config.getoption("--fast") or os.environ.get("ASSAY_IN_MEMORY") == "1":
         _use_memory_for_temporary_folders()
     if config.getoption("--fast"):
         os.environ.setdefault("ASSAY_FUZZ", str(FAST_COPIES))

@@ -30,7 +30,7 @@ CONCURRENT_SETS = {
 }
 """Markers of each set. The output of the last set is shown while it runs."""
 EVERYTHING_ELSE = CONCURRENT_SETS["everything else"]
-IN_MEMORY = (EVERYTHING_ELSE, CONCURRENT_SETS["in a browser"])
+IN_MEMORY = ("everything else", "in a browser")
 """Sets whose temporary folders are in memory: their tests flush many small files and need no disk."""
 FAILED = 1
 NO_TESTS = 5
@@ -45,7 +45,6 @@ def pytest(marks: str, arguments: list[str]) -> list[str]:
     # The largest set has two processes: with one, it would run on one core for minutes after the other sets have ended.
     # The plug-in for tests of the API is only in this set, as it takes longer to import than pytest.
     options = ["-n", "2", "--dist", "loadfile"] if marks == EVERYTHING_ELSE else ["-p", "no:schemathesis"]
-    options += ["--in-memory"] if marks in IN_MEMORY else []
     return [sys.executable, "-m", "pytest", "-m", marks, "--durations=20", "-o", cache, *options, *arguments]
 
 
@@ -55,8 +54,10 @@ def environment_of(name: str, state: str) -> dict[str, str]:
     Only the set that makes labs uses the machine's state directory, because every command removes abandoned labs there.
     Scripts for hosts run with this Python: a shim that first searches for a Python takes ten times as long.
     """
-    state_variable = {} if name == ON_LABS else {"ASSAY_STATE": state}
-    return {**os.environ, "PATH": f"{Path(sys.executable).parent}:{os.environ['PATH']}", **state_variable}
+    variables = {} if name == ON_LABS else {"ASSAY_STATE": state}
+    if name in IN_MEMORY:
+        variables["ASSAY_IN_MEMORY"] = "1"
+    return {**os.environ, "PATH": f"{Path(sys.executable).parent}:{os.environ['PATH']}", **variables}
 
 
 def failed_of(marks: str) -> list[str]:

@@ -14,7 +14,7 @@ from assay.foundation.installation import installation
 DEFAULT_REPOSITORY = "repository"
 """The folder of a repository that commands use without ``--repository``."""
 ACCEPTED: Mapping[str, tuple[str, ...]] = {
-    "decide": ("where", "prices", "years", "repository"),
+    "decide": ("where", "years", "prices", "repository"),
     "whatif": ("where", "prices", "cluster", "repository"),
     "predict": ("repository",),
     "recommend": ("repository",),

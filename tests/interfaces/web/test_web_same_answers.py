@@ -88,8 +88,10 @@ def measured(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 def _client(question: Question, root: Path) -> TestClient:
     words = question.words
-    book = load_prices(Path(words[words.index("--prices") + 1])) if "--prices" in words else None
-    return client_of(root, book=book)
+    if "--prices" not in words:
+        return client_of(root)
+    book_path = Path(words[words.index("--prices") + 1])
+    return client_of(root, book=load_prices(book_path), book_path=book_path)
 
 
 def _answered(client: TestClient, name: str) -> Any:
@@ -111,7 +113,10 @@ def _searched(client: TestClient, key: str) -> Any:
 
 
 @pytest.mark.parametrize("name", QUESTIONS)
-def test_the_api_has_the_json_of_the_command(name: str, repositories: dict[str, Path]) -> None:
+def test_the_api_has_the_json_of_the_command(
+    name: str, repositories: dict[str, Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)  # paths below the folder of a server are relative in its commands
     question, root = QUESTIONS[name], repositories[QUESTIONS[name].repository]
     assert _answered(_client(question, root), name) == command_json(question, root)
 

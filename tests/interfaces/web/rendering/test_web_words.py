@@ -106,7 +106,8 @@ def test_no_page_prints_a_backtick(tmp_path: Path) -> None:
 
 @pytest.mark.slow
 def test_an_unanswered_question_has_its_next_step_in_words_and_a_link_to_the_plan(tmp_path: Path) -> None:
-    client = client_of(runs(tmp_path, "", "", "", workload="sort"))
+    root = runs(tmp_path, "", "", "", workload="sort")
+    client = client_of(root)
     page = client.get("/").text
     cards = {
         name: text.partition("</section>")[0]
@@ -124,4 +125,4 @@ def test_an_unanswered_question_has_its_next_step_in_words_and_a_link_to_the_pla
         assert '<option value="sort" selected>' in plan
     copied = re.search(r'<p class="command"><code>([^<]*)</code> <button[^>]* data-copy="([^"]*)"', cards["cheapest"])
     assert copied is not None
-    assert copied[1] == copied[2] == "assay decide cheapest --prices FILE"
+    assert copied[1] == copied[2] == f"assay decide cheapest --prices FILE --repository {root}"
