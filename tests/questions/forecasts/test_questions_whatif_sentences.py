@@ -22,6 +22,7 @@ from assay.questions.forecasts.whatif.whatif_sentences import (
     notes_of,
     refused_effect,
     sentence_of,
+    slower_link_notes,
 )
 from assay.specs.prices import load_prices
 from simulator_support import EXAMPLE
@@ -38,6 +39,7 @@ def row(configuration: str, ratio: float, low: float, high: float) -> WhatIf:
         "ratio_low": low,
         "ratio_high": high,
         "credits": (),
+        "links_bits_per_s": (10e9, 10e9),
         "extrapolation": 1.0,
         "extrapolated": "",
         "missing_prices": (),
@@ -261,3 +263,15 @@ def test_the_answer_proposes_more_containers_if_tasks_wait() -> None:
     assert tasks_sentence([replace(waiting, changes={"containers": "2"})]) == sentence
     assert tasks_sentence([replace(waiting, changes={"nic": "25GbE"})]) == "", "the question is not about tasks"
     assert tasks_sentence([SAME]) == ""
+
+
+def test_configurations_with_a_slower_link_than_measured_are_counted_apart() -> None:
+    slower = replace(SAME, links_bits_per_s=(56e9, 25e9))
+    assert slower.is_slower_link
+    assert not SAME.is_slower_link
+    text = "The link is slower than measured (56 Gbit/s) for 1 of 2 configurations."
+    assert slower_link_notes([slower], 2) == [
+        f"{text} It is 1.04× as fast (90 % interval 0.90 to 1.20), not included above."
+    ]
+    assert slower_link_notes([slower], 1) == [text.replace("2 configurations", "1 configuration")]
+    assert slower_link_notes([], 2) == []

@@ -98,6 +98,12 @@ def test_a_served_page_begins_with_an_answer_and_states_its_defaults(root: Path)
         assert answer["fastest"]["label"] in page.partition("</h1>")[2].partition("<form")[0]
 
 
+def test_an_address_without_a_catalogue_has_the_catalogue_of_the_form(client: TestClient) -> None:
+    selected = "<option selected>hardware</option>"
+    assert selected in client.get("/recommend?budget=100k").text
+    assert selected in client.get("/recommend").text
+
+
 def test_an_address_without_a_search_states_it(client: TestClient) -> None:
     page = client.get("/recommend", params=FORM).text
     assert "No result is stored for these inputs" in page

@@ -88,7 +88,7 @@ async def begin(request: Request) -> Response:
 
 def _start_search(request: Request, context: Context, form: Mapping[str, Sequence[str]]) -> Response:
     try:
-        search_request = _request_of(form)
+        search_request = _request_of(form, default_request(context))
         key = api_recommend.start_search(context, search_request)
     except AssayError as error:
         return page_of(request, "recommend", **{**_values(context, form), "problem": error})
@@ -109,8 +109,8 @@ def _query(search_request: RecommendRequest) -> str:
     return urlencode(pairs)
 
 
-def _request_of(form: Mapping[str, Sequence[str]]) -> RecommendRequest:
-    """Return the request in a form or an address.
+def _request_of(form: Mapping[str, Sequence[str]], defaults: RecommendRequest) -> RecommendRequest:
+    """Return the request in a form or an address. It has the catalogue of ``defaults`` if it names none.
 
     Raises SpecificationError for an unknown objective or a text that is not a number.
     """
@@ -140,6 +140,8 @@ def _request_of(form: Mapping[str, Sequence[str]]) -> RecommendRequest:
         workload_texts = RecommendRequest().workloads
     if not workload_texts:
         raise SpecificationError("no workload is chosen", where="Work", hint="choose one in the field Workload 1")
+    if "catalogue_text" not in request_fields:
+        request_fields.setdefault("catalogue", defaults.catalogue)
     return RecommendRequest(workload_texts, where=where, **request_fields)
 
 
@@ -182,7 +184,7 @@ def _values(context: Context, form: Mapping[str, Sequence[str]]) -> dict[str, An
     key = next(iter(form.get("key", ())), "")
     if form and not key:
         try:
-            search_request = _request_of(form)
+            search_request = _request_of(form, search_request)
             key = key_of(search_request, api_recommend.learned_version(context, search_request))
         except SpecificationError as error:
             problem = error

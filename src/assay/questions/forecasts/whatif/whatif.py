@@ -51,6 +51,7 @@ from assay.questions.forecasts.whatif.whatif_sentences import (
     notes_of,
     refused_effect,
     sentence_of,
+    slower_link_notes,
 )
 from assay.questions.runs.plans import refuse_another_scale
 from assay.questions.runs.workload_limits import WorkloadLimit, limit_of_runs
@@ -205,13 +206,16 @@ def answer_of(
                 RefusedChange(run_id, measured.workload, measured.configuration, error.message, remedy)
             )
     _refuse_unknown_prices(answers, prices)
-    effects = _effects_of(possible_anchors, answers, prices, run_simulations)
+    slower_links = [answer for answer in answers if answer.is_slower_link]
+    main_answers = [answer for answer in answers if not answer.is_slower_link] or answers
+    main_anchors = [anchor for anchor, answer in zip(possible_anchors, answers, strict=True) if answer in main_answers]
+    effects = _effects_of(main_anchors, main_answers, prices, run_simulations)
     return WhatIfAnswer(
-        sentence=sentence_of(answers, prices is not None),
-        notes=notes_of(answers, effects),
+        sentence=sentence_of(main_answers, prices is not None),
+        notes=(*slower_link_notes(slower_links, len(answers)), *notes_of(main_answers, effects)),
         tasks=tasks_sentence(answers),
         caveat=caveat_of(answers),
-        money=money_sentence(answers, prices),
+        money=money_sentence(main_answers, prices),
         effects=effects,
         configurations=tuple(answers),
         refused=tuple(refused_changes),
@@ -281,8 +285,7 @@ def answer_for(
 ) -> WhatIf:
     """Return the predicted times with ``changes``. Raises SpecificationError for an unknown or impossible change."""
     group, profile, before = anchor.measured, anchor.profile, anchor.plan
-    after = _changed_plan(group, changes)
-    cores = core_speed_uncertainty(group.runs, dict(changes))
+    after, cores = _changed_plan(group, changes), core_speed_uncertainty(group.runs, dict(changes))
     changed = _request_for(after, profile, share_of_lab_cpu(before, after))
     scenarios = [anchor.scenario, scenario_of(changed)]
     is_unchanged = changed == _request_for(before, profile)
@@ -342,6 +345,7 @@ def answer_for(
         lab_scale=group.runs[0].lab_scale,
         lab_cores=lab_cores(before, after, anchor.scenario.document),
         slots=task_slots(after, scenarios[1].document),
+        links_bits_per_s=(group.configured().link_bits_per_s, group.configured(changes).link_bits_per_s),
         extrapolation=1.0 if is_unchanged else max(1.0, *times_beyond(changed).values()),
         extrapolated="" if is_unchanged else _extrapolated(changed),
         credits=typical_use(sides[1], error.factor),

@@ -99,6 +99,8 @@ class WhatIf:
     """Cores of a lab's machine and of the described workers, if the changes add or remove cores; else None."""
     slots: TaskSlots
     """The tasks of the largest stage with the changes, and how many of them run in parallel."""
+    links_bits_per_s: tuple[float, float]
+    """Bandwidth of a worker's link at full scale, as measured and with the changes."""
     extrapolation: float
     """Data or workers as a multiple of the end of the learned range; 1 within it."""
     extrapolated: str
@@ -111,6 +113,12 @@ class WhatIf:
     def is_shown(self) -> bool:
         """Whether a difference is shown: the interval of the speedup excludes 1."""
         return not self.ratio_low <= 1 <= self.ratio_high
+
+    @property
+    def is_slower_link(self) -> bool:
+        """Whether the changes give the workers a slower link than measured."""
+        before, after = self.links_bits_per_s
+        return after < before
 
 
 @dataclass(frozen=True, slots=True)

@@ -26,6 +26,7 @@ from assay.text import (
     data_text,
     joined,
     money,
+    plural,
     scale_text,
     workload_title,
 )
@@ -53,6 +54,25 @@ def sentence_of(answers: Sequence[WhatIf], has_prices: bool) -> str:
     speed = f"{runs} {mean.ratio:.2f}× as fast{average} (90 % interval {mean.ratio_low:.2f} to {mean.ratio_high:.2f})"
     how = "simulated, extrapolated" if any(answer.extrapolated for answer in answers) else "simulated"
     return f"With {_changes_of(answers)}, {speed}, {how}; {_cost_part(answers, mean.cost, has_prices)}."
+
+
+def slower_link_notes(slower_links: Sequence[WhatIf], count: int) -> list[str]:
+    """Return for how many of ``count`` configurations the link is slower than measured, with their mean speedup.
+
+    Where other configurations have no slower link, the sentence and the costs are those of the others.
+    """
+    if not slower_links:
+        return []
+    rates = joined([f"{rate / 1e9:g} Gbit/s" for rate in sorted({row.links_bits_per_s[0] for row in slower_links})])
+    text = f"The link is slower than measured ({rates}) for {len(slower_links)} of {plural(count, 'configuration')}."
+    if len(slower_links) == count:
+        return [text]
+    mean = effect_of(slower_links)
+    verb, average = ("They are", " on average") if len(slower_links) > 1 else ("It is", "")
+    return [
+        f"{text} {verb} {mean.ratio:.2f}× as fast{average} (90 % interval {mean.ratio_low:.2f} to "
+        f"{mean.ratio_high:.2f}), not included above."
+    ]
 
 
 def _cost_part(answers: Sequence[WhatIf], cost: CostChange | None, has_prices: bool) -> str:
@@ -230,10 +250,12 @@ def _cost_of(answers: Sequence[WhatIf]) -> CostChange | None:
 
 def _missing_text(answers: Sequence[WhatIf], prices: WhatIfPrices) -> str:
     """Return which prices the book lacks; without a list of parts, why it does not price the cluster."""
-    parts = {part.name: part for answer in answers for part in answer.missing_prices if part.price is None}
+    parts = dict.fromkeys(
+        (part.name, part.count_text) for answer in answers for part in answer.missing_prices if part.price is None
+    )
     if not parts:
         return f"{capitalised(next(answer.cost_unknown for answer in answers))}."
-    names = joined([f"{name} ({part.count_text})" for name, part in parts.items()])
+    names = joined([f"{name} ({count_text})" for name, count_text in parts])
     return f"The price book lacks the {price_name(prices.book)} of each {names}."
 
 
