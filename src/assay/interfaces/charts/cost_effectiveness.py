@@ -345,9 +345,8 @@ def cost_effectiveness_chart(
 ) -> Spec:
     """Return the chart of time against cost: a named point with intervals for each configuration, and the Pareto front.
 
-    The area of a point shows its number of runs. ``divide``: lines between the quadrants.
-    ``previous_points``: the points before a price change; if given, they decide whether an axis is logarithmic.
-    ``axis_titles``: titles of the time and cost axes.
+    The area of a point shows its number of runs. ``divide``: lines between the quadrants. ``previous_points``: points
+    before a price change; they decide whether an axis is logarithmic. ``axis_titles``: of the time and cost axes.
     """
     layouts = list(dict.fromkeys(p.levels.get(LAYOUT_FACTOR, p.label) for p in points))
     scaled_points = previous_points or points
