@@ -32,6 +32,7 @@ from assay.questions.report.request import ReportRequest
 from assay.questions.report.selection import runs_of_decision
 from assay.questions.report.values import DecisionGroups, GroupDetails, Report
 from assay.questions.runs.runs import levels_in
+from assay.questions.runs.workload_limits import WorkloadLimits
 from assay.store.campaigns.plan_texts import PlanText
 from assay.text import workload_title
 
@@ -112,6 +113,7 @@ def _report(
         origins=tuple(dict.fromkeys((run.origin, run.lab_scale) for run in runs)),
         decisions=decisions,
         questions=(),
+        limits=WorkloadLimits("", (), 0, 0),
         further_decisions=(),
         layout_classes=layout_classes(table),
         not_compared=tuple(("layout", level) for level in levels_in(table, "layout") if level not in compared),

@@ -355,7 +355,7 @@ def test_on_paper_page_one_has_the_answer_the_costs_the_chart_and_the_caveats_an
     assert bottom <= height_px
     pages = re.findall(rb"/Type\s*/Page\b", view.pdf(format="A4", prefer_css_page_size=True))
     assert 1 < len(pages) <= PAGES_MAX
-    assert view.locator(".opening figure svg").first.is_visible()
+    assert view.locator(".opening figure .paper svg").first.is_visible()
     table = view.locator("#comparisons table")
     assert table.locator("thead").first.is_visible()
     assert table.first.evaluate("table => getComputedStyle(table.rows[1]).display") == "table-row"

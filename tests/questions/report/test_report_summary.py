@@ -5,26 +5,31 @@ from __future__ import annotations
 import re
 from dataclasses import replace
 from decimal import Decimal
+from pathlib import Path
 
 import pytest
 
 from assay.analysis.comparison.factors.device_classes import DEVICE_CLASS
 from assay.analysis.statistics import table_of
-from assay.interfaces.report.decisions import CAVEATS_MAX, CHART_ROWS_MAX
+from assay.interfaces.report.decisions import CAVEATS_MAX, CHART_WORKLOADS_MAX, first_page, questions_chapter
 from assay.interfaces.report.output.document import Facts, ReportDocument, ReportFigure, Table, plain_text
 from assay.model import CONTAINERS, Energy, LineItem, PriceBook
 from assay.model.runs.run import Run
+from assay.questions.decisions.chart_rows import forest_rows
 from assay.questions.decisions.costs.run_costs import run_costs
 from assay.questions.decisions.decide import decide
-from assay.questions.decisions.decision import DecisionRequest
+from assay.questions.decisions.decision import CostVerdict, DecisionRequest
 from assay.questions.decisions.sentences.amount_sentences import amount_sentences
 from assay.questions.decisions.sentences.cost_sentences import cheapest_sentence, cost_headline
 from assay.questions.decisions.sentences.decision_sentences import evidence, headline, remarks
+from assay.questions.report.build import report_of
 from assay.questions.report.provenance import report_command
-from assay.questions.report.request import ReportRequest
+from assay.questions.report.request import Fact, ReportRequest
 from assay.questions.report.values import Report
+from assay.questions.runs.workload_limits import LIMITS_QUESTION, WorkloadLimits, workload_limits
 from assay.specs import load_prices
-from builders import make_run, price_book, runs_with, study_runs
+from assay.text import workload_title
+from builders import build_repository, make_run, price_book, runs_with, study_runs
 from paths import EXAMPLES
 from report_support import document_of, report_on
 
@@ -60,11 +65,11 @@ def test_page_one_is_the_first_decision_in_its_sentences() -> None:
     (decision,) = report.decisions
     assert document.answer == headline(decision)
     assert document.lead == (evidence(decision), cost_headline(decision))
-    assert [type(block) for block in document.opening] == [ReportFigure, Facts]
+    assert [type(block) for block in document.opening] == [Facts, ReportFigure, Facts]
     caveats = [caveat.text for caveat in decision.caveats]
     amounts = amount_sentences(decision)
     assert amounts is not None
-    assert list(facts_of(document).values()) == [*amounts.every, *caveats[:CAVEATS_MAX]]
+    assert list(facts_of(document).values()) == [caveats[0], *amounts.every, *caveats[1:CAVEATS_MAX]]
     assert len(caveats) > CAVEATS_MAX, "the chapter on caveats has the others"
     assert document.title == document.question == "Which storage layout?"
 
@@ -266,11 +271,11 @@ def test_many_comparisons_leave_the_leading_option_and_a_file_with_all() -> None
 
 
 def test_the_chart_of_page_one_has_a_bounded_number_of_rows() -> None:
-    names = [f"job{number:02d}" for number in range(CHART_ROWS_MAX + 6)]
+    names = [f"job{number:02d}" for number in range(CHART_WORKLOADS_MAX + 6)]
     runs = renumbered(*(runs_with(times(HD2=30, SS2=20), workload=name) for name in names))
     figure = next(block for block in document_of(report_on(runs)).opening if isinstance(block, ReportFigure))
-    assert len(figure.make(600)["data"]["values"]) == CHART_ROWS_MAX
-    assert "7 further workloads: see the table." in figure.caption
+    assert len(figure.make(600)["data"]["values"]) == CHART_WORKLOADS_MAX + 1
+    assert "6 further workloads: see the table." in figure.caption
 
 
 def test_the_recorded_command_has_the_conditions_and_changes_of_the_report() -> None:
@@ -278,3 +283,32 @@ def test_the_recorded_command_has_the_conditions_and_changes_of_the_report() -> 
     command = report_command(request)
     assert "--where network=IB --where layout=SS2 --set workers=12" in command
     assert command.startswith("assay report -o report.html --by layout --date 2026-11-28")
+
+
+def test_the_chart_of_page_one_prefers_workloads_with_a_verdict_on_cost() -> None:
+    names = [f"job{number:02d}" for number in range(CHART_WORKLOADS_MAX + 2)]
+    seconds = [20.0 if name == names[-1] else 24.0 for name in names]
+    runs = renumbered(
+        *(runs_with(times(HD2=30, SS2=each), workload=name) for name, each in zip(names, seconds, strict=True))
+    )
+    (decision,) = report_on(runs, book=price_book()).decisions
+    rows = [name for name, _ in forest_rows(decision, {}, CHART_WORKLOADS_MAX)]
+    decided = [r.workload for r in decision.results if r.cost and r.cost.verdict is CostVerdict.CHEAPER]
+    assert decided == names[-1:]
+    assert len(rows) == CHART_WORKLOADS_MAX + 1
+    assert rows[-1] == workload_title(names[-1])
+
+
+def test_a_report_states_what_limits_the_runs_as_decide_does(tmp_path: Path) -> None:
+    repository = build_repository(tmp_path / "r")
+    table = repository.table()
+    report = report_of(repository, table, ReportRequest())
+    assert report.limits == workload_limits(repository, table)
+    chapter = questions_chapter(report)
+    assert chapter is not None
+    questions = next(block for block in chapter.blocks if isinstance(block, Table))
+    assert [plain_text(cell) for cell in questions.rows[-1]][:2] == [LIMITS_QUESTION, report.limits.answer]
+    known = replace(report, limits=WorkloadLimits("The CPU limits TeraSort.", (), 3, 3))
+    facts = [fact for block in first_page(known, {}) if isinstance(block, Facts) for fact in block.facts]
+    assert Fact("Limits", "The CPU limits TeraSort.") in facts
+    assert next(block for block in first_page(known, {}) if isinstance(block, Facts)).facts[0].name.startswith("Caveat")

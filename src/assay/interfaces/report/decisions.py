@@ -47,12 +47,13 @@ from assay.questions.decisions.sentences.question_sentences import QuestionView
 from assay.questions.decisions.sentences.years_sentences import CostsOverYears
 from assay.questions.report.request import Fact
 from assay.questions.report.values import Report
+from assay.questions.runs.workload_limits import LIMITS, LIMITS_QUESTION, WorkloadLimits
 from assay.text import NO_VALUE, column_title, interval, joined, origin_badge, plural, ratio, slug, workload_title
 
 CAVEATS_MAX = 3
 """Maximum number of caveats on page one."""
-CHART_ROWS_MAX = 12
-"""Maximum number of rows of a chart."""
+CHART_WORKLOADS_MAX = 10
+"""Maximum number of workloads of a chart."""
 DECISIONS_MAX = 2
 """Maximum number of decisions with a chart, including the decision on page one."""
 FURTHER_MAX = 1
@@ -107,11 +108,14 @@ def first_page(report: Report, palette: Mapping[str, str]) -> tuple[Block, ...]:
     facts = []
     if report.decisions:
         first_decision = report.decisions[0]
+        caveats = [Fact(f"Caveat: {caveat.kind}", caveat.text) for caveat in first_decision.caveats[:CAVEATS_MAX]]
+        # The most harmful caveat is above the chart, so that it is on the first sheet of paper.
+        blocks += [Facts(tuple(caveats[:1]))] if caveats else []
         blocks += _chart(first_decision, "decision", report, palette)
-        facts += _money(first_decision)
-        facts += [Fact(f"Caveat: {caveat.kind}", caveat.text) for caveat in first_decision.caveats[:CAVEATS_MAX]]
+        facts += [*_money(first_decision), *caveats[1:]]
     for decision in report.decisions[1 : 1 + FURTHER_MAX]:
         facts.append(Fact(_title(decision), f"{headline(decision)} {evidence(decision)}"))
+    facts += [Fact("Limits", report.limits.sentence)] if report.limits.sentence else []
     facts += _omission_facts(report)
     return (*blocks, *([Facts(tuple(facts))] if facts else []))
 
@@ -154,9 +158,17 @@ def questions_chapter(report: Report) -> Chapter | None:
     )
     if not answers:
         return None
+    answers = (*answers, _limits_answer(report.limits))
     costs = [view.over_years for view in report.questions if view.over_years]
     details = Fold("Evidence, amounts and next steps", (Answers(answers), *chain(*map(_over_years, costs))))
-    return Chapter("questions", "Six questions before you buy", (_questions_table(report.questions), details))
+    return Chapter("questions", "Questions before you buy", (_questions_table(report), details))
+
+
+def _limits_answer(limits: WorkloadLimits) -> AnswerBlock:
+    """Return the answer to the question on limits, with each workload or how to measure it."""
+    lines = (*(f"{row.line}." for row in limits.workloads), limits.basis)
+    next_step = f"Next: {limits.next_step}" if limits.next_step else ""
+    return AnswerBlock(LIMITS, LIMITS_QUESTION, limits.answer, tuple((text,) for text in (*lines, next_step) if text))
 
 
 def _over_years(costs: CostsOverYears) -> tuple[Block, ...]:
@@ -166,7 +178,7 @@ def _over_years(costs: CostsOverYears) -> tuple[Block, ...]:
     return table(columns, costs.rows, f"Cost over {costs.period}"), Paragraph((" ".join(costs.sentences[1:]),))
 
 
-def _questions_table(views: Sequence[QuestionView]) -> Table:
+def _questions_table(report: Report) -> Table:
     """Return a row for each question: the answer, the speedup and the cost ratio of its option, and the confidence."""
     rows = [
         (
@@ -176,9 +188,10 @@ def _questions_table(views: Sequence[QuestionView]) -> Table:
             _cost_ratios(view),
             view.confidence or NO_VALUE,
         )
-        for view in views
+        for view in report.questions
     ]
-    has_costs = any(view.leading and view.leading.cost for view in views)
+    rows.append((LIMITS_QUESTION, report.limits.answer, NO_VALUE, NO_VALUE, NO_VALUE))
+    has_costs = any(view.leading and view.leading.cost for view in report.questions)
     columns = ("Question", "Answer", "#Speedup (95 %)", *(("#Cost per job (95 %)",) if has_costs else ()), "Confidence")
     return table(columns, rows if has_costs else [(*row[:3], row[4]) for row in rows])
 
@@ -260,7 +273,7 @@ def _joined_names(names: Sequence[str]) -> str:
 def _chart(decision: Decision, name: str, report: Report, palette: Mapping[str, str]) -> list[Block]:
     """Return the chart of a decision; empty for a decision without comparisons."""
     rows = forest_rows(decision, report.layout_classes)
-    shown_rows = rows[:CHART_ROWS_MAX]
+    shown_rows = forest_rows(decision, report.layout_classes, CHART_WORKLOADS_MAX)
     if not shown_rows:
         return []
     omitted_text = (

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from assay.analysis.comparison.factors.device_classes import DeviceClass
 from assay.model import LAYOUT_FACTOR
-from assay.questions.decisions.decision import Decision, TimeRatio
+from assay.questions.decisions.decision import CostVerdict, Decision, TimeRatio, WorkloadResult
 from assay.questions.decisions.sentences.option_words import compared_option
 from assay.text import capitalised, layout_text, plural, workload_title
 
@@ -33,11 +33,14 @@ class DecisionRow:
     origin: str
 
 
-def forest_rows(decision: Decision, classes: Mapping[str, DeviceClass]) -> list[tuple[str, DecisionRow]]:
+def forest_rows(
+    decision: Decision, classes: Mapping[str, DeviceClass], workloads_max: int | None = None
+) -> list[tuple[str, DecisionRow]]:
     """Return the rows with their names; empty where nothing was compared.
 
     Options of one device class are adjacent, in the order of each class's first option. ``classes``: device classes of
-    layouts (``layout_classes``).
+    layouts (``layout_classes``). ``workloads_max``: maximum number of workloads; those whose cost is shown to differ
+    come first in this choice. None: all.
     """
     baseline = compared_option(decision, decision.baseline)
 
@@ -72,10 +75,19 @@ def forest_rows(decision: Decision, classes: Mapping[str, DeviceClass]) -> list[
         named_option = decision.named_option.option
         rows += [
             (workload_title(result.workload), row(named_option, result.time))
-            for result in decision.results
-            if result.option == named_option and result.time
+            for result in _chosen_results(decision, named_option, workloads_max)
+            if result.time
         ]
     return rows
+
+
+def _chosen_results(decision: Decision, option: str, workloads_max: int | None) -> list[WorkloadResult]:
+    """Return the results of the option with a time, in their order; those with a verdict on cost before others."""
+    results = [result for result in decision.results if result.option == option and result.time]
+    decided_verdicts = (CostVerdict.CHEAPER, CostVerdict.DEARER)
+    by_cost = sorted(results, key=lambda result: not (result.cost and result.cost.verdict in decided_verdicts))
+    chosen_workloads = {result.workload for result in by_cost[:workloads_max]}
+    return [result for result in results if result.workload in chosen_workloads]
 
 
 def _number(workloads: Sequence[str]) -> str:

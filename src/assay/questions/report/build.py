@@ -42,6 +42,7 @@ from assay.questions.report.selection import runs_of_decision, with_factor
 from assay.questions.report.values import ConfigurationDetails, GroupDetails, Report, RunCostSection
 from assay.questions.runs.complete_run import examples_of, read_complete_run, with_figures
 from assay.questions.runs.runs import levels_in
+from assay.questions.runs.workload_limits import workload_limits
 from assay.questions.trust.flags import flags_in
 from assay.store import Repository
 from assay.store.campaigns.plan_texts import plan_texts
@@ -82,6 +83,7 @@ def report_of(repository: Repository, table: RunTable, request: ReportRequest, b
         origins=_origins(table),
         decisions=decisions,
         questions=tuple(view_of(answer, options) for answer in answers),
+        limits=workload_limits(repository, table),
         further_decisions=_further_decisions(answers, decisions),
         layout_classes=layout_classes(table),
         not_compared=_options_not_compared(table, request, decisions),

@@ -32,6 +32,7 @@ from assay.questions.decisions.sentences.option_words import option_text, worklo
 from assay.questions.decisions.sentences.question_sentences import QuestionView
 from assay.questions.forecasts.whatif.whatif_answer import WhatIfAnswer
 from assay.questions.report.request import Fact, ReportRequest
+from assay.questions.runs.workload_limits import WorkloadLimits
 from assay.store.campaigns.plan_texts import PlanText
 from assay.text import TextTable
 
@@ -200,6 +201,8 @@ class Report:
     """The first is the answer; empty where no two options can be compared."""
     questions: tuple[QuestionView, ...]
     """Every question of a buyer, asked of the same runs."""
+    limits: WorkloadLimits
+    """What limits the runs, by workload and kind of storage."""
     further_decisions: tuple[Decision, ...]
     """The decisions on ``questions`` that are not among ``decisions``."""
     layout_classes: Mapping[str, DeviceClass]

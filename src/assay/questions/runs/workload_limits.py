@@ -22,6 +22,7 @@ from assay.store.index.coverage import has_only_imports
 from assay.text import NO_VALUE, capitalised, joined, plural, workload_title
 
 LIMITS = "limits"
+LIMITS_QUESTION = "What limits these runs?"
 """Name of the question on the command line: ``assay decide limits``."""
 RUNS_PER_WORKLOAD_MAX = 3
 """Maximum number of runs that are read for each workload on each kind of storage (the newest)."""
