@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from dataclasses import replace
 from pathlib import Path
 
@@ -243,3 +244,23 @@ def test_a_filter_that_changes_a_verdict_through_the_number_of_comparisons_says_
     assert not any(caveat.kind is CaveatKind.COMPARISONS for caveat in every.caveats)
     [other] = decisions_of(repository, table, DecisionRequest("layout", where=("workload=sort",)))
     assert not any(caveat.kind is CaveatKind.COMPARISONS for caveat in other.caveats)
+
+
+def test_the_page_over_years_leads_with_the_verdict_by_storage_and_no_mean_where_the_verdict_on_cost_depends_on_it(
+    tmp_path: Path,
+) -> None:
+    prices = tmp_path / "prices.yaml"
+    prices.write_text(PRICES)
+    root = tmp_path / "r"
+    repository = build_repository(root, network_runs({"HD2": ("rack", 1.0), "SS2": ("rack", 1.5)}))
+    book = load_prices(prices)
+    decision = decisions_of(repository, flags_in(repository).table, DecisionRequest("network", prices=book, years=3))[0]
+    assert decision.cheapest is not None
+    assert decision.storage_costs is not None
+    assert costs_over_years(decision) is None
+    advice = storage_advice(decision)
+    assert advice is not None
+    with client_of(root, book=book) as client:
+        html = client.get("/cost?view=years&question=network").text
+    [heading] = re.findall(r"<h1[^>]*>(.*?)</h1>", html)
+    assert text_of(heading).strip() == advice

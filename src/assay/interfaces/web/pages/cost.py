@@ -62,6 +62,7 @@ _EMPTY_VALUES: dict[str, Any] = {
     "card": None,
     "job_cost": None,
     "over_years": None,
+    "years_lead": False,
     "tables_scope": "",
     "titles": None,
     "before": {},
@@ -342,6 +343,7 @@ def _values_of_years(context: Context, page_state: CostPageState) -> dict[str, A
     return {
         "tco": listed_view,
         "over_years": costs.over_years,
+        "years_lead": costs.over_years is not None,
         "answer": cost_headline(costs.decisions[0]) if costs.decisions else None,
         "tables_scope": costs.tables_scope,
         "titles": titles,
@@ -358,12 +360,14 @@ def _values_of_years(context: Context, page_state: CostPageState) -> dict[str, A
 def _years_of_card(card: QuestionView | None) -> dict[str, Any]:
     """Return the costs over years of the card's decision, so that the page has one baseline and one verdict.
 
-    Empty where the effect depends on the storage: no single option has a cost then, and the table has combinations.
+    Where the effect or the verdict on cost depends on the storage, no single option has a cost: the card's answer leads
+    then, and the table has combinations.
     """
-    decision = card.decisions[0].decision if card and card.decisions else None
-    over_years = costs_over_years(decision) if decision and decision.storage_difference is None else None
-    if over_years is None:
+    if card is None:
         return {}
+    over_years = costs_over_years(card.decisions[0].decision) if card.decisions else None
+    if over_years is None:
+        return {"years_lead": False}
     return {"over_years": over_years, "options_chart": over_years_bars(over_years)}
 
 

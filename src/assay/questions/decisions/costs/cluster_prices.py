@@ -13,14 +13,14 @@ import numpy as np
 
 from assay.analysis.comparison.option_estimates import OptionEstimates
 from assay.analysis.statistics import Ints
-from assay.model import YEAR_H
+from assay.model import NETWORK_FACTOR, YEAR_H, NetworkKind, network_kind_of_name
 from assay.questions.decisions.costs.run_costs import RunCosts
 from assay.questions.decisions.decision import ClusterPrice
 
 
 @dataclass(frozen=True, slots=True)
 class ComparedPrices:
-    """Prices of a cluster with the baseline and with an option, in the setting that most of their runs share."""
+    """Prices of a cluster with the baseline and with an option, in one setting that both share."""
 
     setting: dict[str, str]
     """Levels of the setting in which the prices of the decision differ."""
@@ -80,13 +80,14 @@ def cluster_prices_of(
 def compared_prices(prices: Sequence[ClusterPrice], baseline: str, option: str) -> ComparedPrices:
     """Return the prices of the baseline and an option in the setting that most runs of the two share.
 
-    Where no setting is shared, each has the price in the setting of most of its runs.
+    If the two share settings on Ethernet, which is the baseline of questions on networks, it is one of these. Where no
+    setting is shared, each has the price in its own setting with most runs, by the same rule.
     """
     of_baseline, of_option = ([price for price in prices if price.option == name] for name in (baseline, option))
     shared_keys = {_key(price) for price in of_baseline} & {_key(price) for price in of_option}
     shared_prices = [price for price in (*of_baseline, *of_option) if _key(price) in shared_keys]
-    setting = _most_common(shared_prices or of_baseline)
-    of_setting = [price for price in of_option if _key(price) == (setting if shared_keys else _most_common(of_option))]
+    setting = _setting_of(shared_prices or of_baseline)
+    of_setting = [price for price in of_option if _key(price) == (setting if shared_keys else _setting_of(of_option))]
     baseline_price = next(price for price in of_baseline if _key(price) == setting)
     varied_names = {
         name for price in prices for name in price.setting if len({p.setting.get(name) for p in prices}) > 1
@@ -103,12 +104,17 @@ def _key(price: ClusterPrice) -> tuple[tuple[str, str], ...]:
     return tuple(price.setting.items())
 
 
-def _most_common(prices: Iterable[ClusterPrice]) -> tuple[tuple[str, str], ...]:
-    """Return the setting with the most runs."""
+def _setting_of(prices: Iterable[ClusterPrice]) -> tuple[tuple[str, str], ...]:
+    """Return the setting with the most runs, of those without InfiniBand if there are any."""
     runs: Counter[tuple[tuple[str, str], ...]] = Counter()
     for price in prices:
         runs[_key(price)] += price.runs
-    return runs.most_common(1)[0][0]
+
+    def rank(setting: tuple[tuple[str, str], ...]) -> tuple[bool, int]:
+        network = dict(setting).get(NETWORK_FACTOR, "")
+        return network_kind_of_name(network) is not NetworkKind.INFINIBAND, runs[setting]
+
+    return max(runs, key=rank)
 
 
 def _is_fixed(levels: Sequence[str | None], configuration_of_row: Ints, groups: Ints) -> bool:
