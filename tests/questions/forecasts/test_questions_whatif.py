@@ -102,7 +102,7 @@ def test_a_lab_states_sizes_at_full_scale_and_that_its_seconds_are_no_forecast(m
     assert f"With {data_text(400e6 * answer['lab_scale'], answer['lab_scale'])} of data, TeraSort " in twice
     more = command_result(*asked, "--set", "workers.count=4").output
     assert "the seconds are those of the lab. The prediction assumes " in more
-    assert "cores in the lab machine instead of 2, for the " in more
+    assert "so the lab machine is simulated with " in more
     assert "the seconds are those of the lab. For times on hosts" in twice
     assert "those of the lab" not in plain
 

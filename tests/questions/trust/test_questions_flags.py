@@ -246,7 +246,7 @@ def test_the_lowest_cost_of_a_single_run_has_no_verdict() -> None:
     (view,) = cost_effectiveness_of_table(table_of(runs), {}, BOOK, CostEffectivenessRequest(by=("layout",)))
     assert {row.verdict for row in view.rows} == {RowVerdict.NOT_ENOUGH_RUNS}
     assert [row.rank for row in view.rows] == [None, None]
-    assert conclusion(view) == "Not enough runs for a verdict on 2 rows"
+    assert conclusion(view) == "Not enough runs for a verdict on 2 options"
     assert view.headline.endswith("Which is the cheapest is open: a verdict needs 3 runs of each option, not 1.")
     assert view.rows[0].borrowed
     assert " the lowest mean cost per job on TeraSort" in view.headline
@@ -313,7 +313,7 @@ def test_the_conclusion_states_how_many_rows_may_be_the_cheapest() -> None:
     disks, flash = (times_of(n, layout, seconds) for n, layout, seconds in TIMES_OF_EQUAL_COST)
     request = CostEffectivenessRequest(by=("layout",))
     (view,) = cost_effectiveness_of_table(table_of([*disks, *flash]), {}, BOOK, request)
-    assert conclusion(view) == "Open: any of 2 compared rows may be the cheapest"
+    assert conclusion(view) == "Open: any of 2 compared options may be the cheapest"
 
 
 def test_rows_of_clusters_without_matched_runs_are_ranked_in_groups_the_lowest_cost_first() -> None:
@@ -333,16 +333,16 @@ def test_rows_of_clusters_without_matched_runs_are_ranked_in_groups_the_lowest_c
         ("SSD large", 2, 2),
     ]
     small, large = view.answers
-    assert small.startswith("The 2 rows on cluster small: 1 SSD per worker (SSD) is the cheapest per job")
-    assert large.startswith("The 2 rows on cluster large: 1 hard disk per worker (HDD) is the cheapest per job")
+    assert small.startswith("The 2 options on cluster small: 1 SSD per worker (SSD) is the cheapest per job")
+    assert large.startswith("The 2 options on cluster large: 1 hard disk per worker (HDD) is the cheapest per job")
     assert "on cluster" not in small.partition(": ")[2]
     assert "The two groups can't be compared: no two of their runs have the same settings." in view.headline
-    assert conclusion(view) == "Cheapest of the 2 rows on cluster small (2 other rows not compared)"
+    assert conclusion(view) == "Cheapest of the 2 options on cluster small (2 other options not compared)"
     assert [row.label for row in view.rows if row.on_pareto_front] == ["SSD small", "HDD large"]
     assert [row.pareto_front_probability for row in view.rows] == pytest.approx([1.0, 0.0, 1.0, 0.0], abs=0.01)
     assert [(group.name, [row.label for row in group.rows]) for group in view.groups] == [
-        ("the 2 rows on cluster small", ["SSD small", "HDD small"]),
-        ("the 2 rows on cluster large", ["HDD large", "SSD large"]),
+        ("the 2 options on cluster small", ["SSD small", "HDD small"]),
+        ("the 2 options on cluster large", ["HDD large", "SSD large"]),
     ]
     assert view.quadrants is None
     assert cost_effectiveness_json(view)["quadrants"] is None

@@ -235,7 +235,7 @@ class JobCostEffectiveness:
         return tuple(sentences)
 
     def group_name(self, number: int) -> str:
-        """Return a group in words: ``the 4 rows on cluster m1000-01``, ``the 3 rows with 1 SSD per worker (SSD)``."""
+        """Return a group in words: ``the 4 options on cluster m1000-01``."""
         rows = [row for row in self.rows if row.group == number]
         other_rows = [row for row in self.rows if row.group not in (None, number)]
         levels = {
@@ -244,7 +244,7 @@ class JobCostEffectiveness:
             if all(row.levels.get(name) == level for row in rows)
             and any(row.levels.get(name) != level for row in other_rows)
         }
-        count = f"the {plural(len(rows), 'row')}"
+        count = f"the {plural(len(rows), 'option')}"
         if CLUSTER in levels:
             return f"{count} on cluster {level_text(CLUSTER, levels[CLUSTER])}"
         texts = [option_text(name, level) for name, level in levels.items()]

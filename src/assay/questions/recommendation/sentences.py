@@ -28,6 +28,8 @@ from assay.text import (
     workload_title,
 )
 
+WHOLE_AMOUNT_MIN = 100
+"""Minimum amount of money that is shown without cents."""
 RISK_HEADER = "Risk removed"
 """Column of the share of the expected loss that knowing one quantity avoids."""
 RISK_TEXT = (
@@ -120,7 +122,8 @@ def _runner_up_text(answer: Recommendation) -> str:
         return ""
     by_day = answer.objective is Objective.DAY_COST
     now, then = (choice.day_cost if by_day else choice.bill for choice in (chosen_choice, runner_up))
-    difference = money(abs(then - now), answer.currency)
+    whole = min(now, then) >= WHOLE_AMOUNT_MIN  # the difference of the amounts as they are shown
+    difference = money(abs(round(then) - round(now)) if whole else abs(then - now), answer.currency)
     costs = f"costs {difference} {'more' if then >= now else 'less'}"
     ratio = runner_up.day_s / chosen_choice.day_s
     if math.isclose(ratio, 1, rel_tol=PRICE_TIE):

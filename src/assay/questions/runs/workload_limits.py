@@ -123,7 +123,10 @@ class WorkloadLimits:
         """How to measure the limits; empty where they are known."""
         if self.sentence:
             return ""
-        return "Run a plan: its new runs have traces. Or watch jobs on your cluster with assay observe."
+        return (
+            "Run a plan with `assay run PLAN.yaml`: its runs have traces. "
+            "Or watch a job of your cluster with `assay observe`."
+        )
 
 
 @dataclass(slots=True)

@@ -114,8 +114,8 @@ def test_groups_that_no_runs_compare_have_a_chart_and_a_front_each_on_every_inte
     (tmp_path / "prices.yaml").write_text(book)
     page = client_of(tmp_path / "r", book=prices_of(book, "prices"), book_text=book).get("/cost").text
     assert re.findall(r'class="drawing" id="(cost-chart[^"]*)"', page) == ["cost-chart", "cost-chart-2"]
-    captions = re.findall(r"<figcaption>(The 2 rows on cluster \w+: time against money)", page)
-    assert captions == [f"The 2 rows on cluster {cluster}: time against money" for cluster in ("small", "large")]
+    captions = re.findall(r"<figcaption>(The 2 options on cluster \w+: time against money)", page)
+    assert captions == [f"The 2 options on cluster {cluster}: time against money" for cluster in ("small", "large")]
     assert "uadrant" not in page
     rows = [row for row in page.split("<tr>") if 'data-label="Verdict"' in row]
     assert [row.count(">Pareto front<") for row in rows] == [1, 0, 1, 0]
@@ -126,7 +126,7 @@ def test_groups_that_no_runs_compare_have_a_chart_and_a_front_each_on_every_inte
     report = tmp_path / "report.md"
     assert CliRunner().invoke(assay, ["report", "-o", str(report), *arguments], catch_exceptions=False).exit_code == 0
     text = report.read_text()
-    assert all(f"TeraSort, the 2 rows on cluster {cluster}: time and cost" in text for cluster in ("small", "large"))
+    assert all(f"TeraSort, the 2 options on cluster {cluster}: time and cost" in text for cluster in ("small", "large"))
 
 
 def test_links_of_a_card_lead_to_its_answer(client: TestClient) -> None:

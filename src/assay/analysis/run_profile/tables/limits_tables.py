@@ -101,5 +101,5 @@ def limit_answer(limits: Limits) -> str:
         return limit_sentence(limits)
     return (
         f"{limit_sentence(limits)} If {_BOUND_TITLES[hardware]}, the run would take at least {tenths(bound.least_s)} s "
-        f"(at most {bound.gain_max:.2f}× as fast): all time in which {_BUSY_TITLES[hardware]} busy is left out."
+        f"(at most {bound.gain_max:.2f}× as fast). This is an upper limit of the gain."
     )

@@ -356,8 +356,8 @@ def _cpu_text(cores: LabCores) -> str:
     """Return that the prediction changes the cores of the lab's machine in proportion to those of the workers."""
     return (
         "The prediction assumes that each core of a worker has as much CPU as in the measured runs: "
-        f"{cores.changed:.2g} cores in the lab machine instead of {cores.measured:.2g}, for the "
-        f"{cores.described_changed} cores of all workers instead of {cores.described_measured}."
+        f"the workers have {cores.described_changed} cores in total instead of {cores.described_measured}, so the lab "
+        f"machine is simulated with {cores.changed:.2g} cores instead of {cores.measured:.2g}."
     )
 
 
