@@ -63,7 +63,7 @@ def test_the_heading_of_a_prediction_is_its_sentence(tmp_path: Path) -> None:
     with client_of(repository.root) as client:
         address = "/predict?where=workload%3Dterasort"
         assert heading(client, address).startswith("TeraSort: ")
-        assert re.search(r"\d s, predicted \(90 % interval of a single run: ", heading(client, address))
+        assert re.search(r"Predicted: \d+ s \(90 % interval of a single run: ", heading(client, address))
 
 
 @pytest.mark.parametrize(
