@@ -134,7 +134,7 @@ def test_a_wheel_is_for_its_platform_and_states_its_commit(installed: Installed)
     assert installed.wheel.name == f"assay-{__version__}-py3-none-{platform}.whl"
     assert installed.run("--version") == f"assay {installation().version}\n"
     assert (installed.shipped.parent / "py.typed").is_file()
-    assert "HDD against SSD" in installed.run("demo", "--help")
+    assert "hard disks against SSDs" in installed.run("demo", "--help")
 
 
 def test_a_wheel_without_its_parts_is_not_built(installed: Installed, tmp_path: Path) -> None:

@@ -34,6 +34,7 @@ from assay.questions.decisions.sentences.estimate_text import basis_text, interv
 from assay.questions.decisions.sentences.option_words import compared_option
 from assay.questions.decisions.sentences.question_sentences import QuestionView, view_of
 from assay.questions.json_values import json_value
+from assay.questions.runs.workload_limits import LIMITS
 from assay.questions.trust.flags import flags_in
 from assay.specs import load_prices
 from assay.store import Repository
@@ -215,9 +216,9 @@ def test_details_and_costs_over_years_begin_with_the_same_decisions(case: Case, 
             assert_printed(text, decision)
 
 
-def test_the_report_has_the_six_questions_with_the_same_sentences(case: Case) -> None:
+def test_the_report_has_every_question_with_the_same_sentences(case: Case) -> None:
     views = [view_in(case, name) for name in case.answers]
-    assert tuple(case.questions) == QUESTIONS
+    assert tuple(case.questions) == (*QUESTIONS, LIMITS)
     for view in views:
         text = without_spaces(case.questions[view.name])
         next_step = f"Next: {view.next_step}" if view.next_step else ""

@@ -289,10 +289,10 @@ def test_fios_sizes_are_powers_of_1024(text: str, value: int) -> None:
 
 
 @pytest.mark.slow
-def test_the_printed_job_file_runs_and_its_report_makes_a_device(tmp_path: Path) -> None:
+def test_the_printed_job_file_runs_and_its_report_makes_a_device(tmp_path: Path, disk_path: Path) -> None:
     if shutil.which("fio") is None:
         pytest.skip("fio is not installed")
-    printed = _assay("device", "fio-job", str(tmp_path / "disk"), "--size", "16MiB", "--seconds", "1")
+    printed = _assay("device", "fio-job", str(disk_path / "disk"), "--size", "16MiB", "--seconds", "1")
     assert printed.returncode == 0, printed.stderr
     job_file, report = tmp_path / "disk.fio", tmp_path / "report.json"
     job_file.write_text(re.sub(r"runtime=1\n", "runtime=200ms\n", printed.stdout))

@@ -138,7 +138,7 @@ def test_the_options_of_printed_commands_exist() -> None:
 def test_a_command_has_the_options_that_it_accepts_and_each_once() -> None:
     options = CommandOptions("my runs", "prices.yaml", "cluster.yaml", ("workload=terasort",), 3.0)
     assert command("decide", "storage", options=options) == (
-        "assay decide storage --where workload=terasort --prices prices.yaml --years 3 --repository 'my runs'"
+        "assay decide storage --where workload=terasort --years 3 --prices prices.yaml --repository 'my runs'"
     )
     assert command("serve", options=options) == "assay serve --prices prices.yaml --repository 'my runs'"
     assert command("decide", "storage", "--prices", "FILE", options=options).count("--prices") == 1

@@ -179,8 +179,8 @@ def test_a_lab_predicts_speedups_and_the_answer_says_how_to_get_times_of_hosts()
     assert caveat_of([in_lab]) == f"{lab} {hosts}"
     more = replace(in_lab, lab_cores=LabCores(2.0, 8.0, 18, 72))
     cores = (
-        "The prediction assumes that each core of a worker has as much CPU as in the measured runs: 8 cores in the lab "
-        "machine instead of 2, for the 72 cores of all workers instead of 18."
+        "The prediction assumes that each core of a worker has as much CPU as in the measured runs: the workers have "
+        "72 cores in total instead of 18, so the lab machine is simulated with 8 cores instead of 2."
     )
     assert caveat_of([more]) == f"{lab} {cores} {hosts}"
     assert caveat_of([replace(in_lab, origin="measured")]) == ""

@@ -159,7 +159,7 @@ def test_the_page_the_api_and_python_refuse_with_the_same_words(tmp_path: Path) 
             state = client.get(f"/api/v1/recommend/{key}").json()
         assert obstacle.sentence in json.dumps(state["problem"])
         page = unescape(client.get("/recommend", params={"key": key}).text)
-        assert obstacle.sentence in page
+        assert obstacle.sentence[1:] in page, "a page begins an error with a capital"
         assert "node_type: large-server}" in page
 
 

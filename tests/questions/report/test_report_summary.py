@@ -290,7 +290,10 @@ def test_the_chart_of_page_one_prefers_workloads_with_a_verdict_on_cost() -> Non
     names = [f"job{number:02d}" for number in range(CHART_WORKLOADS_MAX + 2)]
     seconds = [20.0 if name == names[-1] else 24.0 for name in names]
     runs = renumbered(
-        *(runs_with(times(HD2=30, SS2=each), workload=name) for name, each in zip(names, seconds, strict=True))
+        *(
+            runs_with(times(HD2=30, SS2=duration_s), workload=name)
+            for name, duration_s in zip(names, seconds, strict=True)
+        )
     )
     (decision,) = report_on(runs, book=price_book()).decisions
     rows = [name for name, _ in forest_rows(decision, {}, CHART_WORKLOADS_MAX)]

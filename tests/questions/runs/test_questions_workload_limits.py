@@ -70,7 +70,7 @@ def test_imported_runs_without_traces_are_named_as_such(tmp_path: Path) -> None:
     assert limits.answer == (
         "Not measured: these runs were imported without traces of the load of their devices over time."
     )
-    assert limits.next_step.startswith("Run a plan with `assay run PLAN.yaml`: its runs have traces.")
+    assert limits.next_step().startswith("Run a plan with `assay run PLAN.yaml`: its runs have traces.")
 
 
 def test_the_limit_of_a_workload_is_the_longest_of_its_newest_traced_runs(tmp_path: Path) -> None:

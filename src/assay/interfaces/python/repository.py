@@ -365,7 +365,8 @@ class OpenedRepository(Forecasts):
         from assay.questions.runs.workload_limits import workload_limits
 
         limits = workload_limits(self._store, self._flags_and_table(where)[1])
-        notes = tuple(filter(None, (*(row.line for row in limits.workloads), limits.basis, limits.next_step)))
+        commands = self._command_options(where, None)
+        notes = tuple(filter(None, (*(row.line for row in limits.workloads), limits.basis, limits.next_step(commands))))
         return Answer(
             limits, limits.answer, notes, json_values=lambda: json_value(limits), rows=rows.rows_under("workloads")
         )

@@ -167,7 +167,8 @@ def questions_chapter(report: Report) -> Chapter | None:
 def _limits_answer(limits: WorkloadLimits) -> AnswerBlock:
     """Return the answer to the question on limits, with each workload or how to measure it."""
     lines = (*(f"{row.line}." for row in limits.workloads), limits.basis)
-    next_step = f"Next: {limits.next_step}" if limits.next_step else ""
+    step = limits.next_step()
+    next_step = f"Next: {step}" if step else ""
     return AnswerBlock(LIMITS, LIMITS_QUESTION, limits.answer, tuple((text,) for text in (*lines, next_step) if text))
 
 

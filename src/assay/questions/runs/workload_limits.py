@@ -14,6 +14,7 @@ from assay.analysis.run_profile.tables.limits_tables import LIMIT_TITLES, limit_
 from assay.analysis.statistics import RunTable
 from assay.foundation.units import format_percent
 from assay.model import Origin, Run, RunStatus
+from assay.questions.commands import NO_OPTIONS, CommandOptions, command
 from assay.questions.decisions.sentences.option_words import option_text
 from assay.questions.runs.complete_run import with_jobs
 from assay.questions.runs.runs import in_order_of_start, level_at
@@ -118,13 +119,12 @@ class WorkloadLimits:
             f"{lab} From the traces of {newest}{plural(self.traced, 'run')}."
         )
 
-    @property
-    def next_step(self) -> str:
-        """How to measure the limits; empty where they are known."""
+    def next_step(self, options: CommandOptions = NO_OPTIONS) -> str:
+        """Return how to measure the limits; empty where they are known."""
         if self.sentence:
             return ""
         return (
-            "Run a plan with `assay run PLAN.yaml`: its runs have traces. "
+            f"Run a plan with `{command('run', 'PLAN.yaml', options=options)}`: its runs have traces. "
             "Or watch a job of your cluster with `assay observe`."
         )
 

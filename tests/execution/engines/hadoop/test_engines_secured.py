@@ -60,7 +60,7 @@ repetitions: 1
 
 
 @pytest.fixture(scope="module")
-def is_secured(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Secured]:
+def secured(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Secured]:
     with secured_hadoop(tmp_path_factory.mktemp("secured") / "theirs") as made:
         yield made
 

@@ -261,7 +261,7 @@ def _show_limits(limits: WorkloadLimits, output: _Output) -> None:
     click.secho(limits.answer, bold=True)
     for row in limits.workloads:
         click.echo(row.line)
-    click.echo(limits.basis or f"next: {limits.next_step}")
+    click.echo(limits.basis or f"next: {limits.next_step(output.commands)}")
 
 
 def _show_questions(opened_repository: Repository, flagged: Flagged, request: DecisionRequest, output: _Output) -> None:

@@ -122,6 +122,7 @@ def overview(request: Request, context: ContextOf, where: Texts = []) -> Respons
         budget_at_example_prices=budget.catalogue != ""
         and has_example_prices(stored_catalogues(context.cluster_folders)[budget.catalogue]),
         limits=api_runs.get_workload_limits(context, where) if len(table) else None,
+        command_options=context.command_options(where),
     )
 
 
