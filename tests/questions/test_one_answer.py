@@ -33,6 +33,7 @@ from assay.questions.decisions.sentences.decision_sentences import answer_of, ev
 from assay.questions.decisions.sentences.estimate_text import basis_text, interval_text
 from assay.questions.decisions.sentences.option_words import compared_option
 from assay.questions.decisions.sentences.question_sentences import QuestionView, view_of
+from assay.questions.decisions.sentences.years_sentences import CostsOverYears
 from assay.questions.json_values import json_value
 from assay.questions.runs.workload_limits import LIMITS
 from assay.questions.trust.flags import flags_in
@@ -347,26 +348,32 @@ def _runs_on_two_networks() -> list[Run]:
     ]
 
 
-@pytest.mark.parametrize(("flash_usd", "is_dearer"), [(30_000, True), (20_000, False)])
-def test_costs_over_years_name_the_lowest_price_unless_the_cheapest_option_has_it(
-    tmp_path: Path, flash_usd: int, is_dearer: bool
-) -> None:
-    """A job on SSDs takes a third of the time, so it costs less at both prices."""
-    prices = tmp_path / "prices.yaml"
+def _costs_over_years(folder: Path, runs: list[Run], flash_usd: int) -> CostsOverYears:
+    """Return the costs over three years of hard disks at $26,000 and SSDs at ``flash_usd``."""
+    prices = folder / "prices.yaml"
     prices.write_text(
         "prices: p\ncurrency: USD\ndate: 2026-01-01\nsource: made up\namortisation: {years: 3}\nitems:\n"
         "  - {name: disks, price: $26000, per: cluster, layouts: [HD2]}\n"
         f"  - {{name: flash, price: ${flash_usd}, per: cluster, layouts: [SS2]}}\n"
     )
+    build_repository(folder / "repository", runs)
+    repository = Repository.open(folder / "repository")
+    request = DecisionRequest("cheapest", prices=load_prices(prices), years=3)
+    over_years = view_of(answer_questions(repository, flags_in(repository).table, request)[-1]).over_years
+    assert over_years is not None
+    return over_years
+
+
+@pytest.mark.parametrize(("flash_usd", "is_dearer"), [(30_000, True), (20_000, False)])
+def test_costs_over_years_name_the_lowest_price_unless_the_cheapest_option_has_it(
+    tmp_path: Path, flash_usd: int, is_dearer: bool
+) -> None:
+    """A job on SSDs takes a third of the time, so it costs less at both prices."""
     runs = [
         make_run(number, layout=layout, levels={"layout": layout}, duration_s=time_s + number)
         for number, (layout, time_s) in enumerate([("HD2", 90.0), ("SS2", 30.0)] * 4)
     ]
-    build_repository(tmp_path / "repository", runs)
-    repository = Repository.open(tmp_path / "repository")
-    request = DecisionRequest("cheapest", prices=load_prices(prices), years=3)
-    over_years = view_of(answer_questions(repository, flags_in(repository).table, request)[-1]).over_years
-    assert over_years is not None
+    over_years = _costs_over_years(tmp_path, runs, flash_usd)
     assert over_years.answer.startswith(f"Over 3 years, 2 SSDs (SS2) cost least per job: you pay ${flash_usd:,}, ")
     lowest = "the lowest is $26,000, with 2 hard disks (HD2)." if is_dearer else "No other option has a lower price."
     assert over_years.lowest_price.endswith(lowest)
@@ -377,12 +384,6 @@ def test_costs_over_years_of_a_tie_name_the_option_with_the_lower_price(
     tmp_path: Path, flash_usd: int, is_flash_cheaper: bool
 ) -> None:
     """A job costs slightly less on SSDs in the mean at both prices, and no difference is shown."""
-    prices = tmp_path / "prices.yaml"
-    prices.write_text(
-        "prices: p\ncurrency: USD\ndate: 2026-01-01\nsource: made up\namortisation: {years: 3}\nitems:\n"
-        "  - {name: disks, price: $26000, per: cluster, layouts: [HD2]}\n"
-        f"  - {{name: flash, price: ${flash_usd}, per: cluster, layouts: [SS2]}}\n"
-    )
     mean_s = 0.97 * 90.0 * 26_000 / flash_usd
     runs = [
         make_run(number, layout=layout, levels={"layout": layout}, duration_s=time_s * noise)
@@ -391,11 +392,7 @@ def test_costs_over_years_of_a_tie_name_the_option_with_the_lower_price(
             + [("SS2", mean_s, noise) for noise in (1.0, 0.8, 1.0, 1.25)]
         )
     ]
-    build_repository(tmp_path / "repository", runs)
-    repository = Repository.open(tmp_path / "repository")
-    request = DecisionRequest("cheapest", prices=load_prices(prices), years=3)
-    over_years = view_of(answer_questions(repository, flags_in(repository).table, request)[-1]).over_years
-    assert over_years is not None
+    over_years = _costs_over_years(tmp_path, runs, flash_usd)
     assert over_years.by_cost[0].option == "2 SSDs (SS2)"
     if is_flash_cheaper:
         assert over_years.answer.startswith(

@@ -13,6 +13,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from answer_repositories import ALOJA, repository_of
 from assay.foundation.errors import AssayError, SpecificationError
 from assay.interfaces.report.output.document import ReportDocument, charts_of, plain_text
 from assay.interfaces.report.output.html import html
@@ -209,6 +210,16 @@ def test_pdf_has_every_chapter_and_hostile_text_as_text(tmp_path: Path) -> None:
     assert len(re.findall(rb"/Title", first)) >= len(CHAPTERS)
     write_document(path, made)
     assert path.read_bytes() == first
+
+
+@pytest.mark.slow
+def test_a_pdf_of_alojas_runs_has_at_most_twenty_pages(tmp_path: Path) -> None:
+    pytest.importorskip("typst", reason="SKIPPED LOUDLY: typst is not installed, so no PDF was made")
+    root, _ = repository_of("aloja", tmp_path)
+    prices, path = tmp_path / "prices.yaml", tmp_path / "r.pdf"
+    prices.write_text(invoke("prices", "aloja", str(ALOJA.with_name("aloja-clusters.csv"))).stdout)
+    invoke("report", "-o", str(path), "--prices", str(prices), "--repository", str(root))
+    assert 15 < len(re.findall(rb"/Type\s*/Page\b", path.read_bytes())) <= 20
 
 
 def test_figures_are_numbered_in_the_order_in_which_they_stand_on_paper(document: ReportDocument) -> None:

@@ -193,7 +193,7 @@ def _questions_table(report: Report) -> Table:
     ]
     rows.append((LIMITS_QUESTION, report.limits.answer, NO_VALUE, NO_VALUE, NO_VALUE))
     has_costs = any(view.leading and view.leading.cost for view in report.questions)
-    columns = ("Question", "Answer", "#Speedup (95 %)", *(("#Cost per job (95 %)",) if has_costs else ()), "Confidence")
+    columns = ("Question", "Answer", "Speedup (95 %)", *(("Cost per job (95 %)",) if has_costs else ()), "Confidence")
     return table(columns, rows if has_costs else [(*row[:3], row[4]) for row in rows])
 
 
