@@ -132,7 +132,7 @@ def assert_printed(text: str, decision: Decision, view: QuestionView | None = No
     else:
         sentences = (headline(decision), evidence(decision), cost_headline(decision), *remarks(decision))
         amounts = amount_sentences(decision)
-    for sentence in filter(None, (*sentences, *(amounts.every if amounts else ()))):
+    for sentence in filter(None, (*sentences, *(amounts.sentences if amounts else ()))):
         assert sentence in text
     lines = text.splitlines()
     for row in figures(decision):

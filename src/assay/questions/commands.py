@@ -53,8 +53,8 @@ NO_OPTIONS = CommandOptions()
 
 def command(name: str, *words: str, options: CommandOptions) -> str:
     """Return ``assay NAME WORDS`` with the options that the command accepts and the words do not have."""
-    missing = [option for option in ACCEPTED[name] if f"--{option}" not in words or option == "where"]
-    return shlex.join(["assay", name, *words, *(word for option in missing for word in options.of(option))])
+    missing_options = [option for option in ACCEPTED[name] if f"--{option}" not in words or option == "where"]
+    return shlex.join(["assay", name, *words, *(word for option in missing_options for word in options.of(option))])
 
 
 def recommend_example(options: CommandOptions) -> str:
@@ -68,5 +68,5 @@ def recommend_example(options: CommandOptions) -> str:
 
 def from_here(path: Path) -> str:
     """Return a path relative to the current folder if it is below it."""
-    folder, absolute = Path.cwd(), path.absolute()
-    return str(absolute.relative_to(folder) if absolute.is_relative_to(folder) else absolute)
+    folder, absolute_path = Path.cwd(), path.absolute()
+    return str(absolute_path.relative_to(folder) if absolute_path.is_relative_to(folder) else absolute_path)

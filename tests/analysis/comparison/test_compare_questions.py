@@ -11,7 +11,7 @@ from assay.analysis.comparison.comparison import compare
 from assay.interfaces.cli.decide.decide import decide as decide_command
 from assay.questions.comparisons.comparison import comparison_view
 from assay.questions.comparisons.speedup import SpeedupRequest, speedup_view
-from assay.questions.comparisons.why import is_explained, observed_runs_of, of_decision, of_result, pair_of
+from assay.questions.comparisons.why import is_explained, observed_runs_of, pair_of, why_decision, why_result
 from assay.questions.decisions.decide import decide
 from assay.questions.decisions.decision import DecisionRequest
 from assay.questions.report.build import report_of
@@ -64,8 +64,8 @@ def test_a_decision_leads_to_two_runs_that_show_why(tmp_path: Path) -> None:
     table = repository.table()
     (decision,) = decide(table, DecisionRequest("layout"))
     result = next(result for result in decision.results if result.workload == "terasort")
-    asked = of_result(decision, result)
-    assert asked in of_decision(decision)
+    asked = why_result(decision, result)
+    assert asked in why_decision(decision)
     assert dict(asked.pairs)["where"] == "workload=terasort"
     observed = observed_runs_of(repository, table)
     pair = pair_of(repository, table, asked, observed)
@@ -87,7 +87,7 @@ def test_two_runs_with_task_attempts_or_traces_explain_a_decision(tmp_path: Path
     assert sorted(repository.ids_at(observed, range(len(observed)))) == sorted(traced)
     (decision,) = decide(table, DecisionRequest("layout"))
     explained = {}
-    for asked in of_decision(decision):
+    for asked in why_decision(decision):
         pair = pair_of(repository, table, asked, observed)
         assert pair is not None
         explained[asked.where[0]] = is_explained(repository, observed, asked)

@@ -69,7 +69,7 @@ def test_page_one_is_the_first_decision_in_its_sentences() -> None:
     caveats = [caveat.text for caveat in decision.caveats]
     amounts = amount_sentences(decision)
     assert amounts is not None
-    assert list(facts_of(document).values()) == [caveats[0], *amounts.every, *caveats[1:CAVEATS_MAX]]
+    assert list(facts_of(document).values()) == [caveats[0], *amounts.sentences, *caveats[1:CAVEATS_MAX]]
     assert len(caveats) > CAVEATS_MAX, "the chapter on caveats has the others"
     assert document.title == document.question == "Which storage layout?"
 

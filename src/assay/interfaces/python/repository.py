@@ -162,7 +162,7 @@ class OpenedRepository(Forecasts):
         from assay.questions.decisions.buyer import question_named
         from assay.questions.decisions.decision import DecisionRequest
         from assay.questions.decisions.sentences.decision_sentences import answer_of
-        from assay.questions.decisions.sentences.question_sentences import view_of
+        from assay.questions.decisions.sentences.question_sentences import not_varied_text, view_of
 
         flagged, table = self._flags_and_table(where)
         book = price_book(prices) if prices is not None else None
@@ -188,8 +188,7 @@ class OpenedRepository(Forecasts):
             sentence, notes = view.answer, [f"next: {view.next_step}"] if view.next_step else []
             notes += [view.next_command] if view.next_command else []
         else:
-            sentence = f"Not compared: no two runs differ in {question} and are equal in everything else."
-            notes = []
+            sentence, notes = not_varied_text(question), []
         return Answer(
             answers,
             sentence,

@@ -43,7 +43,7 @@ from assay.questions.decisions.sentences.decision_sentences import (
 from assay.questions.decisions.sentences.estimate_text import basis_text
 from assay.questions.decisions.sentences.next_sentences import next_sentences
 from assay.questions.decisions.sentences.option_words import compared_option, option_text
-from assay.questions.decisions.sentences.question_sentences import QuestionView
+from assay.questions.decisions.sentences.question_sentences import QuestionView, not_varied_text
 from assay.questions.decisions.sentences.years_sentences import CostsOverYears
 from assay.questions.report.request import Fact
 from assay.questions.report.values import Report
@@ -91,7 +91,7 @@ def report_headline(report: Report) -> str:
     if report.decisions:
         return headline(report.decisions[0])
     factors = joined([column_title(name).lower() for name in report.request.factors])
-    return f"Not compared: no two runs differ in {factors} and are equal in everything else."
+    return not_varied_text(factors)
 
 
 def report_lead(report: Report) -> tuple[str, ...]:
@@ -226,7 +226,7 @@ def _decision_blocks(report: Report, decision: Decision, number: int, palette: M
     sentences = (headline(decision), evidence(decision), money, *remarks(decision))
     amounts = amount_sentences(decision)
     texts = list(
-        remarks(decision) if is_on_page_one else filter(None, (*sentences, *(amounts.every if amounts else ())))
+        remarks(decision) if is_on_page_one else filter(None, (*sentences, *(amounts.sentences if amounts else ())))
     )
     if texts:
         blocks.append(Paragraph((" ".join(texts),)))

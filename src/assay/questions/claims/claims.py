@@ -92,14 +92,14 @@ class Finding:
     @property
     def judged(self) -> str:
         """How the claim is tested, and which runs are excluded, as sentences; empty if there is nothing to add."""
-        return _judged(self.how, self.unknown_runs, self.unknown_workloads)
+        return _test_text(self.how, self.unknown_runs, self.unknown_workloads)
 
 
-def _judged(how: str, unknown_runs: int, unknown_workloads: tuple[str, ...]) -> str:
+def _test_text(comparison_text: str, unknown_runs: int, unknown_workloads: tuple[str, ...]) -> str:
     if not unknown_runs:
-        return how
+        return comparison_text
     workloads_text = plural(len(unknown_workloads), "workload")
-    return f"{how} {plural(unknown_runs, 'run')} of {workloads_text} of unknown class excluded.".lstrip()
+    return f"{comparison_text} {plural(unknown_runs, 'run')} of {workloads_text} of unknown class excluded.".lstrip()
 
 
 @dataclass(frozen=True, slots=True)
@@ -118,7 +118,7 @@ def finding_of(claim: Claim, study: Study) -> Finding:
         answer = ClaimAnswer.SUPPORTED if outcome.supported else ClaimAnswer.CONTRADICTED
     unknown_workloads, unknown_runs = study.unknown if claim.workload_class else ((), 0)
     numbers = " ".join(map(str, outcome.evidence))
-    verdict_text = _judged(outcome.how, unknown_runs, unknown_workloads)
+    verdict_text = _test_text(outcome.how, unknown_runs, unknown_workloads)
     return Finding(
         name=claim.name,
         claim=claim.text,
@@ -176,8 +176,10 @@ def _smaller_with_compression(claim: Claim, study: Study) -> _Outcome:
 
 def _containers_pay_with_disks(claim: Claim, study: Study) -> _Outcome:
     sides = containers_sides(study, study.workloads_of(claim.workload_class))
-    how = "Compared in time, within clusters that have both."
-    return _only_with(claim, sides, ("several disks", "one disk"), "more containers", WORTHWHILE_RATIO_MIN, how)
+    comparison_text = "Compared in time, within clusters that have both."
+    return _only_with(
+        claim, sides, ("several disks", "one disk"), "more containers", WORTHWHILE_RATIO_MIN, comparison_text
+    )
 
 
 def _infiniband_pays_with_ssds(claim: Claim, study: Study) -> _Outcome:
@@ -187,12 +189,17 @@ def _infiniband_pays_with_ssds(claim: Claim, study: Study) -> _Outcome:
         outcome = _only_with(claim, sides, names, "InfiniBand", 1.0, NEEDS_PRICES)
         return _Outcome(False, False, outcome.evidence, NEEDS_PRICES)
     highs = [_interval(gain)[1] for gain in (sides.with_condition, sides.without_condition)]
-    neither = "; it pays with neither" if max(highs) < 1 else ""
-    return _only_with(claim, sides, names, "InfiniBand", 1.0, f"Compared by the cost per job{neither}.")
+    neither_text = "; it pays with neither" if max(highs) < 1 else ""
+    return _only_with(claim, sides, names, "InfiniBand", 1.0, f"Compared by the cost per job{neither_text}.")
 
 
 def _only_with(
-    claim: Claim, sides: ClaimEstimatePair, names: tuple[str, str], option: str, worthwhile_min: float, how: str
+    claim: Claim,
+    sides: ClaimEstimatePair,
+    names: tuple[str, str],
+    option: str,
+    worthwhile_min: float,
+    comparison_text: str,
 ) -> _Outcome:
     """Supported if the option gains with the condition, and gains less than ``worthwhile_min`` without it."""
     evidence = tuple(
@@ -207,7 +214,7 @@ def _only_with(
         low_with > 1 and high_without < worthwhile_min,
         low_without >= worthwhile_min or high_with < worthwhile_min,
         evidence,
-        how,
+        comparison_text,
     )
 
 

@@ -21,7 +21,7 @@ from assay.questions.decisions.decision import Decision
 from assay.questions.decisions.effects.part_effects import clusters_of, rows_by_part, rows_by_workload
 from assay.questions.decisions.effects.storage_effects import rows_by_class
 
-_WITHOUT, _WITH = "without", "with"
+_WITHOUT_CONDITION, _WITH_CONDITION = "without", "with"
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,7 +53,7 @@ def compression_sides(study: Study, workloads: Sequence[str]) -> ClaimEstimatePa
     settings = groups_by(table, [name for name in table.factors if name not in (DEVICE_CLASS, COMPRESSION)]).of_row
     by_part = rows_by_part(table, parts, settings.astype(np.int64), pair, workloads, study.spread)
     gains = {name: gain_of(study, table, parts.codes == parts.code(name), pair, rows) for name, rows in by_part.items()}
-    return ClaimEstimatePair(gains.get(_WITH), gains.get(_WITHOUT))
+    return ClaimEstimatePair(gains.get(_WITH_CONDITION), gains.get(_WITHOUT_CONDITION))
 
 
 def containers_sides(study: Study, workloads: Sequence[str]) -> ClaimEstimatePair:
@@ -75,7 +75,7 @@ def containers_sides(study: Study, workloads: Sequence[str]) -> ClaimEstimatePai
         if len(by_part) == len(parts.levels):
             with_condition, without_condition = (
                 gain_of(study, table, parts.codes == parts.code(name), pair, by_part[name])
-                for name in (_WITH, _WITHOUT)
+                for name in (_WITH_CONDITION, _WITHOUT_CONDITION)
             )
             return ClaimEstimatePair(with_condition, without_condition)
     return ClaimEstimatePair(None, None)
@@ -89,8 +89,8 @@ def network_sides(study: Study) -> ClaimEstimatePair:
     table = study.table
     if not varied(table.subset(study.runs), NETWORK_FACTOR):
         return ClaimEstimatePair(None, None)
-    decision = study.decision_on(NETWORK_FACTOR, lambda decision: _infiniband(table, decision) is not None)
-    option = _infiniband(table, decision) if decision else None
+    decision = study.decision_on(NETWORK_FACTOR, lambda decision: _infiniband_option(table, decision) is not None)
+    option = _infiniband_option(table, decision) if decision else None
     classes = with_device_class(table).columns.get(DEVICE_CLASS)
     if decision is None or option is None or classes is None:
         return ClaimEstimatePair(None, None)
@@ -105,7 +105,7 @@ def network_sides(study: Study) -> ClaimEstimatePair:
     return ClaimEstimatePair(with_condition, without_condition)
 
 
-def _infiniband(table: RunTable, decision: Decision) -> str | None:
+def _infiniband_option(table: RunTable, decision: Decision) -> str | None:
     """Return the first compared option that is InfiniBand, if the baseline is not; else None."""
     column, kinds = table.columns[decision.factor], INFINIBAND.values(table)
     kind_of = {level: kinds[column.codes == code] for code, level in enumerate(column.levels)}
@@ -121,4 +121,4 @@ def _infiniband(table: RunTable, decision: Decision) -> str | None:
 def _parts(values: Floats) -> Column:
     """Return the column of a condition: 1 is with it, 0 without, NaN neither."""
     codes = np.where(np.isnan(values), ABSENT, np.nan_to_num(values)).astype(np.int32)
-    return Column(codes, (_WITHOUT, _WITH))
+    return Column(codes, (_WITHOUT_CONDITION, _WITH_CONDITION))

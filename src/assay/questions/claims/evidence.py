@@ -88,16 +88,18 @@ def no_evidence(measure: RatioKind, compared_text: str) -> ClaimEvidence:
 def evidence_of(gain: ClaimEstimate, subject: ClaimScope) -> ClaimEvidence:
     """Return the evidence of a gain."""
     names = {row.workload: gain.of_workload(row).ratio for row in gain.rows}
-    verdicts_by_evidence = {
+    gain_by_workload = {
         name: ratio.value > 1
         for name, ratio in names.items()
         if ratio.low is not None and ratio.high is not None and not ratio.low <= 1 <= ratio.high
     }
-    better, worse = (tuple(name for name, up in verdicts_by_evidence.items() if up is side) for side in (True, False))
+    better_workloads, worse_workloads = (
+        tuple(name for name, is_gain in gain_by_workload.items() if is_gain is side) for side in (True, False)
+    )
     measure = RatioKind.COST_RATIO if gain.in_cost else RatioKind.SPEEDUP
-    mean = _displayed(gain.estimate.mean, measure)
-    other = _displayed(gain.other_clusters, measure) if gain.other_clusters else None
-    low_90, high_90 = interval_90(_displayed(gain.deciding_mean, measure))
+    mean = _in_measure(gain.estimate.mean, measure)
+    other_clusters = _in_measure(gain.other_clusters, measure) if gain.other_clusters else None
+    low_90, high_90 = interval_90(_in_measure(gain.deciding_mean, measure))
     evidence = ClaimEvidence(
         text="",
         measure=measure,
@@ -109,10 +111,12 @@ def evidence_of(gain: ClaimEstimate, subject: ClaimScope) -> ClaimEvidence:
         low_90=low_90,
         high_90=high_90,
         few=gain.few,
-        above=worse if gain.in_cost else better,
-        below=better if gain.in_cost else worse,
+        above=worse_workloads if gain.in_cost else better_workloads,
+        below=better_workloads if gain.in_cost else worse_workloads,
         clusters=gain.clusters,
-        other_clusters=OtherClusters(other.ratio.value, other.ratio.low, other.ratio.high) if other else None,
+        other_clusters=OtherClusters(other_clusters.ratio.value, other_clusters.ratio.low, other_clusters.ratio.high)
+        if other_clusters
+        else None,
         sessions=mean.sessions,
     )
     return replace(evidence, text=_sentence(gain, evidence, subject))
@@ -129,7 +133,7 @@ def ratio_evidence(
     has_few_runs = first.few or second.few
     text = f"{capitalised(compared_text)}: {format_ratio(value.value)} ({_interval(value.low, value.high)})."
     if has_few_runs:
-        text = f"{_undecided(jobs, groups)} In the tested settings, {compared_text}: {format_ratio(value.value)} "
+        text = f"{_undecided_text(jobs, groups)} In the tested settings, {compared_text}: {format_ratio(value.value)} "
         text += f"({_interval(value.low, value.high)})."
     return ClaimEvidence(
         text,
@@ -145,7 +149,7 @@ def ratio_evidence(
     )
 
 
-def _displayed(mean: LogMean, measure: RatioKind) -> LogMean:
+def _in_measure(mean: LogMean, measure: RatioKind) -> LogMean:
     """Return a log gain as it is shown: a cost ratio is option / baseline."""
     return replace(mean, mean=-mean.mean) if measure is RatioKind.COST_RATIO else mean
 
@@ -166,11 +170,11 @@ def _sentence(gain: ClaimEstimate, evidence: ClaimEvidence, subject: ClaimScope)
         groups = evidence.groups
         settings = "the tested setting" if groups == 1 else f"the {groups} tested settings"
         interval = _interval(evidence.low, evidence.high)
-        return f"{_undecided(subject.jobs, groups)} In {settings} {where}{claim} ({interval})."
+        return f"{_undecided_text(subject.jobs, groups)} In {settings} {where}{claim} ({interval})."
     return f"{capitalised(f'{where}{claim}')} ({_basis(evidence)}){_limits(evidence)}."
 
 
-def _undecided(jobs: str, groups: int) -> str:
+def _undecided_text(jobs: str, groups: int) -> str:
     return f"Undecided for {jobs} in general: {plural(groups, 'matched group')}, {GROUPS_MIN} are needed."
 
 
@@ -179,8 +183,8 @@ def _basis(evidence: ClaimEvidence) -> str:
     text = f"{_interval(evidence.low, evidence.high)}, {plural(evidence.groups, 'matched group')}"
     if (other := evidence.other_clusters) is None:
         return text
-    of_other = f"{format_ratio(other.ratio)}×, {_interval(other.low, other.high)}"
-    return f"{text}, {plural(len(evidence.clusters), 'cluster')}; on other clusters {of_other}"
+    other_text = f"{format_ratio(other.ratio)}×, {_interval(other.low, other.high)}"
+    return f"{text}, {plural(len(evidence.clusters), 'cluster')}; on other clusters {other_text}"
 
 
 def _limits(evidence: ClaimEvidence) -> str:
@@ -189,8 +193,10 @@ def _limits(evidence: ClaimEvidence) -> str:
     limits += [f"cluster {evidence.clusters[0]}"] if len(evidence.clusters) == 1 else []
     text = f", on {joined(limits)} only" if limits else ""
     if evidence.above and evidence.below:
-        above, below = (joined([workload_title(name) for name in names]) for names in (evidence.above, evidence.below))
-        text += f", workloads differ: above 1 on {above}; below 1 on {below}"
+        above_text, below_text = (
+            joined([workload_title(name) for name in names]) for names in (evidence.above, evidence.below)
+        )
+        text += f", workloads differ: above 1 on {above_text}; below 1 on {below_text}"
     if evidence.sessions is not None:
         spread = format_percent(np.sqrt(evidence.sessions.spread.variance), 1)
         text += f", allowing for sessions that differ by {spread}"

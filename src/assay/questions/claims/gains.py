@@ -77,8 +77,8 @@ def gain_of(
     by_cluster: dict[int, LogMean] = {}
     codes = np.unique(clusters[runs & study.runs]).tolist()
     for code in codes if len(codes) > 1 else []:
-        of_cluster = np.flatnonzero(runs & (clusters == code))
-        by_workload = rows_by_workload(table, of_cluster, pair, study.spread, study.costs if in_cost else None)
+        cluster_rows = np.flatnonzero(runs & (clusters == code))
+        by_workload = rows_by_workload(table, cluster_rows, pair, study.spread, study.costs if in_cost else None)
         mean = _mean(counted_in_mean([row for name, row in by_workload.items() if name in names]), in_cost=in_cost)
         if mean is not None:
             by_cluster[code] = mean.mean
@@ -98,11 +98,17 @@ def _mean(rows: Sequence[OptionRow], *, in_cost: bool) -> PairEstimate | None:
 
 
 def _over_clusters(means: Sequence[LogMean]) -> LogMean:
-    over = over_units(np.array([mean.mean for mean in means]), np.array([mean.error**2 for mean in means]))
+    mean_of_clusters = over_units(np.array([mean.mean for mean in means]), np.array([mean.error**2 for mean in means]))
     rounding = float(np.mean([mean.rounding for mean in means]))
     sessions = next((mean.sessions for mean in means if mean.sessions), None)
     return LogMean(
-        over.mean, over.error, over.degrees, OVER_CLUSTERS, InferenceScope.OTHER_CLUSTERS, rounding, sessions
+        mean_of_clusters.mean,
+        mean_of_clusters.error,
+        mean_of_clusters.degrees,
+        OVER_CLUSTERS,
+        InferenceScope.OTHER_CLUSTERS,
+        rounding,
+        sessions,
     )
 
 

@@ -77,10 +77,10 @@ class Study:
     def decision_on(self, factor: str, matches: Callable[[Decision], bool]) -> Decision | None:
         """Return the first wanted decision on a factor among the runs of this study; None without one."""
         decisions = decide(self.table, DecisionRequest(factor), None, self.spread)
-        of_study = (
+        study_decisions = (
             d for d in decisions if d.family and (d.origin or None, d.lab_scale) == (self.origin, self.lab_scale)
         )
-        return next(filter(matches, of_study), None)
+        return next(filter(matches, study_decisions), None)
 
 
 def studies_of(table: RunTable, spread: SessionVariance, costs: RunCosts | None = None) -> list[Study]:

@@ -139,7 +139,7 @@ def cluster_view(repository: Repository, flagged: Flagged, name: str, book: Pric
     outlier_counts = np.bincount(groups.of_row[time_outliers(table)], minlength=groups.count)
     ids = repository.ids_at(table, first.tolist())
     cluster_pricing = _Pricing(table, factors, facts_by_hardware(repository, table), book)
-    priced = [
+    setups = [
         cluster_pricing.setup(int(row), runs=int(counts[n]), flagged=int(outlier_counts[n]), example=ids[n])
         for n, row in enumerate(first)
     ]
@@ -150,7 +150,7 @@ def cluster_view(repository: Repository, flagged: Flagged, name: str, book: Pric
         flags=flag_count(table),
         by={factor: _counted_levels(table, factor) for factor in _SUMMARY if factor in table.columns},
         hardware=hardware_of(repository, repository.runs_at(table, newest.tolist())),
-        setups=tuple(sorted(priced, key=lambda setup: -setup.runs)),
+        setups=tuple(sorted(setups, key=lambda setup: -setup.runs)),
         history=_history(repository, table, _times_over_median(table)),
         currency=book.currency if book else "",
         book=book.name if book else None,
@@ -220,27 +220,27 @@ class _Pricing:
 
 def _times_over_median(table: RunTable) -> np.ndarray:
     """Return time / median time of the repetitions for each valid run; NaN without a second run."""
-    valid = usable(table)
-    rows = np.flatnonzero(valid)
+    is_valid = usable(table)
+    rows = np.flatnonzero(is_valid)
     configurations = configurations_of(table)
-    of_row = configurations.of_row[rows]
+    configuration_of_row = configurations.of_row[rows]
     logs = np.log(table.values["duration_s"][rows])
-    medians = median_by(logs, Groups(of_row, configurations.count))
-    is_single_run = np.bincount(of_row, minlength=configurations.count)[of_row] < 2
+    medians = median_by(logs, Groups(configuration_of_row, configurations.count))
+    is_single_run = np.bincount(configuration_of_row, minlength=configurations.count)[configuration_of_row] < 2
     paces = np.full(len(table), np.nan)
-    paces[rows] = np.where(is_single_run, np.nan, np.exp(logs - medians[of_row]))
+    paces[rows] = np.where(is_single_run, np.nan, np.exp(logs - medians[configuration_of_row]))
     return paces
 
 
 def _history(repository: Repository, table: RunTable, values: np.ndarray) -> tuple[HistoryPoint, ...]:
     start_times = table.values["started_unix_s"]
     column = table.columns[ANOMALY]
-    flagged = column.codes > column.code(NO_ANOMALY)
+    is_flagged = column.codes > column.code(NO_ANOMALY)
     rows = np.flatnonzero(np.isfinite(start_times) & np.isfinite(values) & usable(table))
     if len(rows) > HISTORY_MAX:
-        unflagged_rows = rows[~flagged[rows]]
+        unflagged_rows = rows[~is_flagged[rows]]
         newest = unflagged_rows[np.argsort(start_times[unflagged_rows], kind="stable")][-HISTORY_MAX:]
-        rows = np.concatenate([newest, rows[flagged[rows]][-HISTORY_MAX:]])
+        rows = np.concatenate([newest, rows[is_flagged[rows]][-HISTORY_MAX:]])
     rows = rows[np.argsort(start_times[rows], kind="stable")]
     ids = repository.ids_at(table, rows.tolist()) if len(rows) else []
     return tuple(
@@ -248,7 +248,7 @@ def _history(repository: Repository, table: RunTable, values: np.ndarray) -> tup
             run_id,
             datetime.fromtimestamp(float(start_times[row]), UTC).isoformat(),
             float(values[row]),
-            column.text(int(row)) if flagged[row] else None,
+            column.text(int(row)) if is_flagged[row] else None,
         )
         for run_id, row in zip(ids, rows, strict=True)
     )
@@ -265,14 +265,14 @@ def _bandwidth_shares(
     hardware = hardware_of(repository, repository.runs_at(table, rows[-EXAMPLES_MAX:].tolist()))
     shares = []
     for direction, metric in (("read", "disk_read_bytes"), ("write", "disk_write_bytes")):
-        bare = _bare_bandwidth(hardware, direction, facts.device_names, facts.workers)
+        bare_bytes_per_s = _bare_bandwidth(hardware, direction, facts.device_names, facts.workers)
         moved_bytes = table.values.get(metric)
-        if bare is None or moved_bytes is None:
+        if bare_bytes_per_s is None or moved_bytes is None:
             continue
         rates = moved_bytes[rows] / table.values["duration_s"][rows]
         rates = rates[np.isfinite(rates)]
         if len(rates):
-            shares.append(BandwidthShare(direction, float(np.median(rates)), bare, len(rates)))
+            shares.append(BandwidthShare(direction, float(np.median(rates)), bare_bytes_per_s, len(rates)))
     return tuple(shares)
 
 
@@ -281,8 +281,8 @@ def _bare_bandwidth(hardware: HardwareView, direction: str, names: Mapping[str, 
     total = 0.0
     for name in names:
         row = next((row for row in hardware.devices if name in row.devices), None)
-        bare = None if row is None else row.read if direction == "read" else row.write
-        if bare is None:
+        measurement = None if row is None else row.read if direction == "read" else row.write
+        if measurement is None:
             return None
-        total += bare.median
+        total += measurement.median
     return total * workers or None

@@ -23,41 +23,41 @@ _READ_MAX = 50
 """Maximum number of configurations whose cluster file is read."""
 
 
-def common_levels(repository: Repository, valid: RunTable, factor: str) -> tuple[tuple[str, ...], int]:
+def common_levels(repository: Repository, valid_table: RunTable, factor: str) -> tuple[tuple[str, ...], int]:
     """Return the levels of ``factor`` that facts and cluster files state, and the number of runs with a stated level.
 
     ``factor`` is one that no run records. Empty where no run has a stated level.
     """
     levels: dict[str, int] = {}
     if factor == WORKERS_FACTOR:
-        workers = recorded_workers(valid, facts_by_hardware(repository, valid))
+        workers = recorded_workers(valid_table, facts_by_hardware(repository, valid_table))
         counts, numbers = np.unique(workers[np.isfinite(workers)], return_counts=True)
         levels = {f"{count:g}": int(number) for count, number in zip(counts, numbers, strict=True)}
     if not levels and factor in (WORKERS_FACTOR, NETWORK_FACTOR, CONTAINERS):
-        levels = _levels_of_files(repository, valid, factor)
+        levels = _levels_of_files(repository, valid_table, factor)
     return tuple(sorted(levels)), sum(levels.values())
 
 
-def link_rates(repository: Repository, valid: RunTable, networks: Sequence[str]) -> dict[str, str]:
+def link_rates(repository: Repository, valid_table: RunTable, networks: Sequence[str]) -> dict[str, str]:
     """Return the rate per node of each network, ``1 Gbit/s``, where all its runs have the same stated rate."""
     rates: dict[str, str] = {}
     for network in networks:
-        of_network = valid.subset(np.flatnonzero(has_level(valid, NETWORK_FACTOR, network)))
-        levels = _levels_of_files(repository, of_network, NETWORK_FACTOR)
-        if len(levels) == 1 and sum(levels.values()) == len(of_network):
+        network_table = valid_table.subset(np.flatnonzero(has_level(valid_table, NETWORK_FACTOR, network)))
+        levels = _levels_of_files(repository, network_table, NETWORK_FACTOR)
+        if len(levels) == 1 and sum(levels.values()) == len(network_table):
             rates[network] = next(iter(levels)).replace("Gbit", " Gbit")
     return rates
 
 
-def _levels_of_files(repository: Repository, valid: RunTable, factor: str) -> dict[str, int]:
+def _levels_of_files(repository: Repository, valid_table: RunTable, factor: str) -> dict[str, int]:
     """Return the number of runs at each level, by the cluster files of the runs."""
-    groups = groups_by(valid, [name for name in _HARDWARE if name in valid.columns])
+    groups = groups_by(valid_table, [name for name in _HARDWARE if name in valid_table.columns])
     rows = first_rows(groups)
     if len(rows) > _READ_MAX:
         return {}
     numbers = np.bincount(groups.of_row, minlength=len(rows))
     levels: dict[str, int] = {}
-    for run, number in zip(repository.runs_at(valid, rows.tolist()), numbers.tolist(), strict=True):
+    for run, number in zip(repository.runs_at(valid_table, rows.tolist()), numbers.tolist(), strict=True):
         try:
             groups_of_run = (
                 measured_of(repository, [run])[0] or measured_of(repository, [run], example_of(run.cluster))[0]

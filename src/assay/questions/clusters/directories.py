@@ -162,13 +162,12 @@ def _filling_warnings(plan: DirectoryPlan) -> list[str]:
     order = list(plan.fill.full_after.items())
     first = {name for name, at in order if at <= order[0][1] * (1 + 1e-9)} if order else set()
     if first and len(first) < len(plan.devices):
-        after, room = order[0][1], plan.fill.ends_at
-        fills = (
-            f"{', '.join(sorted(first))} {'fills' if len(first) == 1 else 'fill'} first, after {format_bytes(after)}"
-        )
-        others_continue = room > after * (1 + 1e-9)
+        first_full_bytes, capacity_bytes = order[0][1], plan.fill.ends_at
+        verb = "fills" if len(first) == 1 else "fill"
+        fills = f"{', '.join(sorted(first))} {verb} first, after {format_bytes(first_full_bytes)}"
+        others_continue = capacity_bytes > first_full_bytes * (1 + 1e-9)
         consequence = (
-            f"after that the others take all data, at their speed, up to {format_bytes(room)}"
+            f"after that the others take all data, at their speed, up to {format_bytes(capacity_bytes)}"
             if others_continue
             else "then HDFS or intermediate data have no space left, even if other devices have some"
         )

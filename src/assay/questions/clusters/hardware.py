@@ -80,17 +80,19 @@ def hardware_of(repository: Repository, runs: Sequence[Run]) -> HardwareView:
     """Return the hardware of the runs, by the newest specification and baseline of each cluster."""
     nodes: list[NodeRow] = []
     devices: list[DeviceRow] = []
-    unknown = []
+    unknown_names = []
     for name in dict.fromkeys(run.cluster for run in runs):
-        of_cluster = sorted((run for run in runs if run.cluster == name), key=lambda run: run.started_at, reverse=True)
-        cluster = _specified_cluster(repository, of_cluster)
+        cluster_runs = sorted(
+            (run for run in runs if run.cluster == name), key=lambda run: run.started_at, reverse=True
+        )
+        cluster = _specified_cluster(repository, cluster_runs)
         if cluster is None:
-            unknown.append(name)
+            unknown_names.append(name)
             continue
-        measured = _baseline_measurements(repository, of_cluster)
+        measured = _baseline_measurements(repository, cluster_runs)
         nodes += _nodes(name, cluster, measured)
         devices += _devices(name, cluster, measured)
-    return HardwareView(tuple(nodes), tuple(devices), tuple(unknown))
+    return HardwareView(tuple(nodes), tuple(devices), tuple(unknown_names))
 
 
 def _specified_cluster(repository: Repository, runs: Iterable[Run]) -> Cluster | None:

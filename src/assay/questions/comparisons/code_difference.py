@@ -95,7 +95,7 @@ def profiled_sides(
         hint = "use profiles of cpu or wall; imported files may need --interval-ms"
         message = f"a {kind} profile without a sampling interval does not count samples of time"
         raise FormatError(message, where="diff", hint=hint)
-    stacks = tuple(tuple(_profiled(repository, run, phase) for run in side) for side in runs_with_profile)
+    stacks = tuple(tuple(_profiled_run(repository, run, phase) for run in side) for side in runs_with_profile)
     if not any(run.parts for side in stacks for run in side):
         raise FormatError(f"no profile has the phase {phase!r}", where="--phase")
     return ProfiledSides(
@@ -130,7 +130,7 @@ def _side(label: str, runs: Sequence[ProfiledRun]) -> ProfiledSide:
     return ProfiledSide(label, tuple(run.run_id for run in runs), sum(run.data_bytes for run in runs))
 
 
-def _profiled(repository: Repository, run: Run, phase: str | None) -> ProfiledRun:
+def _profiled_run(repository: Repository, run: Run, phase: str | None) -> ProfiledRun:
     parts: dict[str, dict[str, Counter[Stack]]] = defaultdict(dict)
     for recording, part in require_recordings(repository, run):
         if phase in (None, part):
@@ -159,15 +159,14 @@ def difference_sentence(answer: ComparedProfiles) -> str:
     largest_increase = max(increases, key=lambda row: row.difference_s_per_gb)
     parts: list[str] = []
     for rows in (difference.categories, difference.frames):
-        of_phase = [
+        phase_rows = [
             row
             for row in decided(rows, CodeVerdict.MORE)
             if row.code.phase == largest_increase.code.phase and row is not largest_increase
         ]
-        if of_phase:
-            parts.append(
-                f"{_signed(of_phase[0].difference_s_per_gb)} in {of_phase[0].code.frame or of_phase[0].code.category}"
-            )
+        if phase_rows:
+            code = phase_rows[0].code
+            parts.append(f"{_signed_text(phase_rows[0].difference_s_per_gb)} in {code.frame or code.category}")
     parts_text = f"; of these, {joined(parts)}" if parts else ""
     return f"B uses more {unit} than A: {_row_text(largest_increase)}{parts_text}"
 
@@ -175,14 +174,14 @@ def difference_sentence(answer: ComparedProfiles) -> str:
 def _row_text(row: CodeRow) -> str:
     where = f" in {row.code.frame or row.code.category}" if row.code.category else ""
     spread = (
-        f" ({_signed(row.low_s_per_gb)} to {_signed(row.high_s_per_gb)})"
+        f" ({_signed_text(row.low_s_per_gb)} to {_signed_text(row.high_s_per_gb)})"
         if row.low_s_per_gb is not None and row.high_s_per_gb is not None
         else ""
     )
-    return f"{_signed(row.difference_s_per_gb)}{spread} in the phase {row.code.phase}{where}"
+    return f"{_signed_text(row.difference_s_per_gb)}{spread} in the phase {row.code.phase}{where}"
 
 
-def _signed(value: float) -> str:
+def _signed_text(value: float) -> str:
     """Return a number with its sign and three significant digits, without an exponent: ``+4,960``."""
     return f"{float(f'{value:.3g}'):+,.0f}" if abs(value) >= _EXPONENT_MIN else f"{value:+.3g}"
 
@@ -223,12 +222,12 @@ def _table(title: str, rows: Sequence[CodeRow]) -> TextTable:
             row.code.phase,
             *([row.code.frame] if row.code.frame else []),
             row.code.category or "all",
-            _signed(row.baseline_s_per_gb).removeprefix("+"),
-            _signed(row.candidate_s_per_gb).removeprefix("+"),
-            _signed(row.difference_s_per_gb),
+            _signed_text(row.baseline_s_per_gb).removeprefix("+"),
+            _signed_text(row.candidate_s_per_gb).removeprefix("+"),
+            _signed_text(row.difference_s_per_gb),
             "–"
             if row.low_s_per_gb is None or row.high_s_per_gb is None
-            else f"{_signed(row.low_s_per_gb)} to {_signed(row.high_s_per_gb)}",
+            else f"{_signed_text(row.low_s_per_gb)} to {_signed_text(row.high_s_per_gb)}",
             row.verdict.value,
         )
         for row in rows

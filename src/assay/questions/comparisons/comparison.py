@@ -97,10 +97,11 @@ def _p_values(result: SpeedupResult) -> tuple[float, float]:
 def nothing_to_compare_text(view: ComparisonView) -> str:
     """Return why nothing is compared: one level, no level, or no otherwise equal runs."""
     factor, levels = column_title(view.factor), list(view.runs_by_level)
-    unknown = f" {plural(view.runs_without_level, 'run')} did not record it." if view.runs_without_level else ""
+    unknown_text = f" {plural(view.runs_without_level, 'run')} did not record it." if view.runs_without_level else ""
     if not levels:
         return f"No run recorded {factor}."
     if len(levels) == 1:
         number = view.runs_by_level[levels[0]]
-        return f"Nothing to compare: {factor} is {levels[0]} in all {plural(number, 'run')} that recorded it.{unknown}"
-    return f"Nothing to compare: no two runs differ in {factor} and are equal in everything else.{unknown}"
+        runs_text = plural(number, "run")
+        return f"Nothing to compare: {factor} is {levels[0]} in all {runs_text} that recorded it.{unknown_text}"
+    return f"Nothing to compare: no two runs differ in {factor} and are equal in everything else.{unknown_text}"

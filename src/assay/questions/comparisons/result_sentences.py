@@ -42,8 +42,8 @@ def sentence(result: SpeedupResult) -> str:
     if result.ratio is None:
         if result.runs is None or not (result.runs_baseline == 0 or result.runs_candidate == 0):
             return f"{text}: no two runs are equal in everything else."
-        missing = baseline if result.runs_baseline == 0 else option
-        return f"{text}: {missing} has no valid run with otherwise equal settings."
+        missing_option = baseline if result.runs_baseline == 0 else option
+        return f"{text}: {missing_option} has no valid run with otherwise equal settings."
     basis = groups_and_runs(result.groups, result.runs_baseline, result.runs_candidate)
     return f"{text} ({evidence_text(result.low, result.high, basis, result.scope)})."
 

@@ -33,11 +33,11 @@ def sides_of(repository: Repository, table: RunTable, chosen_runs: Sequence[Run]
         return side_by_side([[_with_jobs(repository, run)] for run in chosen_runs])
 
     rows = [same_configuration(table, run)[-LIKE_MAX:].tolist() for run in chosen_runs]
-    all_rows = [row for of_side in rows for row in of_side]
+    all_rows = [row for side_rows in rows for row in side_rows]
     run_at = dict(zip(all_rows, repository.runs_at(table, all_rows), strict=True))
     sides = [
-        [run, *(run_at[row] for row in of_side if run_at[row].run_id != run.run_id)]
-        for run, of_side in zip(chosen_runs, rows, strict=True)
+        [run, *(run_at[row] for row in side_rows if run_at[row].run_id != run.run_id)]
+        for run, side_rows in zip(chosen_runs, rows, strict=True)
     ]
     for number, side in enumerate(sides):
         equal_side = next(

@@ -55,12 +55,12 @@ def differences(
 ) -> list[CodedWarning]:
     """Return a warning for each host fact that differs between levels, from :data:`RUNS_PER_LEVEL_MAX` runs each."""
     column, status = table.columns[factor], table.columns["status"]
-    valid = status.codes == status.code("valid")
+    is_valid = status.codes == status.code("valid")
 
     def sample(level: str) -> list[int]:
-        rows = ((column.codes == column.code(level)) & valid).nonzero()[0]
-        evenly = np.linspace(0, len(rows) - 1, min(len(rows), RUNS_PER_LEVEL_MAX)).round().astype(np.int64)
-        positions: list[int] = rows[evenly].tolist()
+        rows = ((column.codes == column.code(level)) & is_valid).nonzero()[0]
+        even_steps = np.linspace(0, len(rows) - 1, min(len(rows), RUNS_PER_LEVEL_MAX)).round().astype(np.int64)
+        positions: list[int] = rows[even_steps].tolist()
         return positions
 
     compared_results = [item for item in results if item.ratio is not None]
@@ -129,17 +129,17 @@ def speedups_over(table: RunTable, request: SpeedupRequest, spread: SessionVaria
     strata = stratify(compared_groups, group or "workload")
     stratum_fits = fit_strata(compared_groups, strata)
     results = speedups_of(matched, baseline, by=group, stratum_fits=None if request.deployments else stratum_fits)
-    best = fastest_levels(compared_groups, group, stratum_fits) if group else []
+    fastest = fastest_levels(compared_groups, group, stratum_fits) if group else []
     pairs = level_pairs(compared_groups, strata, stratum_fits, baseline)
     warnings = (*_confounding(results), *session_warnings([s for s in results if s.log_error is not None]))
-    best = [] if any(item.confounded for item in results) else best
+    fastest = [] if any(item.confounded for item in results) else fastest
     warnings = (*warnings, *_joint_change_warnings(table, factors))
     return SpeedupView(
         factor=name,
         baseline=baseline,
         group=group,
         results=tuple(results),
-        best=tuple(best),
+        best=tuple(fastest),
         level_pairs=tuple(pairs),
         warnings=warnings,
         runs_by_status=counts_by(table, "status"),

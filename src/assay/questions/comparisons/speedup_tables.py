@@ -65,9 +65,9 @@ def tables_of(view: SpeedupView, title_of: Callable[[str], str] = _unchanged) ->
         return f"{title} ({origin_badge(item.origin, item.lab_scale)})" if has_several_origins else title
 
     tables = (
-        _scopes(view.results, title_with_origin),
-        _pairs(view.level_pairs, view.factor, title_with_origin),
-        _fastest(view.best, title_with_origin),
+        _scope_table(view.results, title_with_origin),
+        _pair_table(view.level_pairs, view.factor, title_with_origin),
+        _fastest_table(view.best, title_with_origin),
     )
     return [table for table in tables if table.rows]
 
@@ -77,11 +77,11 @@ def compared_text(factor: str, baseline: str, candidate: str) -> str:
     return f"{level_text(factor, baseline)} → {level_text(factor, candidate)}"
 
 
-def _listed(factor: str, levels: Iterable[str]) -> str:
+def _levels_text(factor: str, levels: Iterable[str]) -> str:
     return ", ".join(level_text(factor, level) for level in levels)
 
 
-def _mean(value: float | None, low: float | None, high: float | None) -> str:
+def _mean_text(value: float | None, low: float | None, high: float | None) -> str:
     if value is None:
         return NO_VALUE
     return (
@@ -89,23 +89,23 @@ def _mean(value: float | None, low: float | None, high: float | None) -> str:
     )
 
 
-def _clusters(item: SpeedupResult) -> str:
+def _clusters_text(item: SpeedupResult) -> str:
     lines = [
-        f"{line.cluster or 'unnamed'} {_mean(line.ratio, line.low, line.high)}, {plural(line.groups, 'group')}"
+        f"{line.cluster or 'unnamed'} {_mean_text(line.ratio, line.low, line.high)}, {plural(line.groups, 'group')}"
         for line in item.clusters[:_BY_CLUSTER_MAX]
     ]
     more_count = len(item.clusters) - len(lines)
     return "; ".join([*lines, *([f"{more_count} more"] if more_count > 0 else [])]) or NO_VALUE
 
 
-def _scopes(results: Sequence[SpeedupResult], name_of_result: Callable[[SpeedupResult], str]) -> SpeedupTable:
+def _scope_table(results: Sequence[SpeedupResult], name_of_result: Callable[[SpeedupResult], str]) -> SpeedupTable:
     rows = []
     for item in results:
         by_scope = {estimate.scope: estimate for estimate in item.by_scope}
-        similar_result = by_scope.get(InferenceScope.SIMILAR)
-        if similar_result is None:
+        similar = by_scope.get(InferenceScope.SIMILAR)
+        if similar is None:
             continue
-        tested_result, clusters = (
+        tested, other_clusters = (
             by_scope.get(scope) for scope in (InferenceScope.TESTED, InferenceScope.OTHER_CLUSTERS)
         )
         rows.append(
@@ -113,13 +113,15 @@ def _scopes(results: Sequence[SpeedupResult], name_of_result: Callable[[SpeedupR
                 name_of_result(item),
                 compared_text(item.factor, item.baseline, item.candidate),
                 *(
-                    _mean(estimate.ratio, estimate.low, estimate.high) if estimate else NO_VALUE
-                    for estimate in (tested_result, similar_result)
+                    _mean_text(estimate.ratio, estimate.low, estimate.high) if estimate else NO_VALUE
+                    for estimate in (tested, similar)
                 ),
-                interval(similar_result.single_low, similar_result.single_high),
-                _mean(clusters.ratio, clusters.low, clusters.high) if clusters else NO_VALUE,
-                _mean(item.trimmed.value, item.trimmed.low, item.trimmed.high) if item.trimmed else NO_VALUE,
-                _clusters(item),
+                interval(similar.single_low, similar.single_high),
+                _mean_text(other_clusters.ratio, other_clusters.low, other_clusters.high)
+                if other_clusters
+                else NO_VALUE,
+                _mean_text(item.trimmed.value, item.trimmed.low, item.trimmed.high) if item.trimmed else NO_VALUE,
+                _clusters_text(item),
             )
         )
     return SpeedupTable(
@@ -141,24 +143,26 @@ def _scopes(results: Sequence[SpeedupResult], name_of_result: Callable[[SpeedupR
     )
 
 
-def _pairs(level_pairs: Sequence[LevelPairs], factor: str, name_of_pairs: Callable[[LevelPairs], str]) -> SpeedupTable:
+def _pair_table(
+    level_pairs: Sequence[LevelPairs], factor: str, name_of_pairs: Callable[[LevelPairs], str]
+) -> SpeedupTable:
     def rows() -> Iterator[tuple[str, ...]]:
         for item in level_pairs:
             if len(item.levels) < 3:  # the result against the baseline says the same
                 continue
             for pair in item.pairs[:PAIRS_SHOWN_MAX]:
-                joint = _mean(pair.joint.value, pair.joint.low, pair.joint.high) if pair.joint else NO_VALUE
+                joint_text = _mean_text(pair.joint.value, pair.joint.low, pair.joint.high) if pair.joint else NO_VALUE
                 yield (
                     name_of_pairs(item),
                     compared_text(factor, pair.baseline, pair.candidate),
                     f"{pair.groups:,}",
-                    _mean(pair.ratio, pair.low, pair.high),
-                    joint + (" !" if pair.contradicted else ""),
+                    _mean_text(pair.ratio, pair.low, pair.high),
+                    joint_text + (" !" if pair.contradicted else ""),
                 )
 
-    different_pairs = [name_of_pairs(item) for item in level_pairs if not item.same_groups]
+    uneven_names = [name_of_pairs(item) for item in level_pairs if not item.same_groups]
     separate_parts = [
-        f"{name_of_pairs(item)}: {' / '.join(_listed(factor, part) for part in item.parts)}"
+        f"{name_of_pairs(item)}: {' / '.join(_levels_text(factor, part) for part in item.parts)}"
         for item in level_pairs
         if len(item.parts) > 1
     ]
@@ -168,8 +172,8 @@ def _pairs(level_pairs: Sequence[LevelPairs], factor: str, name_of_pairs: Callab
     )
     if any(pair.contradicted for item in level_pairs for pair in item.pairs):
         note += " Marked !: the joint estimate contradicts the groups that hold both. Trust these groups."
-    if different_pairs:
-        note += f" Rows of {', '.join(different_pairs)} rest on different groups: compare levels here, not by rows."
+    if uneven_names:
+        note += f" Rows of {', '.join(uneven_names)} rest on different groups: compare levels here, not by rows."
     if separate_parts:
         note += f" No group connects the levels on both sides of a slash: {'; '.join(separate_parts)}."
     return SpeedupTable(
@@ -180,17 +184,19 @@ def _pairs(level_pairs: Sequence[LevelPairs], factor: str, name_of_pairs: Callab
     )
 
 
-def _fastest(best: Sequence[FastestLevels], name_of_levels: Callable[[FastestLevels], str]) -> SpeedupTable:
+def _fastest_table(
+    fastest_levels: Sequence[FastestLevels], name_of_levels: Callable[[FastestLevels], str]
+) -> SpeedupTable:
     rows = tuple(
         (
             name_of_levels(item),
             scope_text(item.scope),
             *(
-                _listed(item.factor, names) or NO_VALUE
+                _levels_text(item.factor, names) or NO_VALUE
                 for names in (item.fastest_candidates, item.slower, item.never_compared)
             ),
         )
-        for item in best
+        for item in fastest_levels
         if item.slower or item.never_compared or len(item.fastest_candidates) > 1
     )
     return SpeedupTable(

@@ -53,24 +53,24 @@ class ExamplePair:
     """Whether both runs have a trace or task attempts."""
 
 
-def of_result(decision: Decision, result: WorkloadResult, where: Sequence[str] = ()) -> WhyQuestion:
+def why_result(decision: Decision, result: WorkloadResult, where: Sequence[str] = ()) -> WhyQuestion:
     """Return the request to explain the difference between an option and the baseline on one workload.
 
     ``where``: the decision's conditions on runs.
     """
-    of_workload = f"workload={result.workload}"
-    further_conditions = (text for text in where if text and text != of_workload)
+    workload_condition = f"workload={result.workload}"
+    further_conditions = (text for text in where if text and text != workload_condition)
     return WhyQuestion(
         decision.factor,
         decision.baseline,
         result.option,
-        (of_workload, *further_conditions),
+        (workload_condition, *further_conditions),
         decision.origin,
         decision.lab_scale or "",
     )
 
 
-def of_decision(decision: Decision, where: Sequence[str] = ()) -> list[WhyQuestion]:
+def why_decision(decision: Decision, where: Sequence[str] = ()) -> list[WhyQuestion]:
     """Return the request to explain the option that the answer names, for each workload that has it.
 
     ``where``: the decision's conditions on runs.
@@ -79,20 +79,25 @@ def of_decision(decision: Decision, where: Sequence[str] = ()) -> list[WhyQuesti
     if named_option is None:
         return []
     return [
-        of_result(decision, item, where)
+        why_result(decision, item, where)
         for item in decision.results
         if item.option == named_option.option and item.time
     ]
 
 
-def of_speedup(item: SpeedupResult, where: Sequence[str]) -> WhyQuestion:
+def why_speedup(item: SpeedupResult, where: Sequence[str]) -> WhyQuestion:
     """Return the request to explain a speedup. ``where``: its conditions on runs."""
-    of_group = [f"{item.by}={item.group}"] if item.by else []
+    group_conditions = [f"{item.by}={item.group}"] if item.by else []
     further_conditions = [
-        text for text in where if text and text not in of_group and text != f"lab_scale={item.lab_scale}"
+        text for text in where if text and text not in group_conditions and text != f"lab_scale={item.lab_scale}"
     ]
     return WhyQuestion(
-        item.factor, item.baseline, item.candidate, (*of_group, *further_conditions), item.origin, item.lab_scale or ""
+        item.factor,
+        item.baseline,
+        item.candidate,
+        (*group_conditions, *further_conditions),
+        item.origin,
+        item.lab_scale or "",
     )
 
 
@@ -100,7 +105,7 @@ def pair_of(
     repository: Repository, table: RunTable, question: WhyQuestion, observed_runs: RunTable
 ) -> ExamplePair | None:
     """Return the two example runs; None when no two match. ``observed_runs``: from :func:`observed_runs_of`."""
-    matching_runs = _of_stratum(with_factors(selected(table, question.where), question.by.split(",")), question)
+    matching_runs = _runs_of_stratum(with_factors(selected(table, question.where), question.by.split(",")), question)
     is_observed = np.isin(matching_runs.rows, observed_runs.rows)
     rows = (
         example_pair(matching_runs, question.by, question.baseline, question.candidate, is_observed)
@@ -115,10 +120,10 @@ def pair_of(
 
 def observed_runs_of(repository: Repository, table: RunTable) -> RunTable:
     """Return the runs of ``table`` that have a trace or task attempts."""
-    keep: Mask = np.zeros(len(table), dtype=np.bool_)
+    is_observed: Mask = np.zeros(len(table), dtype=np.bool_)
     if run_ids := sorted(repository.traced_runs(or_tasks=True)):
-        keep[repository.positions_of(table, run_ids)] = True
-    return table.subset(keep)
+        is_observed[repository.positions_of(table, run_ids)] = True
+    return table.subset(is_observed)
 
 
 def is_explained(repository: Repository, observed_runs: RunTable, question: WhyQuestion) -> bool:
@@ -126,14 +131,14 @@ def is_explained(repository: Repository, observed_runs: RunTable, question: WhyQ
     return bool(len(observed_runs)) and pair_of(repository, observed_runs, question, observed_runs) is not None
 
 
-def _of_stratum(table: RunTable, question: WhyQuestion) -> RunTable:
+def _runs_of_stratum(table: RunTable, question: WhyQuestion) -> RunTable:
     if not question.origin:
         return table
-    keep = np.ones(len(table), dtype=np.bool_)
+    is_in_stratum = np.ones(len(table), dtype=np.bool_)
     for name, text in (("origin", question.origin), ("lab_scale", question.lab_scale)):
         column = table.columns.get(name)
-        keep &= column.codes == column.code(text) if column is not None else not text
-    return table if keep.all() else table.subset(keep)
+        is_in_stratum &= column.codes == column.code(text) if column is not None else not text
+    return table if is_in_stratum.all() else table.subset(is_in_stratum)
 
 
 def reasons_between(runs: Mapping[str, CompleteRun]) -> Reasons:

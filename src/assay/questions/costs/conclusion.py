@@ -14,11 +14,15 @@ def conclusion(job_cost: JobCostEffectiveness) -> str:
         if rows_with_few_runs > 1:
             return f"Not enough runs for a verdict on {rows_with_few_runs} options"
         return "Not compared" if len(job_cost.rows) > 1 else "Only option with a price"
-    apart = len(job_cost.rows) - len(first)
-    of_rows = job_cost.group_name(1) if job_cost.further_decisions else f"{len(first)} compared options"
-    others_text = f" ({apart} other {'option' if apart == 1 else 'options'} not compared)" if apart else ""
+    separate_count = len(job_cost.rows) - len(first)
+    rows_text = job_cost.group_name(1) if job_cost.further_decisions else f"{len(first)} compared options"
+    others_text = (
+        f" ({separate_count} other {'option' if separate_count == 1 else 'options'} not compared)"
+        if separate_count
+        else ""
+    )
     if counts[RowVerdict.CHEAPEST]:
-        return f"Cheapest of {of_rows}{others_text}"
+        return f"Cheapest of {rows_text}{others_text}"
     ties = counts[RowVerdict.TIE]
-    tied_text = f"any of {of_rows}" if ties == len(first) else f"{ties} of {of_rows}"
+    tied_text = f"any of {rows_text}" if ties == len(first) else f"{ties} of {rows_text}"
     return f"Open: {tied_text} may be the cheapest{others_text}"

@@ -9,8 +9,8 @@ equal in every other factor. The means in a row are over all its runs, which may
 option and its ties come first, then options that cost more, then options without a verdict.
 
 ``take`` selects the runs of a row (``cost_runs.py``). Outliers count unless they are excluded. Runs with an implausible
-data size count neither here nor in any other decision (``runs/cluster_facts.py``). Configurations without a price are
-excluded, with the reason.
+data size count neither here nor in any other decision (``clusters/cluster_facts.py``). Configurations without a price
+are excluded, with the reason.
 """
 
 import math
@@ -95,16 +95,16 @@ def _rates(
     """Return the hourly rate of each row (None without a price), and why the book does not price the others."""
     rates: list[Rate | None] = []
     unpriced: dict[str, str] = {}
-    for of_row in levels:
-        layout = of_row.get(LAYOUT_FACTOR, "")
+    for row_levels in levels:
+        layout = row_levels.get(LAYOUT_FACTOR, "")
         try:
-            rate = hourly_rate(book, priced_parts(facts, of_row), layout, on=request.on)
+            rate = hourly_rate(book, priced_parts(facts, row_levels), layout, on=request.on)
             if not rate.per_h:
                 raise SpecificationError(f"price book {book.name!r} prices layout {layout} at 0")
             rates.append(rate_in_currency(rate, book, request.currency or book.currency))
         except SpecificationError as error:
             rates.append(None)
-            unpriced[" ".join(of_row[name] for name in request.by if name in of_row)] = error.message
+            unpriced[" ".join(row_levels[name] for name in request.by if name in row_levels)] = error.message
     return rates, unpriced
 
 
@@ -154,7 +154,7 @@ def _rows(
     return rows
 
 
-def _of_job(
+def _unranked_view(
     table: RunTable, job: _JobRows, facts: FactsByHardware, book: PriceBook, request: CostEffectivenessRequest
 ) -> tuple[JobCostEffectiveness, CostAndTime | None]:
     """Return times, costs, Pareto front and switching prices of one job, not yet ranked; None without a row."""
@@ -190,20 +190,22 @@ def _switching_prices(groups: Sequence[Sequence[CostEffectivenessRow]]) -> tuple
 
     Rows of different groups cannot be compared, so no row takes the place of a row of another group.
     """
-    nearest: dict[Price, SwitchingPriceRow] = {}
+    nearest_by_price: dict[Price, SwitchingPriceRow] = {}
     for rows in groups:
         times_s = np.array([row.time_s for row in rows])
         for change in compute_switching_prices(times_s, priced_rates([row.rate for row in rows])):
-            nearest_price = nearest.get(change.price) or SwitchingPriceRow(change.price, None, None, None, None, False)
+            nearest_price = nearest_by_price.get(change.price) or SwitchingPriceRow(
+                change.price, None, None, None, None, False
+            )
             below, above = change.below, change.above
             if below is not None and change.below_winner is not None and below > (nearest_price.below or -1.0):
                 nearest_price = replace(nearest_price, below=below, below_winner=rows[change.below_winner].label)
             if above is not None and change.above_winner is not None and above < (nearest_price.above or math.inf):
                 nearest_price = replace(nearest_price, above=above, above_winner=rows[change.above_winner].label)
-            nearest[change.price] = replace(
+            nearest_by_price[change.price] = replace(
                 nearest_price, within_range=nearest_price.within_range or change.within_range
             )
-    return tuple(nearest.values())
+    return tuple(nearest_by_price.values())
 
 
 def _without_rows(
@@ -237,7 +239,7 @@ def _without_rows(
     )
 
 
-def _ranked(
+def _ranked_view(
     view: JobCostEffectiveness, means: CostAndTime, table: RunTable, costs: RunCosts, spread: SessionVariance
 ) -> JobCostEffectiveness:
     """Return the answer with the decision over the runs of its job (``table``), and with its rows ranked by it.
@@ -262,9 +264,9 @@ def _ranked(
         )
     rows: list[CostEffectivenessRow] = []
     for number, (_, _, verdicts) in enumerate(with_ranks, start=1):
-        rows += _of_group(number, [replace(row, verdict=v) for row, v in zip(view.rows, verdicts, strict=True)])
+        rows += _rows_of_group(number, [replace(row, verdict=v) for row, v in zip(view.rows, verdicts, strict=True)])
     ranked_labels = {row.label for row in rows}
-    apart = [
+    unranked_rows = [
         replace(
             row, verdict=min((verdicts[n] for _, _, verdicts in groups), key=VERDICT_ORDER.index, default=row.verdict)
         )
@@ -272,9 +274,9 @@ def _ranked(
         if row.label not in ranked_labels
     ]
     if len(with_ranks) > 1:
-        of_groups = [[row for row in rows if row.group == number] for number in range(1, len(with_ranks) + 1)]
-        view = replace(view, switching_prices=_switching_prices(of_groups))
-    rows += sorted(apart, key=lambda row: (VERDICT_ORDER.index(row.verdict), row.cost, row.time_s))
+        rows_of_groups = [[row for row in rows if row.group == number] for number in range(1, len(with_ranks) + 1)]
+        view = replace(view, switching_prices=_switching_prices(rows_of_groups))
+    rows += sorted(unranked_rows, key=lambda row: (VERDICT_ORDER.index(row.verdict), row.cost, row.time_s))
     ranked_decisions = tuple(decision for _, decision, _ in with_ranks)
     return replace(
         view,
@@ -292,8 +294,8 @@ def _with_front_of_each_group(
     ``verdicts``: for each group, the verdict on each row.
     """
     fronts: dict[int, tuple[bool, float | None]] = {}
-    for of_group in verdicts:
-        members = [number for number, verdict in enumerate(of_group) if verdict in VERDICT_ORDER[:3]]
+    for group_verdicts in verdicts:
+        members = [number for number, verdict in enumerate(group_verdicts) if verdict in VERDICT_ORDER[:3]]
         front, shares = means.front_of(members)
         for position, number in enumerate(members):
             fronts[number] = bool(front[position]), None if shares is None else float(shares[position])
@@ -303,15 +305,15 @@ def _with_front_of_each_group(
     )
 
 
-def _of_group(number: int, rows: Sequence[CostEffectivenessRow]) -> list[CostEffectivenessRow]:
+def _rows_of_group(number: int, rows: Sequence[CostEffectivenessRow]) -> list[CostEffectivenessRow]:
     """Return the rows that have a verdict in a connected group, with their ranks in it, the cheapest first."""
     rows = sorted(
         (row for row in rows if row.verdict in VERDICT_ORDER[:3]),
         key=lambda row: (VERDICT_ORDER.index(row.verdict), row.cost, row.time_s),
     )
-    dearer = [row.cost for row in rows if row.verdict is RowVerdict.DEARER]
-    first = len(rows) - len(dearer)
-    row_ranks = [1] * first + [first + rank for rank in ranks(dearer)]
+    dearer_costs = [row.cost for row in rows if row.verdict is RowVerdict.DEARER]
+    first = len(rows) - len(dearer_costs)
+    row_ranks = [1] * first + [first + rank for rank in ranks(dearer_costs)]
     return [replace(row, rank=rank, group=number) for row, rank in zip(rows, row_ranks, strict=True)]
 
 
@@ -362,9 +364,9 @@ def cost_effectiveness_of_table(
                 hint=f"{did_you_mean(name, table.factors, FACTOR_SYNONYMS)}there is {', '.join(table.factors)}",
             )
     jobs = groups_by(table, same_work(table))
-    valid = valid_runs(table, jobs, exclude_flagged=request.exclude_flagged)
-    implausible = implausible_runs(table, facts)
-    rows = np.flatnonzero(valid.counts & ~implausible.rows)
+    valid_and_flagged = valid_runs(table, jobs, exclude_flagged=request.exclude_flagged)
+    implausible_sizes = implausible_runs(table, facts)
+    rows = np.flatnonzero(valid_and_flagged.counts & ~implausible_sizes.rows)
     if not len(rows):
         raise RepositoryError(
             "there is no valid run to price" + (" that is not flagged" if request.exclude_flagged else ""),
@@ -375,22 +377,27 @@ def cost_effectiveness_of_table(
     ends = np.cumsum(np.bincount(job_of_row, minlength=jobs.count))
     parts = [part for part in np.split(rows[order], ends[:-1]) if len(part)]
     parts.sort(key=lambda part: int(part[0]))
-    views, outliers = [], np.flatnonzero(valid.flagged)
+    views, outliers = [], np.flatnonzero(valid_and_flagged.flagged)
     costs = run_costs(facts, table, book, on=request.on)
     spread = session_spread(table if all_runs is None else all_runs)
-    counts_for_decision = usable(table) & ~implausible.rows
+    counts_for_decision = usable(table) & ~implausible_sizes.rows
     if request.exclude_flagged:
-        counts_for_decision &= ~valid.flagged
+        counts_for_decision &= ~valid_and_flagged.flagged
     for part in parts:
-        of_job = jobs.of_row == jobs.of_row[part[0]]
-        flagged, apart = outliers[of_job[outliers]], np.flatnonzero(implausible.rows & of_job)
-        excluded_count = len(apart) + (len(flagged) if request.exclude_flagged else 0)
-        job = _JobRows(part, flagged, int(of_job.sum()) - len(part) - excluded_count)
-        view, means = _of_job(table, job, facts, book, request)
+        is_in_job = jobs.of_row == jobs.of_row[part[0]]
+        flagged_rows, implausible_rows = (
+            outliers[is_in_job[outliers]],
+            np.flatnonzero(implausible_sizes.rows & is_in_job),
+        )
+        excluded_count = len(implausible_rows) + (len(flagged_rows) if request.exclude_flagged else 0)
+        job = _JobRows(part, flagged_rows, int(is_in_job.sum()) - len(part) - excluded_count)
+        view, means = _unranked_view(table, job, facts, book, request)
         if means is not None and len(view.rows) > 1:
-            runs = np.flatnonzero(counts_for_decision & of_job)
-            view = _ranked(view, means, table.subset(runs), costs.subset(runs), spread)
-        views.append(replace(view, set_apart=_implausible_reasons(table, apart, implausible, request.by)))
+            runs = np.flatnonzero(counts_for_decision & is_in_job)
+            view = _ranked_view(view, means, table.subset(runs), costs.subset(runs), spread)
+        views.append(
+            replace(view, set_apart=_implausible_reasons(table, implausible_rows, implausible_sizes, request.by))
+        )
     if not any(view.rows for view in views):
         raise SpecificationError(next(iter(views[0].unpriced.values())))
     return views

@@ -18,11 +18,11 @@ def cost_effectiveness_json(view: JobCostEffectiveness) -> dict[str, Any]:
         "quadrants": json_value(view.quadrants),
         "size_recorded": view.size_recorded,
     }
-    content |= {old: content[name] for old, name in _OLD_NAMES.items()}
+    content |= {old_name: content[name] for old_name, name in _OLD_NAMES.items()}
     for row, view_row in zip(content["rows"], view.rows, strict=True):
         row["label"] = view_row.label
-        for item, priced in zip(row["rate"]["items"], view_row.rate.items, strict=True):
-            item["per_h"] = json_value(priced.per_h)
+        for item, rate_item in zip(row["rate"]["items"], view_row.rate.items, strict=True):
+            item["per_h"] = json_value(rate_item.per_h)
     return content
 
 

@@ -204,24 +204,24 @@ class JobCostEffectiveness:
         if len(self.rows) < 2 or self.decision is None or not ranked_rows:
             return ()
         sentences = []
-        apart = [row for row in self.rows if row.group is None]
+        unranked_rows = [row for row in self.rows if row.group is None]
         if self.further_decisions:
             sentences.append(
                 "The two groups can't be compared: no two of their runs have the same settings."
                 if len(self.further_decisions) == 1
                 else "These groups can't be compared: no two of their runs have the same settings."
             )
-        if apart:
+        if unranked_rows:
             sentences.append(
-                f"{len(apart)} of {len(self.rows)} rows are not compared with these, because too few or none of their "
-                "runs are equal in everything else."
+                f"{len(unranked_rows)} of {len(self.rows)} rows are not compared with these, because too few or none "
+                "of their runs are equal in everything else."
             )
         first = min((row.cost for row in ranked_rows if row.rank == 1), default=Decimal(0))
-        if lower := [row for row in apart if row.cost < first]:
-            sentences.append(f"Some of their means are lower: {self._named(lower)}.")
+        if lower_rows := [row for row in unranked_rows if row.cost < first]:
+            sentences.append(f"Some of their means are lower: {self._named(lower_rows)}.")
         leaders = {row.group: row.cost for row in reversed(ranked_rows) if row.rank == 1}
-        if lower := [row for row in ranked_rows if row.rank != 1 and row.cost < leaders[row.group]]:
-            sentences.append(f"Over runs that are not matched, the mean is lower: {self._named(lower)}.")
+        if lower_rows := [row for row in ranked_rows if row.rank != 1 and row.cost < leaders[row.group]]:
+            sentences.append(f"Over runs that are not matched, the mean is lower: {self._named(lower_rows)}.")
         leader_ends = {row.group: row.cost_high for row in reversed(ranked_rows) if row.rank == 1}
         if any(
             row.verdict is RowVerdict.DEARER and float(row.cost) <= end

@@ -60,11 +60,11 @@ def valid_runs(table: RunTable, jobs: Groups, *, exclude_flagged: bool) -> Valid
     """Return the runs that count: valid, with a time, and not warm where others of the job are cold."""
     counts = usable(table)
     counts &= ~warm_among_cold(table, jobs, counts)
-    flagged = time_outliers(table) & counts
-    return ValidRuns(counts & ~flagged if exclude_flagged else counts, flagged)
+    is_flagged = time_outliers(table) & counts
+    return ValidRuns(counts & ~is_flagged if exclude_flagged else counts, is_flagged)
 
 
-def _grouped(table: RunTable, rows: Ints, names: Sequence[str]) -> Groups:
+def _groups_of_rows(table: RunTable, rows: Ints, names: Sequence[str]) -> Groups:
     """Return the groups of some rows, in ascending order. Copies only the columns of the groups."""
     if len(rows) == len(table):
         return groups_by(table, names)
@@ -72,7 +72,7 @@ def _grouped(table: RunTable, rows: Ints, names: Sequence[str]) -> Groups:
     return groups_by(replace(table, columns=columns, values={}).subset(rows), names)
 
 
-def _varying(table: RunTable) -> list[str]:
+def _varied_factors(table: RunTable) -> list[str]:
     return [name for name in table.factors if len(table.columns[name].levels) > 1]
 
 
@@ -82,7 +82,7 @@ def choose(table: RunTable, counted_rows: Ints, flagged: Ints, by: Sequence[str]
     is_selected = np.zeros(len(table), dtype=np.bool_)
     is_selected[counted_rows] = is_selected[flagged] = True
     rows = np.flatnonzero(is_selected)
-    row_groups = _grouped(table, rows, by)
+    row_groups = _groups_of_rows(table, rows, by)
     row_groups_present, code = np.unique(row_groups.of_row[np.searchsorted(rows, counted_rows)], return_inverse=True)
     count = len(row_groups_present)
     number = np.full(row_groups.count, -1, dtype=np.int64)
@@ -91,25 +91,25 @@ def choose(table: RunTable, counted_rows: Ints, flagged: Ints, by: Sequence[str]
     durations_s = table.values["duration_s"][counted_rows]
     n_all = np.bincount(code, minlength=count)
     if take == "all":
-        keep = np.ones(len(counted_rows), dtype=np.bool_)
+        is_kept = np.ones(len(counted_rows), dtype=np.bool_)
     elif take == "fastest":
         order = np.lexsort((durations_s, code))
-        keep = np.zeros(len(counted_rows), dtype=np.bool_)
-        keep[order[np.concatenate(([0], np.cumsum(n_all)[:-1]))]] = True
+        is_kept = np.zeros(len(counted_rows), dtype=np.bool_)
+        is_kept[order[np.concatenate(([0], np.cumsum(n_all)[:-1]))]] = True
     else:
-        configurations = _grouped(table, counted_rows, _varying(table))
+        configurations = _groups_of_rows(table, counted_rows, _varied_factors(table))
         times = times_of(durations_s, configurations.of_row, configurations.count)
         row_of_configuration = np.zeros(configurations.count, dtype=np.int64)
         row_of_configuration[configurations.of_row] = code
         order = np.lexsort((times.mean_s, row_of_configuration))
         _, first = np.unique(row_of_configuration[order], return_index=True)
-        best = np.zeros(configurations.count, dtype=np.bool_)
-        best[order[first]] = True
-        keep = best[configurations.of_row]
+        is_best = np.zeros(configurations.count, dtype=np.bool_)
+        is_best[order[first]] = True
+        is_kept = is_best[configurations.of_row]
     example = np.zeros(count, dtype=np.int64)
-    example[code[keep]] = counted_rows[keep]
+    example[code[is_kept]] = counted_rows[is_kept]
     return ChosenRuns(
-        counted_rows[keep], code[keep], n_all, np.bincount(outliers[outliers >= 0], minlength=count), example
+        counted_rows[is_kept], code[is_kept], n_all, np.bincount(outliers[outliers >= 0], minlength=count), example
     )
 
 
@@ -121,8 +121,8 @@ def spread_of_rows(
     The variance is pooled within each row, because it differs between layouts. A row without repetitions uses the
     variance of the whole job.
     """
-    names = by if take == "all" else _varying(table)
-    groups = _grouped(table, counted_rows, names)
+    names = by if take == "all" else _varied_factors(table)
+    groups = _groups_of_rows(table, counted_rows, names)
     times = times_of(table.values["duration_s"][counted_rows], groups.of_row, groups.count)
     rows = groups_by(table, by).of_row
     return spread_by(times, rows[counted_rows][first_rows(groups)], rows[examples])

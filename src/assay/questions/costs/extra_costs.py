@@ -74,15 +74,15 @@ class ExtraCosts:
         amounts = _amounts(text, book)
         prices = {}
         for name in (KEPT_STORAGE, EGRESS):
-            extra = book.extras.get(name)
-            if amounts.get(name) and extra is None:
+            extra_price = book.extras.get(name)
+            if amounts.get(name) and extra_price is None:
                 raise SpecificationError(
                     f"price book {book.name!r} has no price of {_TITLES[name]}",
                     where="extra costs",
                     hint=f"add extras: {{{name}: {{price: …}}}} to the book, "
                     + ("per GB and month" if name == KEPT_STORAGE else "per GB"),
                 )
-            prices[name] = 0.0 if extra is None else float(extra.amount)
+            prices[name] = 0.0 if extra_price is None else float(extra_price.amount)
         stored_bytes, sent_bytes = amounts.get(KEPT_STORAGE, 0.0), amounts.get(EGRESS, 0.0)
         return cls(
             stored_bytes=stored_bytes,
@@ -140,10 +140,13 @@ class ExtraCosts:
             texts.append(f"{_TITLES[name]} {amount_text if amount else 'off'}")
         if self.surplus_price:
             texts.append(f"{_SURPLUS_TITLE} {money(self.surplus_price, self.currency)} per vCPU-hour")
-        extra = f"extra costs: {', '.join(texts)}"
+        extra_text = f"extra costs: {', '.join(texts)}"
         if not self.is_on:
-            return (extra,)
-        return (extra, "extra costs are in the cost of a day's work, not in the price over the years and the budget")
+            return (extra_text,)
+        return (
+            extra_text,
+            "extra costs are in the cost of a day's work, not in the price over the years and the budget",
+        )
 
 
 def line_rows(lines: Sequence[CostLine], currency: str) -> list[tuple[str, str]]:

@@ -114,17 +114,17 @@ def name_of(summary: LevelSummary) -> str:
 
 def counts_of(runs: Sequence[Run], layout: str) -> Counts:
     """Return the parts of the cluster that the runs of ``layout`` record; unknown where they differ or record none."""
-    of_layout = [run for run in runs if run.layout == layout]
-    of_runs = [set({"cluster": run.cluster, **run.parameters, **run.levels}.items()) for run in of_layout]
-    levels = dict(set.intersection(*of_runs)) if of_runs else {}
-    recorded_facts = [facts for run in of_layout if (facts := run.recorded.cluster) is not None]
+    layout_runs = [run for run in runs if run.layout == layout]
+    levels_of_runs = [set({"cluster": run.cluster, **run.parameters, **run.levels}.items()) for run in layout_runs]
+    levels = dict(set.intersection(*levels_of_runs)) if levels_of_runs else {}
+    recorded_facts = [facts for run in layout_runs if (facts := run.recorded.cluster) is not None]
     first, *other_counts = [counts_from_facts(facts, layout, levels) for facts in recorded_facts or [ClusterFacts()]]
     first_counts = {part.name: getattr(first, part.name) for part in fields(Counts)}
     differing_names = [
         name for name, count in first_counts.items() if any(getattr(counts, name) != count for counts in other_counts)
     ]
-    unknown = Counts()
-    return replace(first, **{name: getattr(unknown, name) for name in differing_names})
+    unknown_counts = Counts()
+    return replace(first, **{name: getattr(unknown_counts, name) for name in differing_names})
 
 
 def without_outliers(repository: Repository, table: RunTable) -> tuple[list[Run], int]:
@@ -167,7 +167,7 @@ def _runtimes(timed_summaries: Sequence[_Timed], similar_summaries: Sequence[_Ti
     """
     runtimes = {}
     for job in dict.fromkeys(_job(summary, run) for summary, run in timed_summaries):
-        of_job = [summary for summary, run in timed_summaries if _job(summary, run) == job]
+        job_summaries = [summary for summary, run in timed_summaries if _job(summary, run) == job]
         pool = [(summary, run) for summary, run in similar_summaries if _job(summary, run) == job]
         rows = [
             [_row(*item) for item in items]
@@ -175,9 +175,9 @@ def _runtimes(timed_summaries: Sequence[_Timed], similar_summaries: Sequence[_Ti
         ]
         codes = {key: code for code, key in enumerate(dict.fromkeys([*rows[0], *rows[1]]))}
         pool_codes, row_codes = (np.array([codes[key] for key in keys], dtype=np.int64) for keys in rows)
-        times, pooled_times = _times(of_job), _times([summary for summary, _ in pool])
+        times, pooled_times = _times(job_summaries), _times([summary for summary, _ in pool])
         low, high = mean_intervals(times, mean_errors(times, *spread_by(pooled_times, pool_codes, row_codes)))
-        for row, summary in enumerate(of_job):
+        for row, summary in enumerate(job_summaries):
             has_interval, mean_s = bool(np.isfinite(low[row])), float(times.mean_s[row])
             runtimes[name_of(summary), summary.level] = Runtime(
                 mean_s, float(low[row]) if has_interval else None, float(high[row]) if has_interval else None, summary.n
@@ -193,9 +193,9 @@ def _bills(
     Raises SpecificationError when it prices none.
     """
     bills, unpriced, first_error = {}, {}, None
-    for layout, of_layout in counts.items():
+    for layout, layout_counts in counts.items():
         try:
-            bills[layout] = run_price(book, of_layout, layout, years=years)
+            bills[layout] = run_price(book, layout_counts, layout, years=years)
         except SpecificationError as error:
             if error.hint and "--by" in error.hint:  # costs over years and the report have one price for a layout
                 error.hint = f"here a layout has one price: `assay cost --prices BOOK` prices each; {error.hint}"
@@ -242,19 +242,19 @@ def _performance(
     decision: Decision, bills: Mapping[str, LayoutPrice], capacity_tb: Mapping[str, float | None]
 ) -> Iterator[CostPerformance]:
     """Yield the decision's cost ratio of each layout over its workloads, with its cost per capacity."""
-    before = capacity_tb.get(decision.baseline)
+    baseline_tb = capacity_tb.get(decision.baseline)
     for option in decision.options:
         if option.cost is None or option.time is None or option.option not in bills:
             continue
-        after, price_ratio = capacity_tb[option.option], option.cost.price_ratio
+        option_tb, price_ratio = capacity_tb[option.option], option.cost.price_ratio
         yield CostPerformance(
             layout=option.option,
             price_ratio=price_ratio,
             mean_gain=option.time.ratio,
             workloads=len(option.workloads),
             cost_per_performance=option.cost.ratio,
-            capacity_tb=after,
-            cost_per_capacity=price_ratio * before / after if before and after else None,
+            capacity_tb=option_tb,
+            cost_per_capacity=price_ratio * baseline_tb / option_tb if baseline_tb and option_tb else None,
         )
 
 

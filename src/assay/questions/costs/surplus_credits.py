@@ -35,7 +35,7 @@ def in_unlimited_mode(catalogue: HardwareCatalogue) -> HardwareCatalogue:
                 where="extra costs",
                 hint="add vcpus_per_core to its CPU credits, such as 2",
             )
-        buckets = (replace(of_kind, is_unlimited=of_kind is bucket) for of_kind in worker.credits)
+        buckets = (replace(worker_bucket, is_unlimited=worker_bucket is bucket) for worker_bucket in worker.credits)
         workers.append(replace(worker, credits=tuple(buckets)))
     return replace(catalogue, workers=tuple(workers))
 

@@ -98,11 +98,13 @@ def job_costs(repository: Repository, table: RunTable, request: JobCostRequest) 
     matching_runs = matching_runs.subset(
         ~implausible_runs(matching_runs, facts_by_hardware(repository, matching_runs)).rows
     )
-    narrowed_levels, for_size = _narrowed(matching_runs, request)
+    narrowed_levels, for_size = _narrowed_levels(matching_runs, request)
     runs_of_tables = selected(matching_runs, [f"{name}={level}" for name, level in narrowed_levels.items()])
     runs, excluded_count = _runs(repository, runs_of_tables, request)
     similar_runs, _ = (
-        _runs(repository, matching_runs, request) if narrowed_levels and _readable(matching_runs, request) else ((), 0)
+        _runs(repository, matching_runs, request)
+        if narrowed_levels and _is_readable(matching_runs, request)
+        else ((), 0)
     )
     decision_request = DecisionRequest(
         STORAGE, request.baseline, request.where, prices=request.prices, years=request.years
@@ -130,13 +132,13 @@ def job_costs(repository: Repository, table: RunTable, request: JobCostRequest) 
     return JobCosts(view, decisions, over_years, narrowed_levels, for_size, request.runs_max, prices, excluded_count)
 
 
-def _readable(table: RunTable, request: JobCostRequest) -> bool:
+def _is_readable(table: RunTable, request: JobCostRequest) -> bool:
     return request.runs_max is None or len(table) <= request.runs_max
 
 
 def _runs(repository: Repository, table: RunTable, request: JobCostRequest) -> tuple[Sequence[Run], int]:
     """Return the runs to price, and the number of outliers that are excluded."""
-    if not _readable(table, request):
+    if not _is_readable(table, request):
         raise SpecificationError(
             f"{len(table):,} runs match, and this view takes {request.runs_max:,} at most",
             where="where",
@@ -147,7 +149,7 @@ def _runs(repository: Repository, table: RunTable, request: JobCostRequest) -> t
     return repository.runs_at(table, range(len(table))), 0
 
 
-def _narrowed(table: RunTable, request: JobCostRequest) -> tuple[dict[str, str], tuple[str, ...]]:
+def _narrowed_levels(table: RunTable, request: JobCostRequest) -> tuple[dict[str, str], tuple[str, ...]]:
     """Return the levels that the tables are limited to, and the factors that limit them because of their size.
 
     If more runs match than the tables can cover, the tables have the most common workload, and if needed its most
@@ -156,7 +158,7 @@ def _narrowed(table: RunTable, request: JobCostRequest) -> tuple[dict[str, str],
     """
     narrowed_levels: dict[str, str] = {}
     for name in ("workload", "cluster"):
-        if not _readable(table, request) and not any(text.startswith(f"{name}=") for text in request.where):
+        if not _is_readable(table, request) and not any(text.startswith(f"{name}=") for text in request.where):
             narrowed_levels[name] = most_common(table, name)
             table = selected(table, [f"{name}={narrowed_levels[name]}"])
     for_size = tuple(narrowed_levels)

@@ -109,14 +109,16 @@ def _missing_answer(
     repository: Repository, table: RunTable, question: BuyerQuestion, request: DecisionRequest
 ) -> MissingAnswer:
     matching_table = selected(table, request.where)
-    valid = matching_table.subset(usable(matching_table))
-    names = [*factors_to_decide(question, valid)[:1], *recording_factors(question, valid)]
-    factor = next((name for name in names if levels_of_factor(valid, name)[0]), names[-1] if names else question.name)
-    levels, runs = levels_of_factor(valid, factor)
-    if not levels and question.plan_factor and len(valid):
-        stated_levels, runs = common_levels(repository, valid, question.plan_factor)
+    valid_table = matching_table.subset(usable(matching_table))
+    names = [*factors_to_decide(question, valid_table)[:1], *recording_factors(question, valid_table)]
+    factor = next(
+        (name for name in names if levels_of_factor(valid_table, name)[0]), names[-1] if names else question.name
+    )
+    levels, runs = levels_of_factor(valid_table, factor)
+    if not levels and question.plan_factor and len(valid_table):
+        stated_levels, runs = common_levels(repository, valid_table, question.plan_factor)
         factor, levels = (question.plan_factor, stated_levels) if stated_levels else (factor, ())
-    filters = _hiding(table, question, request.where)
+    filters = _hiding_conditions(table, question, request.where)
     if filters:
         obstacle = Obstacle.FILTERED
     elif question.name == CHEAPEST and request.prices is None:
@@ -129,16 +131,16 @@ def _missing_answer(
         obstacle = Obstacle.NOT_MATCHED if len(levels) > 1 else Obstacle.ONE_LEVEL
     is_hidden = obstacle is Obstacle.FILTERED
     known_levels = () if is_hidden else (*levels, *_best_layouts(repository, table, question, request))
-    runnable = None if is_hidden else runnable_runs(repository, valid, question, known_levels)
+    runnable = None if is_hidden else runnable_runs(repository, valid_table, question, known_levels)
     first_levels = question.levels_to_plan(known_levels)[0]
-    planned = None if is_hidden else runnable[0] if runnable else planned_runs(valid, question, first_levels)
+    planned = None if is_hidden else runnable[0] if runnable else planned_runs(valid_table, question, first_levels)
     return MissingAnswer(
         obstacle=obstacle,
         factor=factor,
         levels=levels,
         runs=runs,
-        unrecorded=len(valid) - runs,
-        not_counted=len(matching_table) - len(valid),
+        unrecorded=len(valid_table) - runs,
+        not_counted=len(matching_table) - len(valid_table),
         simulable=_is_simulable(repository, question),
         price_list=obstacle is Obstacle.NO_PRICES
         and imported_file(repository.folders.bundles, "aloja", FILE_NAME) is not None,
@@ -159,10 +161,10 @@ def _best_layouts(
     return tuple(decision.leader for decision in decisions)
 
 
-def _hiding(table: RunTable, question: BuyerQuestion, where: Sequence[str]) -> tuple[str, ...]:
+def _hiding_conditions(table: RunTable, question: BuyerQuestion, where: Sequence[str]) -> tuple[str, ...]:
     """Return the conditions on the question's own factors without which the valid runs vary it; else none."""
-    of_storage = {LAYOUT_FACTOR, DISKS} & set(question.factors)
-    columns = {*question.factors, *((DEVICE_CLASS, LAYOUT_FACTOR) if of_storage else ())}
+    storage_factors = {LAYOUT_FACTOR, DISKS} & set(question.factors)
+    columns = {*question.factors, *((DEVICE_CLASS, LAYOUT_FACTOR) if storage_factors else ())}
     hiding_conditions = tuple(text for text in where if columns.intersection(with_conditions(table, [text])[1]))
     if not hiding_conditions or question.name == CHEAPEST:
         return ()

@@ -67,7 +67,7 @@ def decisions_of(repository: Repository, table: RunTable, request: DecisionReque
         if len(apart):
             factor_decisions = tuple(_with_implausible(decision, counted) for decision in factor_decisions)
         if request.where:
-            decisions_of_all_runs = _of_all_runs(repository, table, of_factor, spread)
+            decisions_of_all_runs = _decisions_without_conditions(repository, table, of_factor, spread)
             factor_decisions = tuple(
                 with_corrections(item, decisions_of_all_runs, WITH_FILTER) for item in factor_decisions
             )
@@ -103,17 +103,19 @@ def _with_link_rates(repository: Repository, table: RunTable, decision: Decision
     """
     networks = [decision.baseline, *(option.option for option in decision.options if option.time)]
     networks_with_rates = [network for network in networks if network in meanings([network])]
-    valid = table.subset(usable(table) & has_level(table, "origin", decision.origin))
-    rates = link_rates(repository, valid, networks_with_rates)
-    unknown = [compared_option(decision, network) for network in networks_with_rates if network not in rates]
+    valid_table = table.subset(usable(table) & has_level(table, "origin", decision.origin))
+    rates = link_rates(repository, valid_table, networks_with_rates)
+    unknown_networks = [compared_option(decision, network) for network in networks_with_rates if network not in rates]
     decision = replace(decision, link_rates=rates)
-    if not unknown:
+    if not unknown_networks:
         return decision
-    text = f"The runs do not record the {'rates' if len(unknown) > 1 else 'rate'} of {joined(unknown)}."
+    text = (
+        f"The runs do not record the {'rates' if len(unknown_networks) > 1 else 'rate'} of {joined(unknown_networks)}."
+    )
     return replace(decision, caveats=in_order([*decision.caveats, Caveat(CaveatKind.LINK_RATE, text)]))
 
 
-def _of_all_runs(
+def _decisions_without_conditions(
     repository: Repository, table: RunTable, request: DecisionRequest, spread: SessionVariance
 ) -> tuple[Decision, ...]:
     """Return the decisions on times without the conditions of the request."""
@@ -139,16 +141,16 @@ def counted_runs(
 ) -> CountedRuns:
     """Return the runs of ``table`` that count, with their costs."""
     facts = facts_by_hardware(repository, table)
-    implausible = implausible_runs(table, facts)
-    apart = table.subset(implausible.rows)
-    reason = implausible.reason(np.flatnonzero(implausible.rows)) if len(apart) else ""
-    counted_table = table.subset(~implausible.rows) if len(apart) else table
+    implausible_sizes = implausible_runs(table, facts)
+    implausible_table = table.subset(implausible_sizes.rows)
+    reason = implausible_sizes.reason(np.flatnonzero(implausible_sizes.rows)) if len(implausible_table) else ""
+    counted_table = table.subset(~implausible_sizes.rows) if len(implausible_table) else table
     costs = (
         _with_stated_workers(repository, counted_table, run_costs(facts, counted_table, prices, years))
         if prices
         else None
     )
-    return CountedRuns(counted_table, costs, apart, reason)
+    return CountedRuns(counted_table, costs, implausible_table, reason)
 
 
 def _with_stated_workers(repository: Repository, table: RunTable, costs: RunCosts) -> RunCosts:
@@ -156,9 +158,9 @@ def _with_stated_workers(repository: Repository, table: RunTable, costs: RunCost
     clusters = costs.clusters
     if clusters is None or not clusters.items or not np.isnan(clusters.workers).all():
         return costs
-    valid = table.subset(usable(table))
-    levels, runs = common_levels(repository, valid, WORKERS_FACTOR)
-    if len(levels) != 1 or runs < len(valid):
+    valid_table = table.subset(usable(table))
+    levels, runs = common_levels(repository, valid_table, WORKERS_FACTOR)
+    if len(levels) != 1 or runs < len(valid_table):
         return costs
     workers = np.full(len(table), float(levels[0]))
     return replace(costs, clusters=replace(clusters, workers=workers))
@@ -177,22 +179,30 @@ def factors_of_request(table: RunTable, request: DecisionRequest) -> tuple[str, 
     return (DEVICE_CLASS, *factors) if classes_first else factors
 
 
-def _with_outliers(decision: Decision, without: Sequence[Decision], outliers: int) -> Decision:
-    """Return the decision with a caveat where its leader, or a verdict on its answer, differs ``without`` outliers."""
+def _with_outliers(decision: Decision, decisions_without: Sequence[Decision], outliers: int) -> Decision:
+    """Return the decision with a caveat where its leader, or a verdict on its answer, differs without outliers.
+
+    ``decisions_without``: the decisions without outliers.
+    """
     key = (decision.origin, decision.lab_scale, decision.baseline)
-    other = next(
-        (candidate for candidate in without if (candidate.origin, candidate.lab_scale, candidate.baseline) == key), None
+    other_decision = next(
+        (
+            candidate
+            for candidate in decisions_without
+            if (candidate.origin, candidate.lab_scale, candidate.baseline) == key
+        ),
+        None,
     )
     options = options_of_answer(decision)
-    if other is None:
+    if other_decision is None:
         text = f"Without {plural(outliers, 'outlier')}, nothing can be compared."
-    elif _verdicts(decision, options) == _verdicts(other, options):
+    elif _verdicts(decision, options) == _verdicts(other_decision, options):
         return decision
     else:
         changed = [
             _changed_verdict(decision, option, other_option)
             for option in decision.options
-            for other_option in other.options
+            for other_option in other_decision.options
             if option.option == other_option.option
             and option.option in options
             and option.verdict != other_option.verdict
@@ -200,7 +210,7 @@ def _with_outliers(decision: Decision, without: Sequence[Decision], outliers: in
         more_text = (
             f"; {plural(len(changed) - 1, 'more verdict changes', 'more verdicts change')}" if len(changed) > 1 else ""
         )
-        change_text = f"{changed[0]}{more_text}" if changed else f"the answer changes: {headline(other)[:-1]}"
+        change_text = f"{changed[0]}{more_text}" if changed else f"the answer changes: {headline(other_decision)[:-1]}"
         which_text = "which counts: without it" if outliers == 1 else "which count: without them"
         text = f"The verdict depends on {plural(outliers, 'outlier')}, {which_text}, {change_text}."
     return replace(decision, caveats=in_order([*decision.caveats, Caveat(CaveatKind.OUTLIERS, text)]))
@@ -208,29 +218,31 @@ def _with_outliers(decision: Decision, without: Sequence[Decision], outliers: in
 
 def _changed_verdict(decision: Decision, option: OptionResult, other_option: OptionResult) -> str:
     """Return how the verdict on an option differs in ``other_option``: ``InfiniBand is confirmed to be faster``."""
-    name, before, after = (
+    name, verdict_text, other_text = (
         compared_option(decision, option.option),
         row_verdict(option, reason=False),
         row_verdict(other_option, reason=False),
     )
     verb = option_verb(decision.factor, option.option)
-    if before == f"{after}, not confirmed":
-        return f"{name} {verb} confirmed to be {after}"
-    if after == f"{before}, not confirmed":
-        return f"{name} {verb} not confirmed to be {before}"
-    return f'the verdict on {name} is "{after}" instead of "{before}"'
+    if verdict_text == f"{other_text}, not confirmed":
+        return f"{name} {verb} confirmed to be {other_text}"
+    if other_text == f"{verdict_text}, not confirmed":
+        return f"{name} {verb} not confirmed to be {verdict_text}"
+    return f'the verdict on {name} is "{other_text}" instead of "{verdict_text}"'
 
 
 def _with_implausible(decision: Decision, counted: CountedRuns) -> Decision:
     """Return the decision with a caveat where runs of its origin have an implausible data size."""
-    apart = counted.implausible
-    of_origin = has_level(apart, "origin", decision.origin)
+    implausible_table = counted.implausible
+    is_of_origin = has_level(implausible_table, "origin", decision.origin)
     if decision.lab_scale is not None:
-        of_origin &= has_level(apart, "lab_scale", decision.lab_scale)
-    number = int(of_origin.sum())
+        is_of_origin &= has_level(implausible_table, "lab_scale", decision.lab_scale)
+    number = int(is_of_origin.sum())
     if not number:
         return decision
-    clusters = joined([name for name, runs in counts_by(apart.subset(of_origin), "cluster").items() if runs])
+    clusters = joined(
+        [name for name, runs in counts_by(implausible_table.subset(is_of_origin), "cluster").items() if runs]
+    )
     text = f"{plural(number, 'run')} on {clusters} {'does' if number == 1 else 'do'} not count: {counted.reason}."
     return replace(decision, caveats=in_order([*decision.caveats, Caveat(CaveatKind.EXCLUDED, text)]))
 
@@ -241,10 +253,10 @@ def _verdicts(decision: Decision, options: Sequence[str]) -> tuple[object, ...]:
 
 def _classes(table: RunTable) -> bool:
     """Return whether the valid runs have several device classes, at least one of them with several layouts."""
-    valid = table.subset(usable(table))
-    if not varied(valid, DEVICE_CLASS):
+    valid_table = table.subset(usable(table))
+    if not varied(valid_table, DEVICE_CLASS):
         return False
-    classes = with_device_class(valid).columns[DEVICE_CLASS].codes
-    layouts = valid.columns[LAYOUT_FACTOR].codes
+    classes = with_device_class(valid_table).columns[DEVICE_CLASS].codes
+    layouts = valid_table.columns[LAYOUT_FACTOR].codes
     is_known = classes != ABSENT
     return len(np.unique(layouts[is_known])) > len(np.unique(classes[is_known]))

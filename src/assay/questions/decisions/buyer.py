@@ -115,13 +115,13 @@ def factor_of_details(table: RunTable, name: str) -> str:
 
 def _recorded_together(table: RunTable, names: Sequence[str]) -> list[str]:
     """Return the factors to join: a factor is joined if most runs that record the earlier factors record it, too."""
-    together: list[str] = []
+    joined_names: list[str] = []
     is_recorded = np.ones(len(table), dtype=np.bool_)
     for name in names:
         is_recorded_in_both = is_recorded & (table.columns[name].codes != ABSENT)
-        if not together or 2 * np.count_nonzero(is_recorded_in_both) > np.count_nonzero(is_recorded):
-            together, is_recorded = [*together, name], is_recorded_in_both
-    return together
+        if not joined_names or 2 * np.count_nonzero(is_recorded_in_both) > np.count_nonzero(is_recorded):
+            joined_names, is_recorded = [*joined_names, name], is_recorded_in_both
+    return joined_names
 
 
 BUYER_QUESTIONS: Final = (

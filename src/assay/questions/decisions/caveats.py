@@ -28,6 +28,7 @@ from assay.questions.decisions.sentences.option_words import compared_option
 from assay.text import capitalised, joined, plural, scale_text, workload_title
 
 _ORDER = {kind: number for number, kind in enumerate(CaveatKind)}
+"""Position of a caveat among the caveats of a decision, by kind."""
 RUNS_COMFORTABLE = 5
 """From this many runs per option on, a rank test can reach 5 %."""
 UNEVEN_EXCLUSION_MIN = 0.1
@@ -70,7 +71,7 @@ def caveats_of(
             *_excluded(decision, matched.table),
             *_one_price(decision, matched.table, costs, positions),
             *_other_size(decision),
-            *_unpriced(decision, costs, positions),
+            *_unpriced_runs(decision, costs, positions),
         ]
     )
 
@@ -87,7 +88,7 @@ def _confounded(decision: Decision, request: DecisionRequest) -> Iterator[Caveat
 
 def _origin(decision: Decision) -> Iterator[Caveat]:
     if decision.origin == Origin.SIMULATED:
-        subject = _all(decision.runs, "simulated")
+        subject = _all_runs_text(decision.runs, "simulated")
         yield Caveat(CaveatKind.SIMULATED, f"{subject}. The intervals include the simulator's own error.")
     if decision.lab_scale:
         yield Caveat(
@@ -98,8 +99,8 @@ def _origin(decision: Decision) -> Iterator[Caveat]:
 
 
 def _scope(decision: Decision, table: RunTable) -> Iterator[Caveat]:
-    of_answer = options_of_answer(decision)
-    times = [(r.time, workload_title(r.workload)) for r in decision.results if r.time and r.option in of_answer]
+    answer_options = options_of_answer(decision)
+    times = [(r.time, workload_title(r.workload)) for r in decision.results if r.time and r.option in answer_options]
     tested_groups = [(time.groups, workload) for time, workload in times if time.scope is InferenceScope.TESTED]
     if tested_groups:
         groups, workload = min(tested_groups)
@@ -124,11 +125,15 @@ def _scope(decision: Decision, table: RunTable) -> Iterator[Caveat]:
     if len(decision.headline_workloads) == 1:
         workload = workload_title(decision.headline_workloads[0])
         number = sum(1 for runs in counts_by(table, "workload").values() if runs)
-        subject = f"The answer is for 1 of {number} workloads" if number > 1 else _all(len(table), "of one workload")
+        subject = (
+            f"The answer is for 1 of {number} workloads"
+            if number > 1
+            else _all_runs_text(len(table), "of one workload")
+        )
         yield Caveat(CaveatKind.ONE_WORKLOAD, f"{subject}, {workload}.")
 
 
-def _all(number: int, description: str) -> str:
+def _all_runs_text(number: int, description: str) -> str:
     """Return the beginning of a sentence that states that all runs are ``description``."""
     return f"All {number:,} runs are {description}" if number > 1 else f"The only run is {description}"
 
@@ -144,21 +149,21 @@ def _baseline(decision: Decision, request: DecisionRequest) -> Iterator[Caveat]:
 def _clusters(table: RunTable) -> Iterator[Caveat]:
     clusters = [name for name, number in counts_by(table, "cluster").items() if number]
     if len(clusters) == 1:
-        subject = _all(len(table), "of one cluster")
+        subject = _all_runs_text(len(table), "of one cluster")
         yield Caveat(CaveatKind.ONE_CLUSTER, f"{subject}, {clusters[0]}.")
 
 
 def _caches(table: RunTable) -> Iterator[Caveat]:
-    cold = counts_by(table, "cold")
-    if cold.get("warm"):
+    counts = counts_by(table, "cold")
+    if counts.get("warm"):
         yield Caveat(
             CaveatKind.CACHES,
-            f"{cold['warm']:,} of {plural(len(table), 'run')} started with warm caches: part of the data came from "
+            f"{counts['warm']:,} of {plural(len(table), 'run')} started with warm caches: part of the data came from "
             "memory.",
         )
-    if cold.get(""):
-        of_runs = f"all {cold['']:,}" if cold[""] == len(table) > 1 else f"{cold['']:,} of {len(table):,}"
-        yield Caveat(CaveatKind.CACHES, f"The cache state of {of_runs} runs is unknown.")
+    if counts.get(""):
+        runs_text = f"all {counts['']:,}" if counts[""] == len(table) > 1 else f"{counts['']:,} of {len(table):,}"
+        yield Caveat(CaveatKind.CACHES, f"The cache state of {runs_text} runs is unknown.")
 
 
 def _excluded(decision: Decision, table: RunTable) -> Iterator[Caveat]:
@@ -181,9 +186,9 @@ def _excluded_unevenly(decision: Decision, table: RunTable) -> Iterator[Caveat]:
         kinds = [has_level(table, DISK_KIND, disks.kind) for disks in decision.disks.compared]
         table = table.subset(np.logical_or.reduce(kinds))
     all_runs = counts_by(table, decision.factor)
-    valid = counts_by(table.subset(np.flatnonzero(has_level(table, "status", RunStatus.VALID))), decision.factor)
+    valid_counts = counts_by(table.subset(np.flatnonzero(has_level(table, "status", RunStatus.VALID))), decision.factor)
     names = [decision.baseline, *options_of_answer(decision)]
-    excluded_counts = {name: all_runs[name] - valid.get(name, 0) for name in names if all_runs.get(name)}
+    excluded_counts = {name: all_runs[name] - valid_counts.get(name, 0) for name in names if all_runs.get(name)}
     shares = {name: number / all_runs[name] for name, number in excluded_counts.items()}
     if len(shares) < 2 or max(shares.values()) - min(shares.values()) < UNEVEN_EXCLUSION_MIN:
         return
@@ -223,7 +228,9 @@ def _one_price(decision: Decision, table: RunTable, costs: RunCosts | None, posi
         workers = costs.clusters.workers[rows]
         sizes = {name: workers[has_level(table.subset(rows), CLUSTER, name)] for name in clusters}
         clusters_of_several_sizes = [
-            name for name, of_cluster in sizes.items() if len(np.unique(of_cluster[~np.isnan(of_cluster)])) > 1
+            name
+            for name, cluster_workers in sizes.items()
+            if len(np.unique(cluster_workers[~np.isnan(cluster_workers)])) > 1
         ]
         undistinguished_texts = []
         if len(clusters) > 1 and CLUSTER not in item.when:
@@ -247,7 +254,7 @@ def _other_size(decision: Decision) -> Iterator[Caveat]:
         yield Caveat(CaveatKind.OTHER_SIZE, f"{capitalised(text)}.")
 
 
-def _unpriced(decision: Decision, costs: RunCosts | None, positions: Ints) -> Iterator[Caveat]:
+def _unpriced_runs(decision: Decision, costs: RunCosts | None, positions: Ints) -> Iterator[Caveat]:
     if costs is None or not costs.unpriced or all(result.cost for result in decision.results if result.time):
         return
     number = int(np.isnan(costs.per_h[positions]).sum())

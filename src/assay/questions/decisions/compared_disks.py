@@ -13,21 +13,21 @@ from assay.analysis.statistics import Ints, Mask, counts_by, has_level
 from assay.questions.decisions.decision import ComparedDisks, DiskRuns
 
 
-def compared_disks(matched: MatchedGroups, of_strata: Mask, of_decision: Mask) -> ComparedDisks | None:
+def compared_disks(matched: MatchedGroups, is_in_strata: Mask, is_in_decision: Mask) -> ComparedDisks | None:
     """Return the kinds of disks behind a decision; None unless its factor is the number of disks.
 
-    Masks are over the rows that count. ``of_strata``: rows of the decision's workloads, origin and lab scale.
-    ``of_decision``: those of them with one of its options.
+    Masks are over the rows that count. ``is_in_strata``: rows of the decision's workloads, origin and lab scale.
+    ``is_in_decision``: those of them with one of its options.
     """
     table, factor = matched.table, matched.factor
     if factor != DISKS or DISK_KIND not in table.columns:
         return None
     group = matched.groups.of_row
-    pairs = np.unique(np.stack([group, table.columns[factor].codes[matched.positions]])[:, of_decision], axis=1)
+    pairs = np.unique(np.stack([group, table.columns[factor].codes[matched.positions]])[:, is_in_decision], axis=1)
     has_several_kinds = np.bincount(pairs[0], minlength=matched.groups.count) > 1
-    compared_runs = _runs_by_kind(matched, np.flatnonzero(of_decision & has_several_kinds[group]))
+    compared_runs = _runs_by_kind(matched, np.flatnonzero(is_in_decision & has_several_kinds[group]))
     kinds = {disks.kind for disks in compared_runs}
-    other_runs = _runs_by_kind(matched, np.flatnonzero(of_strata))
+    other_runs = _runs_by_kind(matched, np.flatnonzero(is_in_strata))
     return ComparedDisks(compared_runs, tuple(disks for disks in other_runs if disks.kind not in kinds))
 
 
@@ -37,6 +37,6 @@ def _runs_by_kind(matched: MatchedGroups, rows: Ints) -> tuple[DiskRuns, ...]:
     for kind, runs in counts_by(table, DISK_KIND).items():
         if kind and runs:
             numbers = counts_by(table.subset(np.flatnonzero(has_level(table, DISK_KIND, kind))), DISKS)
-            of_kind = sorted((number for number, count in numbers.items() if number and count), key=int)
-            disk_runs.append(DiskRuns(kind, runs, tuple(of_kind)))
+            disk_counts = sorted((number for number, count in numbers.items() if number and count), key=int)
+            disk_runs.append(DiskRuns(kind, runs, tuple(disk_counts)))
     return tuple(sorted(disk_runs, key=lambda disks: -disks.runs))

@@ -100,12 +100,14 @@ def curve_of(decision: Decision) -> Curve | None:
         cost = (option.cost.ratio if option.cost else None) if option else first_cost
         low, high = (option.time.low, option.time.high) if option and option.time else (None, None)
         points.append(CurvePoint(level, speed, low, high, efficiency, cost))
-    priced = [point for point in points if point.cost is not None]
+    priced_points = [point for point in points if point.cost is not None]
     knee = points[-1]
-    for earlier, later in zip(points[-2::-1], points[:0:-1], strict=True):
-        if later.speed > earlier.speed * (1 + KNEE_GAIN):
+    for smaller, larger in zip(points[-2::-1], points[:0:-1], strict=True):
+        if larger.speed > smaller.speed * (1 + KNEE_GAIN):
             break
-        knee = earlier
+        knee = smaller
     law = fit_law([point.level for point in points], [point.speed for point in points]) if is_scaling_factor else None
-    cheapest = min(priced, key=lambda point: point.cost or 0.0).level if len(priced) == len(points) else None
+    cheapest = (
+        min(priced_points, key=lambda point: point.cost or 0.0).level if len(priced_points) == len(points) else None
+    )
     return Curve(tuple(points), law, knee.level, cheapest)

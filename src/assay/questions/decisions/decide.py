@@ -121,13 +121,13 @@ def _decision(
         return None
     headline = headline_of(times, rows, code, levels, request.margin)
     example = times.strata.levels(table, strata[0])
-    of_means = {workload for option in headline.options for workload in option.workloads}
-    strata_in_mean = [s for s in strata if times.strata.levels(table, s)["workload"] in of_means]
+    mean_workloads = {workload for option in headline.options for workload in option.workloads}
+    strata_in_mean = [s for s in strata if times.strata.levels(table, s)["workload"] in mean_workloads]
     codes = dict(zip(names, options, strict=True))
     strata_of = {times.strata.levels(table, stratum)["workload"] or "": stratum for stratum in strata}
     matched = times.matched
-    of_strata = np.isin(times.strata.of_group[matched.groups.of_row], strata)
-    of_decision = of_strata & np.isin(matched.table.columns[factor].codes[matched.positions], options)
+    is_in_strata = np.isin(times.strata.of_group[matched.groups.of_row], strata)
+    is_in_decision = is_in_strata & np.isin(matched.table.columns[factor].codes[matched.positions], options)
     decision = Decision(
         factor=factor,
         baseline=baseline,
@@ -142,7 +142,7 @@ def _decision(
         family=headline.family,
         margin=request.margin,
         currency=costs.currency if costs else None,
-        disks=compared_disks(times.matched, of_strata, of_decision),
+        disks=compared_disks(times.matched, is_in_strata, is_in_decision),
         storage_effects=None,
         baseline_costs=baseline_costs_of(money, table, costs, rows, strata_in_mean, code) if money and costs else None,
         energy=energy_use_of(money, table, costs, rows, strata_in_mean, code) if money and costs else None,
@@ -153,7 +153,7 @@ def _decision(
     )
     if named_option := decision.named_option:
         decision = replace(decision, headline_workloads=named_option.workloads)
-    caveats = caveats_of(decision, matched, matched.positions[of_decision], request, costs)
+    caveats = caveats_of(decision, matched, matched.positions[is_in_decision], request, costs)
     sessions = session_warnings(row.time.mean for row in rows if row.time)
     session_caveats = [Caveat(CaveatKind.SESSIONS, f"{capitalised(warning.words)}.") for warning in sessions]
     proposals = further_runs(times, decision, rows, code)

@@ -37,7 +37,7 @@ FURTHER_MAX = 20
 """Maximum number of further repetitions, or matched groups, of one proposal."""
 EXPLAINED_MIN = 0.9
 """Minimum share of the present half-width that the model of the error must explain."""
-_OPEN = (Verdict.NOT_ENOUGH_RUNS, Verdict.NOT_DISTINGUISHABLE)
+_OPEN_VERDICTS = (Verdict.NOT_ENOUGH_RUNS, Verdict.NOT_DISTINGUISHABLE)
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,9 +73,9 @@ class _ErrorModel:
         from scipy.special import stdtrit  # imported here because the import takes 0.1 s
 
         first, second = self.counts
-        within = self.scatter * math.sqrt((1 / (first + further) + 1 / (second + further)) / self.groups)
-        between = self.sessions * min(self.counts) / (min(self.counts) + further)
-        variances = np.array([within**2, between**2])
+        error_within = self.scatter * math.sqrt((1 / (first + further) + 1 / (second + further)) / self.groups)
+        error_between = self.sessions * min(self.counts) / (min(self.counts) + further)
+        variances = np.array([error_within**2, error_between**2])
         degrees = satterthwaite(variances, np.array([self.degrees + further * self.groups, self.session_degrees]))
         return float(stdtrit(degrees, 1 - alpha / 2)) * math.sqrt(float(variances.sum()))
 
@@ -104,7 +104,7 @@ def _open_rows(
     """Yield the open rows against the baseline, then on one workload the options that tie with the leader."""
     alpha = ALPHA / max(decision.family, 1)
     for row, result in zip(rows, decision.results, strict=True):
-        if row.time is not None and result.verdict in _OPEN:
+        if row.time is not None and result.verdict in _OPEN_VERDICTS:
             yield _OpenRow(row.stratum, row.workload, baseline, row.option, row.time, result.verdict, alpha)
     if len(decision.headline_workloads) != 1:
         return
@@ -140,7 +140,7 @@ def _proposal(times: OptionEstimates, row: _OpenRow, margin: float) -> FurtherRu
     if error is not None and half_width is not None and error.half_width(0, ALPHA) < EXPLAINED_MIN * half_width:
         return None  # the ratio depends on another factor: more runs at the same levels do not narrow the interval
     effect = abs(row.estimate.mean.mean)
-    further, aim = further_min, RunGoal.FIRST_INTERVAL
+    further, goal = further_min, RunGoal.FIRST_INTERVAL
     if error is not None:
         further_max = min(FURTHER_MAX, len(groups)) if over_groups else FURTHER_MAX
         sufficient_runs = (
@@ -155,7 +155,7 @@ def _proposal(times: OptionEstimates, row: _OpenRow, margin: float) -> FurtherRu
         fewest_runs = next(sufficient_runs, None)
         if fewest_runs is None:
             return None
-        further, aim = fewest_runs
+        further, goal = fewest_runs
     table = times.matched.table
     workload, levels = row.workload, table.columns[times.matched.factor].levels
     return FurtherRuns(
@@ -165,7 +165,7 @@ def _proposal(times: OptionEstimates, row: _OpenRow, margin: float) -> FurtherRu
         repetitions=1 if over_groups else further,
         new_groups=over_groups,
         clusters=_clusters(times, groups),
-        aim=aim,
+        aim=goal,
         ratio=ratio_now.value,
         half_width=None if half_width is None else math.expm1(half_width),
         expected_half_width=None if error is None else math.expm1(error.half_width(further, ALPHA)),
@@ -234,8 +234,8 @@ def _one_sided_groups(times: OptionEstimates, row: _OpenRow) -> Ints:
 def _groups_with(times: OptionEstimates, stratum: int, code: int) -> Ints:
     matched = times.matched
     groups = np.unique(matched.groups.of_row[int(matched.starts[code]) : int(matched.starts[code + 1])])
-    of_stratum: Ints = groups[times.strata.of_group[groups] == stratum]
-    return of_stratum
+    stratum_groups: Ints = groups[times.strata.of_group[groups] == stratum]
+    return stratum_groups
 
 
 def _clusters(times: OptionEstimates, groups: Ints) -> tuple[str, ...]:
@@ -252,6 +252,6 @@ def _duration_s(times: OptionEstimates, row: _OpenRow, further: int, groups: int
     durations_s = []
     for code in (row.baseline, row.option):
         rows = slice(int(matched.starts[code]), int(matched.starts[code + 1]))
-        of_stratum = times.strata.of_group[matched.groups.of_row[rows]] == row.stratum
-        durations_s.append(float(np.exp(matched.logs[rows][of_stratum]).mean()))
+        is_in_stratum = times.strata.of_group[matched.groups.of_row[rows]] == row.stratum
+        durations_s.append(float(np.exp(matched.logs[rows][is_in_stratum]).mean()))
     return further * sum(durations_s) / 2 if over_groups else further * groups * sum(durations_s)

@@ -90,7 +90,7 @@ def headline_of(
     leader, rivals = ranking[0], [option for option in (baseline, *parts) if option != ranking[0]]
     verdicts = {row.option: verdict_and_ratios(row)[0] for row in compared_rows}
 
-    def separated(option: int) -> bool:
+    def is_separated_from_leader(option: int) -> bool:
         if baseline in (option, leader):
             return verdicts[leader if option == baseline else option] in (Verdict.FASTER, Verdict.SLOWER)
         return Verdict.NOT_ENOUGH_RUNS not in (verdicts[option], verdicts[leader])
@@ -98,7 +98,7 @@ def headline_of(
     ties = {}
     for option in rivals:
         strata = strata_of_both(logs, option, leader)
-        ratio = tie_with(estimates, strata, option, leader, len(rivals), is_separated=separated(option))
+        ratio = tie_with(estimates, strata, option, leader, len(rivals), is_separated=is_separated_from_leader(option))
         if ratio is not None:
             ties[option] = ratio
     workloads = {option: tuple(row.workload for row in option_rows) for option, option_rows in parts.items()}
@@ -156,10 +156,10 @@ def ranked(logs: Mapping[int, Mapping[int, float]]) -> list[int]:
 
 def strata_of_both(logs: Mapping[int, Mapping[int, float]], first: int, second: int) -> list[int]:
     """Return the strata that both options have. The baseline is not in ``logs``, and has the strata of every option."""
-    of_first, of_second = logs.get(first), logs.get(second)
-    if of_first is None or of_second is None:
-        return list(of_first or of_second or ())
-    return [stratum for stratum in of_first if stratum in of_second]
+    first_logs, second_logs = logs.get(first), logs.get(second)
+    if first_logs is None or second_logs is None:
+        return list(first_logs or second_logs or ())
+    return [stratum for stratum in first_logs if stratum in second_logs]
 
 
 def over_workloads(rows: Sequence[OptionRow], option: int) -> OptionRow:

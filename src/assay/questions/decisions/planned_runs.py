@@ -41,29 +41,29 @@ class PlannedRuns:
     """The most common cluster of this workload's runs; empty if it is unknown."""
 
 
-def planned_runs(valid: RunTable, question: BuyerQuestion, levels: Sequence[str] = ()) -> PlannedRuns | None:
+def planned_runs(valid_table: RunTable, question: BuyerQuestion, levels: Sequence[str] = ()) -> PlannedRuns | None:
     """Return the runs that measure a question; None where a price book answers it, or no run has a workload.
 
-    ``levels``: of the question's factor; empty: those of the question.
+    ``levels``: levels of the question's factor to compare; empty: the levels that the question proposes.
     """
     levels = tuple(levels or question.plan_levels)
-    workloads = levels_by_number(valid, "workload")
+    workloads = levels_by_number(valid_table, "workload")
     if not question.plan_levels or not workloads:
         return None
-    rows = _rows_of(valid, workloads[0])
+    rows = _rows_of(valid_table, workloads[0])
     runs = len(levels) * RUNS_MIN
-    layouts = () if question.plan_factor == LAYOUT_FACTOR else levels_by_number(valid, LAYOUT_FACTOR, rows)
-    sizes = [float(size) for size in levels_by_number(valid, "data_bytes", rows) if size.isdecimal()]
-    scale = float(next(iter(levels_by_number(valid, "lab_scale", rows)), "1"))
+    layouts = () if question.plan_factor == LAYOUT_FACTOR else levels_by_number(valid_table, LAYOUT_FACTOR, rows)
+    sizes = [float(size) for size in levels_by_number(valid_table, "data_bytes", rows) if size.isdecimal()]
+    scale = float(next(iter(levels_by_number(valid_table, "lab_scale", rows)), "1"))
     return PlannedRuns(
         workload=workloads[0],
         levels=levels,
         runs=runs,
-        duration_s=runs * float(np.nanmedian(valid.values["duration_s"][rows])),
+        duration_s=runs * float(np.nanmedian(valid_table.values["duration_s"][rows])),
         repetitions=RUNS_MIN,
         layout=next((layout for layout in layouts if is_layout_code(layout)), ""),
         data_bytes=sizes[0] / scale if sizes else None,
-        cluster=next(iter(levels_by_number(valid, "cluster", rows)), ""),
+        cluster=next(iter(levels_by_number(valid_table, "cluster", rows)), ""),
     )
 
 
@@ -84,7 +84,7 @@ def measuring_plan(
     Raises SpecificationError if the repository has no plan on the cluster, or the cluster can't run a level.
     """
     try:
-        base = replace(newest_plan(repository, planned.cluster or None), cluster_file=cluster_file)
+        base_plan = replace(newest_plan(repository, planned.cluster or None), cluster_file=cluster_file)
     except SpecificationError as error:
         hint = (
             "`assay discover HOST…` writes the file of your cluster; the page Plan runs of `assay serve` writes a plan "
@@ -95,21 +95,21 @@ def measuring_plan(
     if planned.layout and question.plan_factor != LAYOUT_FACTOR:
         fixed_levels[LAYOUT_FACTOR] = planned.layout
     configurations = [{**fixed_levels, question.plan_factor: level} for level in planned.levels]
-    plan = next_plan(configurations, base, question.name, planned.repetitions)
+    plan = next_plan(configurations, base_plan, question.name, planned.repetitions)
     if plan.left_out or plan.notices:
         raise SpecificationError("; ".join((*plan.left_out, *plan.notices)), where=f"question {question.name}")
-    return QuestionPlan(plan.plan.source, base.cluster_source, plan.runs)
+    return QuestionPlan(plan.plan.source, base_plan.cluster_source, plan.runs)
 
 
 def runnable_runs(
-    repository: Repository, valid: RunTable, question: BuyerQuestion, known_levels: Sequence[str] = ()
+    repository: Repository, valid_table: RunTable, question: BuyerQuestion, known_levels: Sequence[str] = ()
 ) -> tuple[PlannedRuns, QuestionPlan] | None:
     """Return the runs that measure a question, and their plan; None if the cluster of the runs can run none of them.
 
     ``known_levels``: levels to prefer, such as the measured one.
     """
     for levels in question.levels_to_plan(known_levels):
-        planned = planned_runs(valid, question, levels)
+        planned = planned_runs(valid_table, question, levels)
         if planned is None:
             return None
         try:
@@ -129,10 +129,10 @@ def described_workers(repository: Repository, cluster: str) -> int | None:
 
 def expected_duration_s(table: RunTable, runs: Sequence[tuple[str, int]]) -> float | None:
     """Return the time of runs, given as workload and number, from medians of valid runs; None if one has none."""
-    valid = table.subset(usable(table))
+    valid_table = table.subset(usable(table))
     total_s = 0.0
     for workload, number in runs:
-        times_s = valid.values["duration_s"][_rows_of(valid, workload)]
+        times_s = valid_table.values["duration_s"][_rows_of(valid_table, workload)]
         total_s += number * (float(np.nanmedian(times_s)) if len(times_s) else math.nan)
     return total_s if math.isfinite(total_s) else None
 

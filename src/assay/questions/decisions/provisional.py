@@ -43,9 +43,11 @@ class FirstRuns:
         baseline = self._first.get((run.workload, self._baseline))
         if baseline is None:
             return ()
-        of_workload = [first for (workload, _), first in self._first.items() if workload == run.workload]
-        other_runs = of_workload if run is baseline else [run]
-        return tuple(FirstRunsRatio(self._factor, baseline, other) for other in other_runs if other is not baseline)
+        first_runs = [first for (workload, _), first in self._first.items() if workload == run.workload]
+        other_runs = first_runs if run is baseline else [run]
+        return tuple(
+            FirstRunsRatio(self._factor, baseline, other_run) for other_run in other_runs if other_run is not baseline
+        )
 
 
 def provisional_sentence(answer: FirstRunsRatio) -> str:

@@ -46,23 +46,27 @@ class CoverageMap:
 
 def coverage_map(table: RunTable) -> CoverageMap:
     """Return the map of a table's valid runs."""
-    valid = table.subset(usable(table))
-    names = [name for name in SETUP if name in valid.columns]
-    if not len(valid) or "workload" not in valid.columns or not names:
+    valid_table = table.subset(usable(table))
+    names = [name for name in SETUP if name in valid_table.columns]
+    if not len(valid_table) or "workload" not in valid_table.columns or not names:
         return CoverageMap((), (), 0, 0)
-    workload, groups = valid.columns["workload"], groups_by(valid, names)
+    workload, groups = valid_table.columns["workload"], groups_by(valid_table, names)
     workload_codes = [int(code) for code in np.unique(workload.codes) if code >= 0]
-    flagged = np.zeros(len(valid), dtype=np.bool_)
-    if (anomaly := valid.columns.get(ANOMALY)) is not None:
-        flagged = (anomaly.codes >= 0) & (anomaly.codes != anomaly.code(NO_ANOMALY))
+    is_flagged = np.zeros(len(valid_table), dtype=np.bool_)
+    if (anomaly := valid_table.columns.get(ANOMALY)) is not None:
+        is_flagged = (anomaly.codes >= 0) & (anomaly.codes != anomaly.code(NO_ANOMALY))
     order = np.argsort(-np.bincount(groups.of_row), kind="stable")
     first = first_rows(groups)
     setups = []
     for group in order[:SETUPS_MAX].tolist():
-        of_group = groups.of_row == group
-        cells = (of_group & (workload.codes == code) for code in workload_codes)
-        levels = {name: text for name in names if (text := valid.columns[name].text(int(first[group]))) is not None}
-        setups.append(MapSetup(levels, tuple(MapCell(int(cell.sum()), int((cell & flagged).sum())) for cell in cells)))
+        is_in_group = groups.of_row == group
+        cells = (is_in_group & (workload.codes == code) for code in workload_codes)
+        levels = {
+            name: text for name in names if (text := valid_table.columns[name].text(int(first[group]))) is not None
+        }
+        setups.append(
+            MapSetup(levels, tuple(MapCell(int(cell.sum()), int((cell & is_flagged).sum())) for cell in cells))
+        )
     never_measured = sum(cell.runs == 0 for setup in setups for cell in setup.cells)
     return CoverageMap(
         tuple(workload.levels[code] for code in workload_codes),

@@ -83,11 +83,11 @@ def importance_sentence(answer: ImportanceView) -> str:
         return "These runs do not differ in any factor."
     clear_effects = [effect for effect in factors if (effect.share.low or 0.0) >= _CLEAR_MIN]
     first = (clear_effects or factors)[0]
-    value, between = share_texts(first.share)
+    value, interval_text = share_texts(first.share)
     name = column_title(first.factor)
     if not clear_effects:
-        return f"No factor clearly explains the run times: the largest share is {value} ({between}), for {name}."
-    return f"{name} explains {value} of the variance of run times (95 % interval {between})."
+        return f"No factor clearly explains the run times: the largest share is {value} ({interval_text}), for {name}."
+    return f"{name} explains {value} of the variance of run times (95 % interval {interval_text})."
 
 
 def share_texts(share: Estimate) -> tuple[str, str]:

@@ -129,7 +129,7 @@ def fitting_clusters(repository: Repository, runs: Sequence[Run], texts: Mapping
     examples = {tuple(sorted(run.levels.items())): run for run in reversed(runs)}
     checked_clusters = list(examples.values())[:_CHECKED_MAX]
 
-    def fits(text: str) -> bool:
+    def is_fitting(text: str) -> bool:
         try:
             groups, _ = measured_of(repository, checked_clusters, text)
             for group in groups:
@@ -139,7 +139,7 @@ def fitting_clusters(repository: Repository, runs: Sequence[Run], texts: Mapping
             return False
         return bool(groups)
 
-    return tuple(name for name, text in texts.items() if fits(text))
+    return tuple(name for name, text in texts.items() if is_fitting(text))
 
 
 def fitting_examples(repository: Repository, runs: Sequence[Run]) -> tuple[str, ...]:

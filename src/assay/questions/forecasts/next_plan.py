@@ -111,8 +111,8 @@ def _plan_of(accepted_levels: Sequence[Mapping[str, str]], base: Plan, name: str
     fixed_levels = {name: accepted_levels[0][name] for name in names if name not in varied_names}
     complete_levels = [levels for levels in accepted_levels if all(name in levels for name in varied_names)]
     if len(complete_levels) < len(accepted_levels):
-        missing = next(name for levels in accepted_levels for name in varied_names if name not in levels)
-        raise SpecificationError(f"some of these configurations say {missing}, others do not")
+        missing_name = next(name for levels in accepted_levels for name in varied_names if name not in levels)
+        raise SpecificationError(f"some of these configurations say {missing_name}, others do not")
     workload_keys = {levels[WORKLOAD] for levels in accepted_levels}
     content = content_of(replace(base, workloads=tuple(spec for spec in base.workloads if spec.key in workload_keys)))
     parameters = dict(_first_levels(base))

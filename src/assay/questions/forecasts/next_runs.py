@@ -92,10 +92,10 @@ class NextRunsAnswer:
 
         Errors of predictions are correlated, so they do not average out over the runs.
         """
-        predicted = [run for run in self.runs if run.expected_s is not None]
-        if not predicted:
+        predicted_runs = [run for run in self.runs if run.expected_s is not None]
+        if not predicted_runs:
             return None
-        return sum(run.low_s or 0.0 for run in predicted), sum(run.high_s or 0.0 for run in predicted)
+        return sum(run.low_s or 0.0 for run in predicted_runs), sum(run.high_s or 0.0 for run in predicted_runs)
 
 
 def budget_of(text: str) -> Budget:
@@ -143,7 +143,7 @@ def next_runs_by(
     budget, about, where = request.budget, request.about, request.conditions
     training = TrainingData.of(selected(repository_model.table, where, "--where"))
     measured = training.configurations()
-    candidates = _unmeasured(measured, repository_model)
+    candidates = _unmeasured_configurations(measured, repository_model)
     if not len(candidates):
         raise SpecificationError("every combination of these levels was measured", hint="ask with fewer conditions")
     features = repository_model.model.encoding.of(candidates)
@@ -197,7 +197,7 @@ def _contrast_of_question(candidates: RunTable, about: str, repository_model: Re
     return contrast(codes, levels)
 
 
-def _unmeasured(measured: RunTable, repository_model: RepositoryModel) -> RunTable:
+def _unmeasured_configurations(measured: RunTable, repository_model: RepositoryModel) -> RunTable:
     """Return the combinations of measured levels that were not measured. Dependent factors are combined as measured."""
     varied_names = [factor.name for factor in repository_model.model.encoding.factors if factor.varied]
     blocks = _blocks(measured, [name for name in varied_names if name in measured.columns])
@@ -214,7 +214,7 @@ def _unmeasured(measured: RunTable, repository_model: RepositoryModel) -> RunTab
         cells = list(dict.fromkeys(sum(cell, ()) for cell in drawn_cells))
     names = [name for block in blocks for name in block]
     measured_cells = {tuple(row) for row in _codes(measured, names).tolist()}
-    is_possible = _possible(measured, names)
+    is_possible = _possibility_test(measured, names)
     unmeasured_cells = [cell for cell in cells if cell not in measured_cells and is_possible(cell)]
     if len(unmeasured_cells) > CANDIDATES_MAX:
         unmeasured_cells = [
@@ -225,7 +225,7 @@ def _unmeasured(measured: RunTable, repository_model: RepositoryModel) -> RunTab
     )
 
 
-def _possible(measured: RunTable, names: Sequence[str]) -> Callable[[tuple[int, ...]], bool]:
+def _possibility_test(measured: RunTable, names: Sequence[str]) -> Callable[[tuple[int, ...]], bool]:
     """Return a test whether a combination can be run: its cluster has runs with the same levels of hardware factors."""
     if "cluster" not in names:
         return lambda _: True
@@ -322,8 +322,8 @@ def characterise(
         levels = ", ".join(column.levels) if column else "none"
         raise SpecificationError(f"no run has cluster {cluster!r}", where="CLUSTER", hint=f"clusters: {levels}")
     other_data = _training_data(table.subset(column.codes != code), "of other clusters")
-    of_cluster = _training_data(table.subset(column.codes == code), f"on {cluster}")
-    return _replayed(repository_model, other_data, of_cluster, cluster, precision, runs_max)
+    cluster_data = _training_data(table.subset(column.codes == code), f"on {cluster}")
+    return _replayed_search(repository_model, other_data, cluster_data, cluster, precision, runs_max)
 
 
 def _training_data(table: RunTable, cluster_text: str) -> TrainingData:
@@ -333,16 +333,16 @@ def _training_data(table: RunTable, cluster_text: str) -> TrainingData:
         raise SpecificationError(f"{cluster_text}: {error.message}", where="CLUSTER", hint=error.hint) from error
 
 
-def _replayed(
+def _replayed_search(
     repository_model: RepositoryModel,
     other_data: TrainingData,
-    of_cluster: TrainingData,
+    cluster_data: TrainingData,
     cluster: str,
     precision: float,
     runs_max: int,
 ) -> Characterisation:
     encoding, seed = repository_model.model.encoding, repository_model.model.seed
-    plan = of_cluster.configurations()
+    plan = cluster_data.configurations()
     other_features, plan_features = encoding.of(other_data.configurations()), encoding.of(plan)
     chosen_rows: list[int] = []
     steps: list[Step] = []
@@ -357,7 +357,7 @@ def _replayed(
     for size in sizes:
         estimates = estimates_by_tree(
             np.concatenate([other_features, plan_features[chosen_rows]]),
-            np.concatenate([other_data.logs, of_cluster.logs[chosen_rows]]),
+            np.concatenate([other_data.logs, cluster_data.logs[chosen_rows]]),
             plan_features,
             seed,
         )
@@ -366,12 +366,12 @@ def _replayed(
         chosen_rows += [int(remaining_rows[at]) for at in choice.order]
         estimates_after = estimates_by_tree(
             np.concatenate([other_features, plan_features[chosen_rows]]),
-            np.concatenate([other_data.logs, of_cluster.logs[chosen_rows]]),
+            np.concatenate([other_data.logs, cluster_data.logs[chosen_rows]]),
             plan_features,
             seed,
         )
         remaining_after = np.setdiff1d(np.arange(len(plan)), chosen_rows)
-        errors = np.abs(np.expm1(estimates_after.mean(axis=1)[remaining_after] - of_cluster.logs[remaining_after]))
+        errors = np.abs(np.expm1(estimates_after.mean(axis=1)[remaining_after] - cluster_data.logs[remaining_after]))
         steps.append(Step(size, float(np.median(errors)), float(errors.mean())))
         if steps[-1].error <= precision and enough_runs is None:
             enough_runs = size

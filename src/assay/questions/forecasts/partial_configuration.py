@@ -32,7 +32,7 @@ from assay.text import workload_named
 SHORT = {**FACTOR_SYNONYMS, **SHORT_PARAMETER_NAMES}
 """Common words and short names of factors, including ALOJA's. A name may also be given by its last parts
 (``blocksize``)."""
-_RENTED = re.compile(r"([1-9][0-9]{0,4})x (\S+)")
+_RENTED_CLUSTER = re.compile(r"([1-9][0-9]{0,4})x (\S+)")
 _ORDER = ("workload", "cluster", "layout")
 
 
@@ -115,14 +115,14 @@ def complete_configuration(
     table: RunTable, encoding: Encoding, named_levels: Mapping[str, str], hardware: Hardware | None = None
 ) -> CompleteConfiguration:
     """Return the complete configuration; ``hardware``: that of a cluster without runs."""
-    keep = usable(table)
+    is_kept = usable(table)
     for name in sorted(named_levels, key=lambda name: _ORDER.index(name) if name in _ORDER else len(_ORDER)):
         column = table.columns[name]
         code = column.code(named_levels[name])
         rows: Mask = column.codes == code if code >= 0 else np.zeros(len(table), dtype=np.bool_)
-        matching_rows = rows & keep
-        keep = matching_rows if matching_rows.any() else keep
-    matching_table = table.subset(keep)
+        matching_rows = rows & is_kept
+        is_kept = matching_rows if matching_rows.any() else is_kept
+    matching_table = table.subset(is_kept)
     groups = groups_by(matching_table, [name for name in table.factors if name not in named_levels])
     most_common = matching_table.subset(first_rows(groups)[[int(np.argmax(np.bincount(groups.of_row)))]])
     columns = {name: coded([named_levels.get(name, most_common.columns[name].text(0))]) for name in table.factors}
@@ -142,7 +142,7 @@ def complete_configuration(
 
 def rented_cluster(name: str) -> Hardware | None:
     """Return the hardware of a cluster named ``8x i4i.2xlarge``; None for other names and unknown instance types."""
-    match = _RENTED.fullmatch(name)
+    match = _RENTED_CLUSTER.fullmatch(name)
     if match is None or match[2] not in shipped_instances():
         return None
     return Hardware(int(match[1]), None, None, match[2])

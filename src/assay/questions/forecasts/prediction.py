@@ -131,7 +131,7 @@ def predict_with(
     return Prediction(
         configuration=dict(full_configuration.named),
         assumed=dict(full_configuration.assumed),
-        measured=_measured(model, full_configuration, nearest_configurations),
+        measured=_measured_median(model, full_configuration, nearest_configurations),
         expected_s=expected_s if is_known else None,
         low_s=low if is_known else None,
         high_s=high if is_known else None,
@@ -149,20 +149,24 @@ def predict_with(
     )
 
 
-def _measured(
+def _measured_median(
     model: RepositoryModel, request: CompleteConfiguration, nearest_configurations: Sequence[NearConfiguration]
 ) -> MeasuredMedian | None:
     """Return the median of the runs of the requested configuration, on the same hardware; None without runs."""
-    same = next((configuration for configuration in nearest_configurations if not configuration.differs), None)
-    if same is None:
+    same_configuration = next(
+        (configuration for configuration in nearest_configurations if not configuration.differs), None
+    )
+    if same_configuration is None:
         return None
-    for name, requested in request.table.values.items():
+    for name, requested_values in request.table.values.items():
         if name in model.table.values:
-            recorded = model.table.values[name][same.position]
-            if abs(requested[0] - recorded) > HARDWARE_TOLERANCE * recorded:  # False if one of them is not recorded
+            recorded_value = model.table.values[name][same_configuration.position]
+            if (
+                abs(requested_values[0] - recorded_value) > HARDWARE_TOLERANCE * recorded_value
+            ):  # False if one of them is not recorded
                 return None
-    low_s, high_s = median_interval(same.times_s) or (None, None)
-    return MeasuredMedian(same.median_s, low_s, high_s, same.runs)
+    low_s, high_s = median_interval(same_configuration.times_s) or (None, None)
+    return MeasuredMedian(same_configuration.median_s, low_s, high_s, same_configuration.runs)
 
 
 def configuration_of(
@@ -200,8 +204,8 @@ def cluster_named(text: str | None) -> ClusterRequest | None:
 
 def prediction_sentence(answer: Prediction) -> str:
     """Return the measured time if the configuration has runs, then the predicted time with its interval."""
-    predicted = _predicted_sentence(answer)
-    return f"{_measured_sentence(answer.measured)} {predicted}" if answer.measured else predicted
+    predicted_text = _predicted_sentence(answer)
+    return f"{_measured_sentence(answer.measured)} {predicted_text}" if answer.measured else predicted_text
 
 
 def _measured_sentence(measured: MeasuredMedian) -> str:

@@ -85,12 +85,12 @@ def batch_predicted(
     for name in dict.fromkeys(name for row in rows for name in row.levels):
         if name not in HARDWARE:
             factor_named(name, encoding, "column")
-    predicted: list[PredictedRow] = []
+    predicted_rows: list[PredictedRow] = []
     for start in range(0, len(rows), ROWS_AT_ONCE):
-        predicted += _predicted(repository_model, rows[start : start + ROWS_AT_ONCE], defaults, cluster)
-        progress(len(predicted))
+        predicted_rows += _predicted_rows(repository_model, rows[start : start + ROWS_AT_ONCE], defaults, cluster)
+        progress(len(predicted_rows))
     return BatchPrediction(
-        rows=tuple(predicted),
+        rows=tuple(predicted_rows),
         level=LEVEL,
         runs=repository_model.model.runs,
         configurations=len(repository_model.model.median_logs),
@@ -99,7 +99,7 @@ def batch_predicted(
     )
 
 
-def _predicted(
+def _predicted_rows(
     repository_model: RepositoryModel,
     rows: Sequence[ConfigurationRow],
     defaults: Mapping[str, str],
@@ -119,7 +119,7 @@ def _predicted(
     answers = (
         predict(
             repository_model.model,
-            _joined([full_configuration.table for full_configuration in configurations.values()]),
+            _joined_table([full_configuration.table for full_configuration in configurations.values()]),
         )
         if configurations
         else None
@@ -179,7 +179,7 @@ def _configuration(
     return configuration_of(repository_model, {**defaults, **named_levels}, cluster)
 
 
-def _joined(tables: Sequence[RunTable]) -> RunTable:
+def _joined_table(tables: Sequence[RunTable]) -> RunTable:
     """Join ``tables`` of one row each into one table."""
     columns = {
         name: coded([table.columns[name].text(0) if name in table.columns else None for table in tables])

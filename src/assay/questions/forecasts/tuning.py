@@ -60,14 +60,16 @@ def planned_tuning(
         assert profile is not None
         tuner = replace(tuner, estimate=simulated_logs(tuner, profile))
     elif request.warm is WarmStart.REPOSITORY and repository is not None:
-        tuner = replace(tuner, earlier_runs=_measured(tuner, plan, repository, origin))
+        tuner = replace(tuner, earlier_runs=_runs_of_other_campaigns(tuner, plan, repository, origin))
     elif request.warm is WarmStart.PREDICTION:
         prediction = predicted_logs(tuner, repository, origin, _same_tuning_ids(plan, repository) if repository else ())
         return PlannedTuning(plan, replace(tuner, estimate=prediction.log_s), request, prediction.basis)
     return PlannedTuning(plan, tuner, request)
 
 
-def _measured(tuner: Tuner, plan: Plan, repository: Repository, origin: Origin) -> tuple[CandidateRun, ...]:
+def _runs_of_other_campaigns(
+    tuner: Tuner, plan: Plan, repository: Repository, origin: Origin
+) -> tuple[CandidateRun, ...]:
     """Return the runs of the candidates in other campaigns, with the same work on the same cluster."""
     same_tuning = _same_tuning_ids(plan, repository)
     runs = repository.runs(environment=False)
@@ -80,7 +82,10 @@ def _measured(tuner: Tuner, plan: Plan, repository: Repository, origin: Origin) 
     for candidate in np.flatnonzero(tuner.possible).tolist() if history else ():
         run = tuner.space.run(candidate, 1, 0, 0)
         assert run is not None
-        results += [CandidateRun(candidate, math.log(like.duration_s)) for like in comparable_runs(run, plan, history)]
+        results += [
+            CandidateRun(candidate, math.log(comparable_run.duration_s))
+            for comparable_run in comparable_runs(run, plan, history)
+        ]
     return tuple(results)
 
 
@@ -189,16 +194,16 @@ def state_of(
     ``description``: written by :meth:`PlannedTuning.keep`. ``campaign_facts``: the contents of ``campaign.json``.
     ``runs``: the runs of the campaign.
     """
-    budget, pairs, over = int(description["budget"]), int(description["pairs"]), dict(description["over"])
+    budget, pairs, values_by_name = int(description["budget"]), int(description["pairs"]), dict(description["over"])
     defaults = dict(description["defaults"])
-    trials = _trials(runs, budget, list(over), defaults)
+    trials = _trials(runs, budget, list(values_by_name), defaults)
     search = [trial for trial in trials if not trial.comparison]
-    best, search_defaults = _best(search), _side(search, defaults)
+    best, search_defaults = _best_mean(search), _side(search, defaults)
     comparison_runs = {run.position: run for run in runs if run.position >= budget and run.status is RunStatus.VALID}
-    levels = {at: _levels(run, list(over)) for at, run in comparison_runs.items()}
+    levels = {at: _levels(run, list(values_by_name)) for at, run in comparison_runs.items()}
     sides = [
-        [comparison_runs[at] for at in sorted(comparison_runs) if (levels[at] == defaults) is of]
-        for of in (True, False)
+        [comparison_runs[at] for at in sorted(comparison_runs) if (levels[at] == defaults) is is_default_side]
+        for is_default_side in (True, False)
     ]
     mean = log_ratio(sides[0], sides[1]) if all(sides) else None
     ratio = mean.ratio if mean else None
@@ -207,7 +212,7 @@ def state_of(
     # Tunings of earlier releases did not record the expectation: their fastest runs decide.
     nothing_better = is_searched and bool(description.get(NOTHING_BETTER, best is not None and best.levels == defaults))
     settled_by_search = len(search) >= budget and (best is None or (pairs > 0 and nothing_better))
-    complete = len(comparison_runs) >= 2 * pairs or settled_by_search
+    is_complete = len(comparison_runs) >= 2 * pairs or settled_by_search
     return TuningState(
         campaign_id=campaign_id,
         plan=str(campaign_facts.get("plan", "")),
@@ -216,7 +221,7 @@ def state_of(
         origin=str(runs[0].origin) if runs else None,
         strategy=str(description.get("strategy", "")),
         warm=str(description.get("warm", "")),
-        over=over,
+        over=values_by_name,
         defaults=defaults,
         budget=budget,
         pairs=pairs,
@@ -236,7 +241,7 @@ def state_of(
         claim=_comparison_claim(mean, len(sides[0]), len(sides[1]))
         if mean
         else _why_not_compared(len(search), budget, best, nothing_better=nothing_better),
-        complete=complete or (pairs == 0 and len(search) >= budget),
+        complete=is_complete or (pairs == 0 and len(search) >= budget),
     )
 
 
@@ -263,13 +268,13 @@ def _trials(runs: Sequence[Run], budget: int, names: Sequence[str], defaults: Ma
         if run.position not in last or run.status is RunStatus.VALID:
             last[run.position] = run
     trials: list[TuningTrial] = []
-    fastest: float | None = None
+    fastest_s: float | None = None
     for at in sorted(last):
         run, levels = last[at], _levels(last[at], names)
-        valid = run.status is RunStatus.VALID
-        if valid and at < budget:
-            fastest = min(run.duration_s, fastest if fastest is not None else math.inf)
-        duration_s = run.duration_s if valid else None
+        is_valid = run.status is RunStatus.VALID
+        if is_valid and at < budget:
+            fastest_s = min(run.duration_s, fastest_s if fastest_s is not None else math.inf)
+        duration_s = run.duration_s if is_valid else None
         trials.append(
             TuningTrial(
                 number=at + 1,
@@ -280,7 +285,7 @@ def _trials(runs: Sequence[Run], budget: int, names: Sequence[str], defaults: Ma
                 status=str(run.status),
                 duration_s=duration_s,
                 cause=run.cause,
-                fastest_s=fastest,
+                fastest_s=fastest_s,
             )
         )
     return trials
@@ -295,6 +300,6 @@ def _side(trials: Sequence[TuningTrial], levels: Mapping[str, str]) -> MeanTime 
     return MeanTime(dict(levels), len(times), math.exp(fmean(map(math.log, times)))) if times else None
 
 
-def _best(trials: Sequence[TuningTrial]) -> MeanTime | None:
+def _best_mean(trials: Sequence[TuningTrial]) -> MeanTime | None:
     sides = [_side(trials, dict(levels)) for levels in dict.fromkeys(tuple(trial.levels.items()) for trial in trials)]
     return min((side for side in sides if side), key=lambda side: side.mean_s, default=None)

@@ -39,7 +39,7 @@ class CandidateEstimates:
 
 def simulated_logs(tuner: Tuner, profile: CostProfile) -> Floats:
     """Return the logarithm of each candidate's simulated time; the longest for candidates that can't be run."""
-    planned_runs = _planned(tuner)
+    planned_runs = _planned_runs(tuner)
     plan = tuner.space.plan
     requests = [request_of(plan, run, profile) for run in planned_runs.values()]
     results = simulate([scenario_of(request).with_seed(plan.seed, "estimate") for request in requests])
@@ -66,7 +66,7 @@ def predicted_logs(
         raise SpecificationError(
             f"the candidates can't be predicted: {error.message}", where="--warm", hint=WARM_START_HINT
         ) from error
-    planned_runs = _planned(tuner)
+    planned_runs = _planned_runs(tuner)
     candidates = _rows([_as_recorded(run, tuner.space.plan, origin) for run in planned_runs.values()], training_table)
     answers = predict(model, candidates)
     has_time = np.isfinite(answers.expected_s)
@@ -87,22 +87,22 @@ def predicted_logs(
     return CandidateEstimates(logs, basis if has_time.all() else f"{basis}; the others start at the median")
 
 
-def _planned(tuner: Tuner) -> dict[int, PlannedRun]:
+def _planned_runs(tuner: Tuner) -> dict[int, PlannedRun]:
     runs = ((candidate, tuner.space.run(candidate, 1, 0, 0)) for candidate in np.flatnonzero(tuner.possible).tolist())
     return {candidate: run for candidate, run in runs if run is not None}
 
 
 def _runs_to_learn_from(table: RunTable, origin: Origin, left_out: Collection[str]) -> np.ndarray:
-    keep: np.ndarray = usable(table)
+    is_kept: np.ndarray = usable(table)
     for name, levels, keeps_levels in (("origin", (str(origin),), True), ("campaign_id", left_out, False)):
         if (column := table.columns.get(name)) is not None:
-            keep = keep & (np.isin(column.codes, [column.code(level) for level in levels]) == keeps_levels)
-    return keep
+            is_kept = is_kept & (np.isin(column.codes, [column.code(level) for level in levels]) == keeps_levels)
+    return is_kept
 
 
-def _as_recorded(planned: PlannedRun, plan: Plan, origin: Origin) -> Run:
+def _as_recorded(planned_run: PlannedRun, plan: Plan, origin: Origin) -> Run:
     """Return a run with the configuration that a planned run would record."""
-    workload = workloads()[planned.workload.name]
+    workload = workloads()[planned_run.workload.name]
     return Run(
         run_id="",
         campaign_id="",
@@ -112,13 +112,13 @@ def _as_recorded(planned: PlannedRun, plan: Plan, origin: Origin) -> Run:
         cause=None,
         cluster=plan.cluster.name,
         lab_scale=plan.cluster.lab.scale if plan.cluster.lab else None,
-        engine=str(planned.configuration.engine or plan.engine),
+        engine=str(planned_run.configuration.engine or plan.engine),
         engine_version="",
-        workload=planned.workload.key,
-        workload_parameters={"program": workload.name, **planned.workload.parameters},
-        layout=planned.configuration.layout.name,
-        levels=dict(planned.configuration.levels),
-        parameters=dict(planned.configuration.parameters),
+        workload=planned_run.workload.key,
+        workload_parameters={"program": workload.name, **planned_run.workload.parameters},
+        layout=planned_run.configuration.layout.name,
+        levels=dict(planned_run.configuration.levels),
+        parameters=dict(planned_run.configuration.parameters),
         repetition=1,
         block=0,
         position=0,
@@ -126,7 +126,7 @@ def _as_recorded(planned: PlannedRun, plan: Plan, origin: Origin) -> Run:
         started_at="",
         duration_s=1.0,
         cold=None,
-        data_bytes=workload.data_bytes(size_of(planned, plan)),
+        data_bytes=workload.data_bytes(size_of(planned_run, plan)),
     )
 
 
@@ -135,14 +135,14 @@ def _rows(runs: list[Run], reference_table: RunTable) -> RunTable:
     table = table_of(runs)
     size = len(table)
     same_cluster = reference_table.columns["cluster"].codes == reference_table.columns["cluster"].code(runs[0].cluster)
-    nearest = reference_table.subset(same_cluster) if same_cluster.any() else reference_table
+    nearest_table = reference_table.subset(same_cluster) if same_cluster.any() else reference_table
     columns = {name: table.columns.get(name, coded([None] * size)) for name in reference_table.columns}
-    versions = nearest.columns["engine_version"]
+    versions = nearest_table.columns["engine_version"]
     counts = np.bincount(versions.codes[versions.codes >= 0], minlength=max(len(versions.levels), 1))
     columns["engine_version"] = Column(np.full(size, int(counts.argmax()), dtype=np.int32), versions.levels)
     hardware = {
         name: np.full(size, value[0] if same_cluster.any() else np.nan)
-        for name, value in nearest.values.items()
+        for name, value in nearest_table.values.items()
         if name.startswith(HARDWARE)
     }
     return replace(table, columns=columns, values={**table.values, **hardware})

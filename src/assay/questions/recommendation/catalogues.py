@@ -150,9 +150,9 @@ def _price_book(request: RecommendRequest | UploadedLogRequest, hardware: Hardwa
     if not region:
         return prices_of(request.prices_text, PRICES_FILE)
     names = {node_type_name(name): name for name in shipped_instances()}
-    if other := [worker.name for worker in hardware.workers if worker.name not in names]:
+    if other_names := [worker.name for worker in hardware.workers if worker.name not in names]:
         raise SpecificationError(
-            f"{other[0]} is no instance type: a price list has only prices of instance types",
+            f"{other_names[0]} is no instance type: a price list has only prices of instance types",
             where="prices_region",
             hint="leave the region empty, and give a price book (YAML)",
         )

@@ -36,13 +36,17 @@ FAR_SIGMA = 0.06
 SPEED_FACTOR = 2.0
 """Half-width of the 90 % interval of an unstated processor speed, as a factor, for a profile of other machines."""
 REQUEST_BYTES = 512 * 2**10
+"""Assumed mean size of a disk request, in bytes."""
 REQUESTS_MAX = 400_000
 """Maximum number of requests of a run that is simulated request by request."""
-_NEAR = 1.25
+_NEAR_FACTOR = 1.25
+"""Maximum time of a finalist, as a multiple of the time limits: times are uncertain."""
 _SCALED_COSTS = {"cpu": COST_FACTOR, "disks": 1 / COST_FACTOR, "links": 1 / COST_FACTOR, "fixed": COST_FACTOR}
+"""Factor on each cost, or on the rate of the resource, by scaled cost."""
 _TARGET_Z = 1.282
 """Standard normal quantile of 90 %."""
 _TYPICAL_SIGMA = 0.2
+"""Assumed standard deviation of log time where finalists are chosen; their own is not known yet."""
 Times = Mapping[tuple[int, int, str], float]
 """Simulated times by row, number of the workload, and scaled cost (or ``requests``)."""
 
@@ -145,19 +149,23 @@ def _chosen_rows(search: ClusterSearch) -> Ints:
     """Return the best simulated clusters, then the Pareto front (thinned if long), of those that may be in time."""
     rows = search.store.rows()
     times_s = search.store.times_s(rows)
-    may_be_in_time = search.in_time(times_s, _NEAR)
+    may_be_in_time = search.in_time(times_s, _NEAR_FACTOR)
     if not may_be_in_time.any():
         may_be_in_time[np.argsort(times_s @ search.per_day)[:BEST_MAX]] = True
     rows, times_s = rows[may_be_in_time], times_s[may_be_in_time]
     day_s = times_s @ search.per_day
     objective = search.objective_of(rows, day_s)
-    front = np.flatnonzero(on_front(day_s, search.money(rows, day_s))[0])
-    front = front[np.argsort(objective[front], kind="stable")]
-    if len(front) > FRONT_MAX:
-        front = front[np.unique(np.linspace(0, len(front) - 1, FRONT_MAX).astype(np.int64))]
+    front_positions = np.flatnonzero(on_front(day_s, search.money(rows, day_s))[0])
+    front_positions = front_positions[np.argsort(objective[front_positions], kind="stable")]
+    if len(front_positions) > FRONT_MAX:
+        front_positions = front_positions[
+            np.unique(np.linspace(0, len(front_positions) - 1, FRONT_MAX).astype(np.int64))
+        ]
     in_time = search.in_time(times_s * math.exp(_TARGET_Z * _TYPICAL_SIGMA), 1.0)
-    best = np.lexsort((objective, ~in_time))[:BEST_MAX]
-    chosen_rows: Ints = rows[np.array(list(dict.fromkeys([*best.tolist(), *front.tolist()])), dtype=np.int64)]
+    best_positions = np.lexsort((objective, ~in_time))[:BEST_MAX]
+    chosen_rows: Ints = rows[
+        np.array(list(dict.fromkeys([*best_positions.tolist(), *front_positions.tolist()])), dtype=np.int64)
+    ]
     return chosen_rows
 
 
@@ -175,15 +183,16 @@ def _sensitivities(
     profile, shares = search.profile, search.store.shares(rows)
     machines = [search.candidates.machines[search.candidates.machine[row]] for row in rows]
     cpu_sigmas, assumptions = _cpu_sigmas(search, machines)
-    hard, flash = (
-        np.array([[of_job.get(kind, 0.0) for of_job in of_row] for of_row in shares]) for kind in ("hdd", "flash")
+    hdd_shares, flash_shares = (
+        np.array([[job_shares.get(kind, 0.0) for job_shares in row_shares] for row_shares in shares])
+        for kind in ("hdd", "flash")
     )
-    per_disk_share = slopes("disks") / np.maximum(hard + flash, 1e-9)
+    per_disk_share = slopes("disks") / np.maximum(hdd_shares + flash_shares, 1e-9)
     size_sigmas, extrapolation = _extrapolation_sigma(search, rows)
     sensitivities = [
         Sensitivity("cpu", slopes("cpu") * cpu_sigmas[:, None]),
-        Sensitivity("hdd", per_disk_share * hard * DEVICE_SIGMA),
-        Sensitivity("flash", per_disk_share * flash * DEVICE_SIGMA),
+        Sensitivity("hdd", per_disk_share * hdd_shares * DEVICE_SIGMA),
+        Sensitivity("flash", per_disk_share * flash_shares * DEVICE_SIGMA),
         Sensitivity("links", slopes("links") * LINK_SIGMA),
         Sensitivity("fixed", slopes("fixed") * log_sigma(profile.costs.job_start_s)),
         *model_errors(shares),

@@ -105,11 +105,11 @@ def choose_instances(request: InstanceChoiceRequest, known_prices: Mapping[str, 
     """Return the matching types and the files of the chosen types. Raises SpecificationError for an invalid filter."""
     listing = list_instances(request.filters)
     price_max = _amount(request.max_price, "max_price") if request.max_price else None
-    priced = [PricedInstance(kind, known_prices.get(node_type_name(kind.name))) for kind in listing.instances]
+    priced_instances = [PricedInstance(kind, known_prices.get(node_type_name(kind.name))) for kind in listing.instances]
     if price_max is not None:
-        priced = [item for item in priced if item.price is not None and item.price <= price_max]
-    other_types = [item for item in priced if item.instance.name not in request.types]
-    choice = InstanceChoice(tuple(other_types[:SHOWN_MAX]), len(priced), listing.total, ())
+        priced_instances = [item for item in priced_instances if item.price is not None and item.price <= price_max]
+    other_types = [item for item in priced_instances if item.instance.name not in request.types]
+    choice = InstanceChoice(tuple(other_types[:SHOWN_MAX]), len(priced_instances), listing.total, ())
     if not request.types:
         return choice
     chosen_types: list[PricedInstance] = []
@@ -152,8 +152,8 @@ def _catalogue_request(request: InstanceChoiceRequest, chosen_types: list[Priced
 
 def _price_book(request: InstanceChoiceRequest, chosen_types: list[PricedInstance]) -> str:
     prices = {item.instance.name: [item.price] for item in chosen_types if item.price is not None}
-    if missing := [item.instance.name for item in chosen_types if item.price is None]:
-        message = f"no stored price book has the price of {', '.join(missing)}"
+    if unpriced_names := [item.instance.name for item in chosen_types if item.price is None]:
+        message = f"no stored price book has the price of {', '.join(unpriced_names)}"
         raise SpecificationError(message, where="price", hint="state its price per hour: $0.50")
     book = instance_price_book(
         prices,

@@ -204,12 +204,12 @@ def _cpu_speeds(request: CatalogueRequest, instances: Sequence[InstanceType]) ->
         if architecture not in architectures:
             raise SpecificationError(unknown("architecture", architecture, architectures), where="--cpu-speed")
         speeds[architecture] = f"speed: {speed:g}, low: {low:g}, high: {high:g}"
-    if missing := [name for name in architectures if name not in speeds]:
+    if missing_names := [name for name in architectures if name not in speeds]:
         raise SpecificationError(
-            f"the speed of a core of {' and '.join(missing)} relative to the profile's machine is not known",
+            f"the speed of a core of {' and '.join(missing_names)} relative to the profile's machine is not known",
             where="--cpu-speed",
             hint="--cpu-speed "
-            + " --cpu-speed ".join(f"{name}=SPEED:LOW:HIGH" for name in missing)
+            + " --cpu-speed ".join(f"{name}=SPEED:LOW:HIGH" for name in missing_names)
             + ": measured or published, because ARM and x86 cores are not assumed to be equal; "
             "a wide interval, such as 2:1:4, makes the answer as uncertain as it is",
         )
@@ -247,9 +247,10 @@ def _local_disk_lines(instance: InstanceType, request: CatalogueRequest) -> list
     stated_rates = _rates_of(instance, _disk_rates(request))
     if stated_rates is None:  # it has network volumes
         return []
-    read, write = stated_rates
+    read_rate, write_rate = stated_rates
     return [
-        f"      local: {{kind: {disks.kind}, count: {disks.count}, read: {read}, write: {write}, capacity: {capacity}}}"
+        f"      local: {{kind: {disks.kind}, count: {disks.count}, read: {read_rate}, write: {write_rate}, "
+        f"capacity: {capacity}}}"
     ]
 
 
@@ -267,11 +268,11 @@ def _disk_rates(request: CatalogueRequest) -> dict[str, tuple[str, str]]:
             choices = [*map(str, DeviceKind), *request.types]
             raise SpecificationError(unknown("disk kind or instance type", type_or_kind, choices), where="--disk-rates")
         try:
-            read, write = (format_byte_rate(parse_byte_rate(rate)) for rate in rates_text.split(":"))
+            read_rate, write_rate = (format_byte_rate(parse_byte_rate(rate)) for rate in rates_text.split(":"))
         except ValueError as error:
             hint = "WHICH=READ:WRITE, such as nvme=1.4GB/s:900MB/s"
             raise SpecificationError(f"{text[:60]!r}: {error}", where="--disk-rates", hint=hint) from error
-        rates[type_or_kind] = (read, write)
+        rates[type_or_kind] = (read_rate, write_rate)
     return rates
 
 

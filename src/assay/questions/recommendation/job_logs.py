@@ -39,18 +39,18 @@ def read_job_logs(paths: Sequence[Path], progress: Progress | None = None) -> Jo
     sources = list(dict.fromkeys(sources_in([*paths, *_configurations(paths)])))
     if progress is not None:
         sources = with_progress(sources, progress)
-    by_format, unknown = sorted_by_format(sources, _FORMATS)
+    by_format, reasons_by_name = sorted_by_format(sources, _FORMATS)
     runs: list[ImportedRun] = []
-    skipped = [f"{name}: {reason}" for name, reason in unknown.items()]
+    skipped_texts = [f"{name}: {reason}" for name, reason in reasons_by_name.items()]
     for name, files in by_format.items():
         for item in _FORMATS[name].read(files):
             if isinstance(item, ImportedRun):
                 _refuse(item)
                 runs.append(item)
             else:
-                skipped.append(f"{item.where}: {item.why}")
+                skipped_texts.append(f"{item.where}: {item.why}")
     if not runs:
-        reason = "; ".join(skipped[:3]) or "the folder is empty"
+        reason = "; ".join(skipped_texts[:3]) or "the folder is empty"
         raise FormatError(
             f"no log of a finished job: {reason}",
             where=", ".join(str(path) for path in paths[:3]),
@@ -63,7 +63,7 @@ def read_job_logs(paths: Sequence[Path], progress: Progress | None = None) -> Jo
             where=runs[0].where,
             hint="name the logs of one job; several runs of it narrow the intervals",
         )
-    return JobLogs(names[0], tuple(runs), tuple(skipped))
+    return JobLogs(names[0], tuple(runs), tuple(skipped_texts))
 
 
 def _configurations(paths: Sequence[Path]) -> list[Path]:

@@ -109,15 +109,15 @@ def timed_finalists(
         progress("finalists ranked with uncertain quantities", 0, 0)
     if measured is None:
         return finalists, "", Origin.SIMULATED
-    predicted = predicted_finalists(search, finalists, measured)
-    if isinstance(predicted, str):
+    predicted_times = predicted_finalists(search, finalists, measured)
+    if isinstance(predicted_times, str):
         return (
             finalists,
-            f"times are simulated, not predicted from {measured.description}: {predicted}",
+            f"times are simulated, not predicted from {measured.description}: {predicted_times}",
             Origin.SIMULATED,
         )
     text = f"times are predicted from {measured.description}; the simulator only selected the finalists"
-    return predicted, text, Origin.PREDICTED
+    return predicted_times, text, Origin.PREDICTED
 
 
 def predicted_finalists(search: ClusterSearch, finalists: Finalists, measured: MeasuredTypes) -> Finalists | str:

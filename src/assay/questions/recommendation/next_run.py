@@ -46,12 +46,17 @@ def plan_of_next_run(repository: Repository, answer: Recommendation, cluster_fil
     """
     if answer.chosen is None or not answer.extrapolated:
         raise SpecificationError("--plan needs a rough estimate", hint="this answer needs no further run")
-    base = replace(newest_plan(repository, None), cluster_file=cluster_file)
-    data_bytes = round(answer.needed_bytes_per_worker * len(base.cluster.workers))
-    plan = changed_plan(base, {}, answer.extrapolated_workload, [("data", f"{data_bytes}B")])
-    if refused := device_space.refusal(plan, [only_run(plan)]):
-        raise SpecificationError(refused, where="--plan", hint=device_space.remedy(plan.cluster))
-    timeout_s = None if base.timeout_s is None else base.timeout_s * answer.extrapolation
+    base_plan = replace(newest_plan(repository, None), cluster_file=cluster_file)
+    data_bytes = round(answer.needed_bytes_per_worker * len(base_plan.cluster.workers))
+    plan = changed_plan(base_plan, {}, answer.extrapolated_workload, [("data", f"{data_bytes}B")])
+    if refusal := device_space.refusal(plan, [only_run(plan)]):
+        raise SpecificationError(refusal, where="--plan", hint=device_space.remedy(plan.cluster))
+    timeout_s = None if base_plan.timeout_s is None else base_plan.timeout_s * answer.extrapolation
     name = f"{answer.extrapolated_workload}-for-a-forecast"
     content = content_of(replace(plan, name=name, repetitions=RUNS_MIN, timeout_s=timeout_s))
-    return plan_of_content(content, base.cluster, base.cluster_source, {base.engine: base.rules, **base.varied_engines})
+    return plan_of_content(
+        content,
+        base_plan.cluster,
+        base_plan.cluster_source,
+        {base_plan.engine: base_plan.rules, **base_plan.varied_engines},
+    )

@@ -58,7 +58,7 @@ FRONT_SHARE_MIN = 0.05
 """Minimum share of draws on the Pareto front to list a candidate that is not on the front of the central inputs."""
 _FASTER_STATED = 0.05
 """Minimum share of time that a cluster saves to be named although uncertain prices may exceed the budget."""
-_LOW, _HIGH = 0.05, 0.95
+_LOW_QUANTILE, _HIGH_QUANTILE = 0.05, 0.95
 
 
 @dataclass(frozen=True, slots=True)
@@ -166,7 +166,7 @@ def recommend(
     catalogue = replace(catalogue, assumptions=(*catalogue.assumptions, *unpriced_volumes(book, devices)))
     search = start_search(request, candidates(catalogue), book, profile, pool)
     search.run(request.simulations, progress)
-    base = Recommendation(
+    answer_without_choice = Recommendation(
         catalogue=catalogue.name,
         catalogue_source=catalogue.source,
         book=book.name,
@@ -187,13 +187,13 @@ def recommend(
         assumptions=(f"profile {profile.name}: {profile.learned.source}", *catalogue.assumptions),
     )
     if not len(search.store):
-        return replace(base, why_none=why_none_simulated(search))
+        return replace(answer_without_choice, why_none=why_none_simulated(search))
     finalists, time_model, origin = timed_finalists(search, sources.measured, progress)
     draws = draw_inputs(finalists.times_s, finalists.sensitivities, finalists.prices, request.seed, REPETITION_SIGMA)
     ranking = _Ranking.of(request, search, finalists, draws)
     choices, chosen, (uncertainties, perfect) = ranking.choices(), ranking.chosen(), ranking.uncertainties()
     return replace(
-        base,
+        answer_without_choice,
         stages=(*search.stages, *last_stages(search, request.simulations, finalists)),
         chosen=None if chosen is None else choices[chosen],
         runner_up=None if (runner_up := ranking.runner_up()) is None else choices[runner_up],
@@ -220,10 +220,10 @@ def recommend(
 def _known_works(request: RecommendRequest, profile: CostProfile) -> tuple[Work, ...]:
     """Return the mix of workloads. Raises SpecificationError for a workload that the profile lacks."""
     works = parse_mix(request.workloads)
-    unknown = [work.workload for work in works if work.workload not in profile.workloads]
-    if unknown:
+    unknown_workloads = [work.workload for work in works if work.workload not in profile.workloads]
+    if unknown_workloads:
         raise SpecificationError(
-            f"the profile {profile.name} has no workload {unknown[0]!r}",
+            f"the profile {profile.name} has no workload {unknown_workloads[0]!r}",
             where="--workload",
             hint=f"it has {', '.join(profile.workloads)}; --repository takes a repository in which it was measured",
         )
@@ -265,14 +265,14 @@ class _Ranking:
         surplus = search.surplus_vcpu_h(finalists.rows, middle_s)
         day_costs: Floats = search.extras.day_costs(draws.rates_per_h, day_s, surplus * day_s / middle_s)
         objective = {Objective.TIME: day_s, Objective.DAY_COST: day_costs, Objective.PRICE: bills}[search.objective]
-        kept: Mask = day_s <= DAY_S
+        is_kept: Mask = day_s <= DAY_S
         if constraints.deadline_s is not None:
-            kept = kept & (draws.times_s.max(axis=2) <= constraints.deadline_s)
+            is_kept = is_kept & (draws.times_s.max(axis=2) <= constraints.deadline_s)
         if constraints.budget is not None:
-            kept = kept & (bills <= constraints.budget)
-        confident: Mask = kept.mean(axis=0) >= request.confidence
+            is_kept = is_kept & (bills <= constraints.budget)
+        is_confident: Mask = is_kept.mean(axis=0) >= request.confidence
         expected_objective = objective.mean(axis=0)
-        groups = (np.flatnonzero(confident), np.flatnonzero(~confident))
+        groups = (np.flatnonzero(is_confident), np.flatnonzero(~is_confident))
         order = np.concatenate(
             [n[best_first(search.objective, expected_objective[n], middle_s[n])] for n in groups]
         ).tolist()
@@ -288,8 +288,8 @@ class _Ranking:
             day_costs,
             surplus,
             objective,
-            kept,
-            confident,
+            is_kept,
+            is_confident,
             order,
         )
 
@@ -299,8 +299,10 @@ class _Ranking:
 
     def runner_up(self) -> int | None:
         """Return the best confident finalist with other hardware; None if there is none."""
-        best = self.hardware[self.order[0]]
-        return next((number for number in self.order if self.confident[number] and self.hardware[number] != best), None)
+        best_hardware = self.hardware[self.order[0]]
+        return next(
+            (number for number in self.order if self.confident[number] and self.hardware[number] != best_hardware), None
+        )
 
     def tied(self, runner_up: int) -> bool:
         """Return whether the expected price of the runner-up counts as equal to that of the chosen finalist."""
@@ -330,9 +332,9 @@ class _Ranking:
         bills = self.finalists.prices.rates_per_h * (constraints.years * YEAR_H)
         in_budget = (self.bills <= constraints.budget).mean(axis=0) >= self.request.confidence
         middle_s = self.finalists.times_s @ self.search.per_day
-        out = (bills <= constraints.budget) & ~in_budget & self.search.in_time(self.finalists.times_s, 1.0)
-        out &= middle_s < middle_s[self.confident].min() * (1 - _FASTER_STATED)
-        return int(np.argmin(np.where(out, middle_s, np.inf))) if out.any() else None
+        is_over_budget = (bills <= constraints.budget) & ~in_budget & self.search.in_time(self.finalists.times_s, 1.0)
+        is_over_budget &= middle_s < middle_s[self.confident].min() * (1 - _FASTER_STATED)
+        return int(np.argmin(np.where(is_over_budget, middle_s, np.inf))) if is_over_budget.any() else None
 
     def front(self, choices: Sequence[Choice]) -> tuple[Choice, ...]:
         """Return the confident choices on the Pareto front in enough draws; without a confident one, all of them.
@@ -343,9 +345,9 @@ class _Ranking:
             return ()
         front = [
             choice
-            for choice, keeps in zip(choices, self.confident, strict=True)
+            for choice, is_confident in zip(choices, self.confident, strict=True)
             if (choice.on_pareto_front or choice.pareto_front_probability >= FRONT_SHARE_MIN)
-            and (keeps or self.chosen() is None)
+            and (is_confident or self.chosen() is None)
         ]
         return tuple(sorted(front, key=lambda choice: (choice.cost, choice.day_s)))
 
@@ -368,12 +370,12 @@ class _Ranking:
         day_cost = extras.day_costs(rates_per_h, middle_s, self.surplus_vcpu_h)
         by_day = self.search.objective is Objective.DAY_COST
         money, money_draws = (day_cost, self.day_costs) if by_day else (bill, self.bills)
-        bill_low, bill_high = np.quantile(self.bills, (_LOW, _HIGH), axis=0)
-        day_low, day_high = np.quantile(self.day_s, (_LOW, _HIGH), axis=0)
-        cost_low, cost_high = np.quantile(self.day_costs, (_LOW, _HIGH), axis=0)
+        bill_low, bill_high = np.quantile(self.bills, (_LOW_QUANTILE, _HIGH_QUANTILE), axis=0)
+        day_low, day_high = np.quantile(self.day_s, (_LOW_QUANTILE, _HIGH_QUANTILE), axis=0)
+        cost_low, cost_high = np.quantile(self.day_costs, (_LOW_QUANTILE, _HIGH_QUANTILE), axis=0)
         money_low, money_high = (cost_low, cost_high) if by_day else (bill_low, bill_high)
         front, front_shares = on_front(middle_s, money)[0], on_front(self.day_s, money_draws).mean(axis=0)
-        best, keeps = best_shares(self.objective, self.kept), self.kept.mean(axis=0)
+        best_share, kept_share = best_shares(self.objective, self.kept), self.kept.mean(axis=0)
         choices = [
             Choice(
                 label=self.search.candidates.label(int(row)),
@@ -392,11 +394,11 @@ class _Ranking:
                 times=self._times(number),
                 on_pareto_front=bool(front[number]),
                 pareto_front_probability=float(front_shares[number]),
-                best_probability=float(best[number]),
+                best_probability=float(best_share[number]),
                 hardware_probability=float(
-                    sum(best[other] for other, key in enumerate(self.hardware) if key == self.hardware[number])
+                    sum(best_share[other] for other, key in enumerate(self.hardware) if key == self.hardware[number])
                 ),
-                keeps_probability=float(keeps[number]),
+                keeps_probability=float(kept_share[number]),
                 fidelity=self.finalists.fidelities[number],
                 cost=float(money[number]),
                 cost_low=float(money_low[number]),
@@ -414,7 +416,7 @@ class _Ranking:
         times = []
         for number, work in enumerate(self.search.works):
             run_s = self.draws.times_s[:, finalist, number]
-            low, high = np.quantile(run_s, (_LOW, _HIGH))
+            low, high = np.quantile(run_s, (_LOW_QUANTILE, _HIGH_QUANTILE))
             in_time = None if deadline_s is None else float(np.mean(run_s <= deadline_s))
             middle_s = float(self.finalists.times_s[finalist, number])
             bottleneck = self.finalists.bottlenecks[finalist][number]
@@ -425,11 +427,11 @@ class _Ranking:
     def uncertainties(self) -> tuple[tuple[Uncertainty, ...], float]:
         """Return the uncertain inputs, the most valuable first, and the value of perfect information."""
         loss = losses(self.objective, self.kept)
-        best = int(np.argmin(loss.mean(axis=0)))
-        perfect = value_of_perfect_information(loss, best)
+        best_finalist = int(np.argmin(loss.mean(axis=0)))
+        perfect = value_of_perfect_information(loss, best_finalist)
         uncertainties = []
         for name, values in self.draws.inputs.items():
-            value = min(perfect, value_of_information(values, loss, best, self.request.seed))
+            value = min(perfect, value_of_information(values, loss, best_finalist, self.request.seed))
             input_name, measurement = input_text(name)
             uncertainties.append(
                 Uncertainty(name, input_name, value, value / perfect if perfect > 0 else 0.0, measurement)

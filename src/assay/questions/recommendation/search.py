@@ -42,7 +42,7 @@ _BATCH = 24
 """Maximum number of clusters simulated before new predictions."""
 _NEAR_BEST = 16
 """Maximum number of clusters by the objective in one batch."""
-_EXPANDED = 4
+_EXPANDED_MAX = 4
 """Number of best clusters whose neighbours are simulated, too."""
 _PRIOR_RATIO = 1.5
 """Simulated time / lower bound before any simulation."""
@@ -128,8 +128,8 @@ class Surrogate:
             )
             for machine in candidates.machines
         ]
-        of_machine = np.array(families, dtype=np.int64)[candidates.machine]
-        return cls(bound_s, of_machine * len(candidates.codecs) + candidates.codec)
+        family_of_row = np.array(families, dtype=np.int64)[candidates.machine]
+        return cls(bound_s, family_of_row * len(candidates.codecs) + candidates.codec)
 
     def predicted_s(self, rows: Ints, store: SimulationStore) -> Floats:
         """Return the times of ``rows`` (rows × workloads): as simulated, else as predicted."""
@@ -206,9 +206,9 @@ class ClusterSearch:
         """Return the vCPU-hours of surplus CPU credits of a day's work; 0 for clusters that are not simulated yet, so
         that no cluster is left out for a cost that is only predicted.
         """
-        surplus = np.zeros(len(rows))
+        vcpu_h = np.zeros(len(rows))
         if not self.extras.surplus_price:
-            return surplus
+            return vcpu_h
         idle_s = self.extras.paid_s(day_s) - day_s
         for position, row in enumerate(rows.tolist()):
             bucket = cpu_bucket_of(self.candidates.machines[self.candidates.machine[row]].option.credits)
@@ -216,8 +216,8 @@ class ClusterSearch:
                 continue
             uses = [use for job in self.store.jobs[row] for use in job.credits if use.kind is CreditKind.CPU]
             workers = int(self.candidates.workers[row])
-            surplus[position] = surplus_vcpu_h(bucket, uses, self.per_day.tolist(), workers, float(idle_s[position]))
-        return surplus
+            vcpu_h[position] = surplus_vcpu_h(bucket, uses, self.per_day.tolist(), workers, float(idle_s[position]))
+        return vcpu_h
 
     def objective_of(self, rows: Ints, day_s: Floats) -> Floats:
         """Return the quantity to minimize."""
@@ -255,8 +255,12 @@ class ClusterSearch:
                 continue
             requests += [(row, request, scenario) for request, scenario, _ in simulations]
             documents += [document for _, _, document in simulations]
-        before, works = len(self.store), len(self.works)
-        report = (lambda ready: progress("simulated", before + ready // works, simulations_max)) if progress else None
+        simulated_count, works = len(self.store), len(self.works)
+        report = (
+            (lambda runs_count: progress("simulated", simulated_count + runs_count // works, simulations_max))
+            if progress
+            else None
+        )
         jobs: dict[int, list[SimulatedJob]] = {}
         for (row, request, scenario), result in zip(requests, self.pool.simulate_each(documents, report), strict=True):
             if not isinstance(result, SimulationResult):
@@ -267,7 +271,7 @@ class ClusterSearch:
             self.store.assumptions.update(dict.fromkeys(result.assumptions))
             job = SimulatedJob.of(request, scenario.limited(result))
             jobs.setdefault(row, []).append(job)
-        self.store.jobs.update((row, tuple(of_row)) for row, of_row in jobs.items() if len(of_row) == works)
+        self.store.jobs.update((row, tuple(row_jobs)) for row, row_jobs in jobs.items() if len(row_jobs) == works)
         failed_rows = [row for row in rows if row not in self.store.jobs]
         self.rows = np.setdiff1d(self.rows, np.array(failed_rows, dtype=np.int64), assume_unique=True)
 
@@ -293,11 +297,11 @@ class ClusterSearch:
             new = self._not_simulated(rows[best_rows])
             if not new:
                 order = np.lexsort((objective, ~in_time))
-                best = next((row for row in rows[order[:_EXPANDED]].tolist() if row not in expanded_rows), None)
-                if best is None:
+                best_row = next((row for row in rows[order[:_EXPANDED_MAX]].tolist() if row not in expanded_rows), None)
+                if best_row is None:
                     return
-                expanded_rows.add(best)
-                similar_rows = order[self.candidates.differ_in_one_choice(best)[rows[order]]]
+                expanded_rows.add(best_row)
+                similar_rows = order[self.candidates.differ_in_one_choice(best_row)[rows[order]]]
                 new = self._not_simulated(rows[similar_rows])[:_NEAR_BEST]
             self.simulate(new[: simulations_max - len(self.store)], progress, simulations_max)
 
@@ -310,8 +314,8 @@ def best_first(objective: Objective, amounts: Floats, day_s: Floats) -> Ints:
 
     Prices within ``PRICE_TIE`` of the lowest count as equal: among these clusters the fastest comes first.
     """
-    tied = amounts <= amounts.min(initial=np.inf) * (1 + PRICE_TIE if objective is Objective.PRICE else 1)
-    order: Ints = np.lexsort((day_s, np.where(tied, -np.inf, amounts)))
+    is_tied = amounts <= amounts.min(initial=np.inf) * (1 + PRICE_TIE if objective is Objective.PRICE else 1)
+    order: Ints = np.lexsort((day_s, np.where(is_tied, -np.inf, amounts)))
     return order
 
 
@@ -328,15 +332,15 @@ def _front_and_best(day_s: Floats, money: Floats, objective: Floats, in_time: Ma
     if not positions.size:  # no cluster is predicted to be in time: the fastest come nearest
         return np.argsort(day_s, kind="stable")[:_NEAR_BEST].astype(np.int64)
     front = positions[on_front(day_s[positions], money[positions])[0]]
-    best = positions[np.argsort(objective[positions], kind="stable")][:_NEAR_BEST]
-    return np.array(list(dict.fromkeys([*best.tolist(), *front.tolist()])), dtype=np.int64)
+    best_positions = positions[np.argsort(objective[positions], kind="stable")][:_NEAR_BEST]
+    return np.array(list(dict.fromkeys([*best_positions.tolist(), *front.tolist()])), dtype=np.int64)
 
 
 def _best_of_each(family: Ints, in_time: Mask, objective: Floats) -> Ints:
     """Return the position of the best cluster of each family, the best first; clusters in time precede others."""
     order = np.lexsort((objective, ~in_time))
-    best = np.unique(family[order], return_index=True)[1]
-    positions: Ints = order[np.sort(best)]
+    first_positions = np.unique(family[order], return_index=True)[1]
+    positions: Ints = order[np.sort(first_positions)]
     return positions
 
 
@@ -397,8 +401,8 @@ def start_search(
         data_factor=data_factor,
     )
     if constraints.budget is not None:
-        lowest = np.array([float(price.low) for price in prices.prices])
-        amounts = (search.priced(rows).factors @ lowest) * constraints.years * YEAR_H
+        low_prices = np.array([float(price.low) for price in prices.prices])
+        amounts = (search.priced(rows).factors @ low_prices) * constraints.years * YEAR_H
         cheapest = float(amounts.min(initial=np.inf))
         rows = rows[amounts <= constraints.budget]
         text = "within the budget at the lowest prices"
@@ -422,13 +426,13 @@ def why_none_simulated(search: ClusterSearch) -> str:
 def _data_volumes(candidates: Candidates, work: Work, profile: CostProfile, data_factor: float) -> DataVolumes:
     """Return the data volumes of a run of a workload, with the best codec that the catalogue offers."""
     workload, size = workloads()[work.workload], work_size(candidates, work, data_factor)
-    learned = profile.workloads[work.workload].compression
-    ratios = [learned.get(codec, CODECS.get(codec, (None, 0.0))[0]) for codec in candidates.codecs]
-    smallest = min((ratio.low for ratio in ratios if ratio is not None), default=1.0)
+    learned_ratios = profile.workloads[work.workload].compression
+    ratios = [learned_ratios.get(codec, CODECS.get(codec, (None, 0.0))[0]) for codec in candidates.codecs]
+    smallest_ratio = min((ratio.low for ratio in ratios if ratio is not None), default=1.0)
     return DataVolumes(
         float(workload.data_bytes(size)),
         workload.iterations(size),
         size.replication,
         workload.output_copies(size),
-        min(1.0, smallest),
+        min(1.0, smallest_ratio),
     )

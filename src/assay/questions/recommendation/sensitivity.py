@@ -29,6 +29,7 @@ DATA_FACTORS = (1.5, 2.0, 3.0, 5.0, 10.0)
 SIMULATIONS_AGAIN = 40
 """Maximum number of clusters to simulate in one repeated search."""
 _CODEC = "snappy"
+"""Codec that is tried where map output is not compressed."""
 _PRICE_SHARE_MIN = 0.1
 """Minimum switching price, as a share of the present price. A lower price is not plausible."""
 _PRICE_MULTIPLE_MAX = 4.0
@@ -87,12 +88,12 @@ def changes_of(
     changes = [] if search.objective is Objective.TIME else _price_changes(search, finalists, chosen_finalist, book)
     if origin is not Origin.SIMULATED:
         return tuple(changes)
-    now = _best_again(search, catalogue, book, finalists.margin(), 1.0)
-    if now is None:
+    best_now = _best_again(search, catalogue, book, finalists.margin(), 1.0)
+    if best_now is None:
         return tuple(changes)
     chosen_hardware = hardware_of(search.candidates.levels(int(finalists.rows[chosen_finalist])))
-    changes.append(_growth(search, finalists, catalogue, book, now.hardware, progress))
-    changes.append(_codec(search, finalists, chosen_finalist, catalogue, book, (chosen_hardware, now.hardware)))
+    changes.append(_growth(search, finalists, catalogue, book, best_now.hardware, progress))
+    changes.append(_codec(search, finalists, chosen_finalist, catalogue, book, (chosen_hardware, best_now.hardware)))
     return tuple(changes)
 
 
@@ -100,19 +101,19 @@ def _price_changes(
     search: ClusterSearch, finalists: Finalists, chosen_finalist: int, book: PriceBook
 ) -> list[AnswerChange]:
     """Return, for each price, the switching prices at which other hardware becomes the best."""
-    eligible = search.in_time(finalists.times_s * finalists.margin(), 1.0)
+    is_eligible = search.in_time(finalists.times_s * finalists.margin(), 1.0)
     if search.constraints.budget is not None:
-        eligible &= finalists.prices.rates_per_h * search.constraints.years * YEAR_H <= search.constraints.budget
-    eligible[chosen_finalist] = True
-    positions = np.flatnonzero(eligible)
+        is_eligible &= finalists.prices.rates_per_h * search.constraints.years * YEAR_H <= search.constraints.budget
+    is_eligible[chosen_finalist] = True
+    positions = np.flatnonzero(is_eligible)
     day_s = finalists.times_s[positions] @ search.per_day
-    surplus = search.surplus_vcpu_h(finalists.rows[positions], day_s)
+    surplus_vcpu_h = search.surplus_vcpu_h(finalists.rows[positions], day_s)
     day_s = search.extras.paid_s(day_s)
     prices = replace(finalists.prices, factors=finalists.prices.factors[positions])
     if search.objective is Objective.PRICE:
         day_s = np.ones_like(day_s)  # every cluster is paid for the same hours
     elif search.extras.surplus_price:
-        prices = _with_surplus(prices, search.extras.surplus_price, surplus * HOUR_S / day_s)
+        prices = _with_surplus(prices, search.extras.surplus_price, surplus_vcpu_h * HOUR_S / day_s)
     chosen_hardware = hardware_of(search.candidates.levels(int(finalists.rows[chosen_finalist])))
     by_time = positions[np.argsort(-(finalists.times_s[positions] @ search.per_day), kind="stable")]
     day_of = dict(zip(finalists.rows.tolist(), (finalists.times_s @ search.per_day).tolist(), strict=True))
@@ -121,12 +122,12 @@ def _price_changes(
     changes = []
     for change in compute_switching_prices(day_s, prices):
         price = float(change.price.amount)
-        for at, winner in ((change.below, change.below_winner), (change.above, change.above_winner)):
-            if at is None or winner is None:
+        for at, winner_position in ((change.below, change.below_winner), (change.above, change.above_winner)):
+            if at is None or winner_position is None:
                 continue
             if not 0 < _PRICE_SHARE_MIN * price <= at <= _PRICE_MULTIPLE_MAX * price:
                 continue
-            hardware = hardware_of(search.candidates.levels(int(finalists.rows[positions[winner]])))
+            hardware = hardware_of(search.candidates.levels(int(finalists.rows[positions[winner_position]])))
             if hardware == chosen_hardware:
                 continue
             row = fastest_of[hardware]
@@ -157,20 +158,22 @@ def _best_again(
     search: ClusterSearch, catalogue: HardwareCatalogue, book: PriceBook, margin: float, data_factor: float
 ) -> _Best | None:
     """Return the best cluster of a repeated search; None where no cluster keeps every constraint."""
-    again = start_search(search.request, candidates(catalogue), book, search.profile, search.pool, data_factor)
-    again.run(SIMULATIONS_AGAIN)
-    rows = again.store.rows()
+    repeated_search = start_search(
+        search.request, candidates(catalogue), book, search.profile, search.pool, data_factor
+    )
+    repeated_search.run(SIMULATIONS_AGAIN)
+    rows = repeated_search.store.rows()
     if not rows.size:
         return None
-    times_s = again.store.times_s(rows)
-    is_kept = again.in_time(times_s * margin, 1.0)
+    times_s = repeated_search.store.times_s(rows)
+    is_kept = repeated_search.in_time(times_s * margin, 1.0)
     if search.constraints.budget is not None:
-        is_kept &= again.bill(rows) <= search.constraints.budget
+        is_kept &= repeated_search.bill(rows) <= search.constraints.budget
     if not is_kept.any():
         return None
-    rows, day_s = rows[is_kept], times_s[is_kept] @ again.per_day
-    best = int(rows[best_first(again.objective, again.objective_of(rows, day_s), day_s)[0]])
-    return _Best(again.candidates.label(best), hardware_of(again.candidates.levels(best)))
+    rows, day_s = rows[is_kept], times_s[is_kept] @ repeated_search.per_day
+    best = int(rows[best_first(repeated_search.objective, repeated_search.objective_of(rows, day_s), day_s)[0]])
+    return _Best(repeated_search.candidates.label(best), hardware_of(repeated_search.candidates.levels(best)))
 
 
 def _growth(
@@ -188,9 +191,9 @@ def _growth(
             progress("searched with more data", number, len(DATA_FACTORS))
         best = _best_again(search, catalogue, book, finalists.margin(), factor)
         if best is None or best.hardware != hardware:
-            then = best.label if best else _NO_CLUSTER
+            other_label = best.label if best else _NO_CLUSTER
             at = f"{factor:g} times the data" + (f", not yet at {last:g} times" if last > 1 else "")
-            return AnswerChange("growth", "data", "as requested", at, then)
+            return AnswerChange("growth", "data", "as requested", at, other_label)
         last = factor
     return AnswerChange("growth", "data", "as requested", "", f"the same up to {last:g} times the data")
 
@@ -205,14 +208,20 @@ def _codec(
 ) -> AnswerChange:
     """Return the best cluster with another codec of map output."""
     levels = search.candidates.levels(int(finalists.rows[chosen_finalist]))
-    now = levels.get(COMPRESSION) or catalogue.parameters.get(COMPRESSION, "none")
-    codecs = [codec for codec in catalogue.compressions if codec != now] or ["none" if now != "none" else _CODEC]
+    codec_now = levels.get(COMPRESSION) or catalogue.parameters.get(COMPRESSION, "none")
+    codecs = [codec for codec in catalogue.compressions if codec != codec_now] or [
+        "none" if codec_now != "none" else _CODEC
+    ]
     parameters = {name: text for name, text in catalogue.parameters.items() if name != COMPRESSION}
     changed = replace(catalogue, compressions=tuple(codecs), parameters=parameters)
     best = _best_again(search, changed, book, finalists.margin(), 1.0)
-    choice_name, other_codecs, now = "compression of map output", ", ".join(map(codec_text, codecs)), codec_text(now)
+    choice_name, other_codecs, codec_now = (
+        "compression of map output",
+        ", ".join(map(codec_text, codecs)),
+        codec_text(codec_now),
+    )
     if best is None:
-        return AnswerChange("codec", choice_name, now, other_codecs, _NO_CLUSTER)
+        return AnswerChange("codec", choice_name, codec_now, other_codecs, _NO_CLUSTER)
     if best.hardware in hardware_pair:
-        return AnswerChange("codec", choice_name, now, "", f"the same hardware, with {other_codecs}")
-    return AnswerChange("codec", choice_name, now, other_codecs, best.label)
+        return AnswerChange("codec", choice_name, codec_now, "", f"the same hardware, with {other_codecs}")
+    return AnswerChange("codec", choice_name, codec_now, other_codecs, best.label)

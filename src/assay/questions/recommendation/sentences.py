@@ -99,10 +99,10 @@ def choice_title(answer: Recommendation) -> str:
     return "Best estimate" if answer.estimated else "Recommended"
 
 
-def _other(answer: Recommendation) -> Choice | None:
+def _other_choice(answer: Recommendation) -> Choice | None:
     """Return the fastest cluster, or the cheapest where time is the objective; None if it is the chosen one."""
-    other = answer.cheapest if answer.objective is Objective.TIME else answer.fastest
-    return None if other == answer.chosen else other
+    other_choice = answer.cheapest if answer.objective is Objective.TIME else answer.fastest
+    return None if other_choice == answer.chosen else other_choice
 
 
 def summary(answer: Recommendation) -> str:
@@ -110,9 +110,9 @@ def summary(answer: Recommendation) -> str:
     if answer.chosen is None:
         return f"No recommendation: {answer.why_none}."
     kept_text, goal = _kept_text(answer), _first_small(GOALS[answer.objective])
-    best = f"the {goal}{f' that keeps {kept_text}' if kept_text else ''} is {_short(answer.chosen, answer)}"
+    best_text = f"the {goal}{f' that keeps {kept_text}' if kept_text else ''} is {_choice_text(answer.chosen, answer)}"
     close = answer.runner_up is not None and answer.too_close and not answer.extrapolated and not answer.tied
-    return f"Too close to call: {best}, or the runner-up." if close else f"{choice_title(answer)}: {best}."
+    return f"Too close to call: {best_text}, or the runner-up." if close else f"{choice_title(answer)}: {best_text}."
 
 
 def _runner_up_text(answer: Recommendation) -> str:
@@ -121,10 +121,13 @@ def _runner_up_text(answer: Recommendation) -> str:
     if chosen_choice is None or runner_up is None:
         return ""
     by_day = answer.objective is Objective.DAY_COST
-    now, then = (choice.day_cost if by_day else choice.bill for choice in (chosen_choice, runner_up))
-    whole = min(now, then) >= WHOLE_AMOUNT_MIN  # the difference of the amounts as they are shown
-    difference = money(abs(round(then) - round(now)) if whole else abs(then - now), answer.currency)
-    costs = f"costs {difference} {'more' if then >= now else 'less'}"
+    chosen_amount, other_amount = (choice.day_cost if by_day else choice.bill for choice in (chosen_choice, runner_up))
+    is_whole = min(chosen_amount, other_amount) >= WHOLE_AMOUNT_MIN  # the difference of the amounts as they are shown
+    difference = money(
+        abs(round(other_amount) - round(chosen_amount)) if is_whole else abs(other_amount - chosen_amount),
+        answer.currency,
+    )
+    costs = f"costs {difference} {'more' if other_amount >= chosen_amount else 'less'}"
     ratio = runner_up.day_s / chosen_choice.day_s
     if math.isclose(ratio, 1, rel_tol=PRICE_TIE):
         time = "takes the same time"
@@ -144,7 +147,7 @@ def _first_small(text: str) -> str:
     return f"{text[0].lower()}{text[1:]}"
 
 
-def _short(choice: Choice, answer: Recommendation) -> str:
+def _choice_text(choice: Choice, answer: Recommendation) -> str:
     """Return a cluster with its amount and time: ``4 × a (8 cores, 64 GB), 1 SSD for $90, a day's work in 9 s``."""
     ends_s = (choice.day_low_s, choice.day_high_s) if answer.extrapolated else ()
     duration = duration_text(choice.day_s, *ends_s, rough=answer.extrapolated)
@@ -213,20 +216,22 @@ def headline(answer: Recommendation) -> Iterator[str]:
             probability(chosen_choice.hardware_probability),
             probability(chosen_choice.keeps_probability),
         )
-        keeps = (
+        keeps_text = (
             f" With these settings it keeps {_kept_text(answer)} ({kept_text}) in {keeps_share}." if kept_text else ""
         )
         draws = f"{best_share} of {answer.draws:,} {answer.origin} draws"
-        yield f"The hardware named first has {OBJECTIVES[answer.objective]} in {draws}.{keeps}"
+        yield f"The hardware named first has {OBJECTIVES[answer.objective]} in {draws}.{keeps_text}"
     if runner_up is None:
-        keeps = _kept_text(answer) or "the time of a day"
-        yield f"No other hardware keeps {keeps} in {format_percent(answer.confidence)} of the draws."
+        keeps_text = _kept_text(answer) or "the time of a day"
+        yield f"No other hardware keeps {keeps_text} in {format_percent(answer.confidence)} of the draws."
     elif not answer.tied and answer.objective is Objective.PRICE and runner_up.bill < chosen_choice.bill:
         yield (
             f"The runner-up costs less at the list prices. {chosen_choice.label} costs less on average over the "
             "possible prices, which sets the order."
         )
-    for choice in {choice.label: choice for choice in (chosen_choice, _other(answer), runner_up) if choice}.values():
+    for choice in {
+        choice.label: choice for choice in (chosen_choice, _other_choice(answer), runner_up) if choice
+    }.values():
         for time in choice.times:
             yield from (f"{choice.label}: {time.workload} {text}." for text in credit_texts(time.credits))
 
@@ -241,9 +246,9 @@ def lead(answer: Recommendation) -> Iterator[str]:
         yield extrapolation
     if text := _runner_up_text(answer):
         yield text
-    if (other := _other(answer)) is not None:
+    if (other_choice := _other_choice(answer)) is not None:
         goal = GOALS[Objective.PRICE if answer.objective is Objective.TIME else Objective.TIME]
-        yield f"The {_first_small(goal)} is {_short(other, answer)}."
+        yield f"The {_first_small(goal)} is {_choice_text(other_choice, answer)}."
     if kept_text := constraints_text(answer.constraints, answer.currency):
         yield f"Constraints: {kept_text}."
     near_changes = [
@@ -251,14 +256,15 @@ def lead(answer: Recommendation) -> Iterator[str]:
     ]
     if near_changes:
         change = min(near_changes, key=_distance)
-        then = f"the answer is {change.then}{_time_text(change, rough=answer.extrapolated)}"
-        yield f"If the {change.what} is {change.at} (now {change.now}), {then}."
-    if (out := answer.over_budget) is not None:
-        time = duration_text(out.day_s, rough=answer.extrapolated)
+        then_text = f"the answer is {change.then}{_time_text(change, rough=answer.extrapolated)}"
+        yield f"If the {change.what} is {change.at} (now {change.now}), {then_text}."
+    if (over_budget := answer.over_budget) is not None:
+        time = duration_text(over_budget.day_s, rough=answer.extrapolated)
         yield (
-            f"The budget has to hold in {format_percent(answer.confidence)} of the draws of prices. {out.label} costs "
-            f"{money(out.bill, answer.currency)} at the list prices and takes {time}, but its "
-            f"price is up to {money(out.bill_high, answer.currency)} within the ranges of the prices (90 %)."
+            f"The budget has to hold in {format_percent(answer.confidence)} of the draws of prices. "
+            f"{over_budget.label} costs {money(over_budget.bill, answer.currency)} at the list prices and takes "
+            f"{time}, but its price is up to {money(over_budget.bill_high, answer.currency)} within the ranges of the "
+            "prices (90 %)."
         )
     if not answer.unpriced:
         yield f"Prices: {answer.book}, {answer.book_date} ({answer.book_source})."
@@ -285,9 +291,9 @@ def clusters_table(answer: Recommendation) -> TextTable:
     """Return the named clusters with money and time: the best, the other named cluster, and the runner-up."""
     if answer.chosen is None:
         return TextTable("", (), ())
-    best = GOALS[answer.objective]
-    other = GOALS[Objective.PRICE if answer.objective is Objective.TIME else Objective.TIME]
-    titled_choices = ((best, answer.chosen), (other, _other(answer)), ("Runner-up", answer.runner_up))
+    best_goal = GOALS[answer.objective]
+    other_goal = GOALS[Objective.PRICE if answer.objective is Objective.TIME else Objective.TIME]
+    titled_choices = ((best_goal, answer.chosen), (other_goal, _other_choice(answer)), ("Runner-up", answer.runner_up))
     clusters: dict[str, tuple[str, Choice]] = {}
     for role, choice in titled_choices:
         if choice is not None:
@@ -302,8 +308,8 @@ def clusters_table(answer: Recommendation) -> TextTable:
     if answer.purchased:
         money_titles = (f"Price {years}, used or idle", *made_of)
     else:
-        extra = " with the extra costs" if answer.chosen.cost_lines else ""
-        money_titles = "Per hour", *made_of, f"Cost of a day's work{extra}", f"Rented 24 h a day {years}"
+        extra_text = " with the extra costs" if answer.chosen.cost_lines else ""
+        money_titles = "Per hour", *made_of, f"Cost of a day's work{extra_text}", f"Rented 24 h a day {years}"
     if answer.unpriced:
         money_titles = ()
     headers = ("", "Cluster", *money_titles, f"A day's work ({interval_title(answer).lower()})")
@@ -329,8 +335,8 @@ def _cells(choice: Choice, answer: Recommendation) -> tuple[str, ...]:
     if choice.bill_high > choice.bill_low * 1.0001:
         bill += f" ({money_interval(choice.bill_low, choice.bill_high, currency)})"
     ends_s = choice.day_low_s, choice.day_high_s
-    of_day = f"{100 * choice.day_s / DAY_S:.2g} %" if answer.extrapolated else share(choice.day_s / DAY_S)
-    day = f"{duration_text(choice.day_s, *ends_s, rough=answer.extrapolated)}, {of_day} of a day"
+    share_text = f"{100 * choice.day_s / DAY_S:.2g} %" if answer.extrapolated else share(choice.day_s / DAY_S)
+    day = f"{duration_text(choice.day_s, *ends_s, rough=answer.extrapolated)}, {share_text} of a day"
     if answer.unpriced:
         return (day,)
     if not answer.purchased:
@@ -381,8 +387,8 @@ def front_title(answer: Recommendation) -> str:
         return (
             f"No candidate keeps {kept_text or 'the time of a day'}; these come nearest: {answer.origin}, {intervals}"
         )
-    among = f" among candidates that keep {kept_text}" if kept_text else ""
-    return f"Pareto front of money and time{among}: {answer.origin}, {intervals}"
+    among_text = f" among candidates that keep {kept_text}" if kept_text else ""
+    return f"Pareto front of money and time{among_text}: {answer.origin}, {intervals}"
 
 
 def intervals_name(*, extrapolated: bool) -> str:
@@ -419,7 +425,7 @@ def sentences(answer: Recommendation) -> Iterator[str]:
     yield profile_text(answer)
     if answer.time_model and answer.profile_origin is not ProfileOrigin.SHIPPED:
         yield answer.time_model
-    extra = " and the extra costs" if any(choice.cost_lines for choice in answer.finalists) else ""
+    extra_text = " and the extra costs" if any(choice.cost_lines for choice in answer.finalists) else ""
     if not answer.unpriced:
-        yield f"the cost in use is the share of the cluster's price for the hours of a day's work{extra}"
+        yield f"the cost in use is the share of the cluster's price for the hours of a day's work{extra_text}"
     yield from answer.assumptions

@@ -54,7 +54,9 @@ SPEED_FACTOR = 2.0
 RATIO_STATED = 2.0
 """Ratio of the data per second of the first shape and of the log, or its inverse, from which it is stated first."""
 GROWTH_MAX = 1000.0
+"""Maximum growth of the data."""
 _SAME_WORKLOADS = ("terasort",)
+"""Workloads that the simulator runs as themselves."""
 _CARRIER = "wordcount"
 """Workload as which the simulator runs a job that assay does not know: it reads an input and writes all replicas."""
 _GROWTH = re.compile(r"([0-9]+(?:\.[0-9]+)?)\s*x?", re.IGNORECASE)
@@ -264,12 +266,12 @@ def size(
     workload = first.workload if first.workload in _SAME_WORKLOADS else _CARRIER
     name = "1 log" if len(logs.runs) == 1 else f"{len(logs.runs)} logs"
     profile = log_profile([(item.run, item.tasks) for item in logs.runs], workload, answer.growth, name)
-    hardware, assumptions = _completed(catalogue, first.parameters, logs.runs)
+    hardware, assumptions = _completed_catalogue(catalogue, first.parameters, logs.runs)
     data_bytes = round(answer.job.data_bytes * answer.growth)
     recommendation = recommend(
         RecommendRequest(
             (f"{workload}:{data_bytes}B:daily",),
-            budget=_hourly(request.budget),
+            budget=_hourly_budget(request.budget),
             deadline=request.deadline,
             years=1.0,
             minimize=Objective.DAY_COST,
@@ -288,7 +290,9 @@ def size(
         f"prices: {book.name} of {book.date}",
         *((ONCE_A_DAY,) if request.extra_costs else ()),
     )
-    candidates = _on_front([_interrupted(shape, probability) for shape in _candidates(recommendation, CANDIDATES)])
+    candidates = _on_front(
+        [_with_interruptions(shape, probability) for shape in _candidates(recommendation, CANDIDATES)]
+    )
     labels = {shape.label for shape in _candidates(recommendation, SHAPES)}
     simulated = [text for text in recommendation.assumptions if not text.startswith("profile ")]
     return replace(
@@ -296,7 +300,7 @@ def size(
         assumptions=(*assumptions, *common_assumptions, *simulated),
         shapes=tuple(shape for shape in candidates if shape.label in labels),
         candidates=candidates,
-        tied=_tied(candidates),
+        tied=_tied_labels(candidates),
         interruptions=request.interruptions,
         currency=book.currency,
         kept=recommendation.chosen is not None,
@@ -309,10 +313,10 @@ def size(
     )
 
 
-def _tied(candidates: Sequence[Shape]) -> tuple[str, ...]:
+def _tied_labels(candidates: Sequence[Shape]) -> tuple[str, ...]:
     """Return the labels of the candidates that are as fast and as cheap as the first."""
     best = candidates[:1]
-    return tuple(shape.label for shape in candidates[1:] if _equal(_amounts(shape), _amounts(best[0])))
+    return tuple(shape.label for shape in candidates[1:] if _are_equal(_amounts(shape), _amounts(best[0])))
 
 
 def _on_front(candidates: Sequence[Shape]) -> tuple[Shape, ...]:
@@ -327,7 +331,7 @@ def _amounts(shape: Shape) -> tuple[float, float]:
     return shape.time_s, shape.job_cost
 
 
-def _equal(amounts: Sequence[float], other_amounts: Sequence[float]) -> bool:
+def _are_equal(amounts: Sequence[float], other_amounts: Sequence[float]) -> bool:
     return all(math.isclose(a, b, rel_tol=PRICE_TIE) for a, b in zip(amounts, other_amounts, strict=True))
 
 
@@ -336,10 +340,10 @@ def _beats(amounts: Sequence[float], other_amounts: Sequence[float]) -> bool:
     nowhere_larger = all(
         a <= b or math.isclose(a, b, rel_tol=PRICE_TIE) for a, b in zip(amounts, other_amounts, strict=True)
     )
-    return nowhere_larger and not _equal(amounts, other_amounts)
+    return nowhere_larger and not _are_equal(amounts, other_amounts)
 
 
-def _interrupted(shape: Shape, probability_per_h: float | None) -> Shape:
+def _with_interruptions(shape: Shape, probability_per_h: float | None) -> Shape:
     """Return the shape with its mean time and cost under interruptions of its workers."""
     if probability_per_h is None:
         return shape
@@ -353,8 +357,8 @@ def _memory(runs: Sequence[ImportedRun], longest_run: ImportedRun, growth: float
     if longest_run.run.engine != "hadoop":
         peaks = [float(peak) for item in runs for peak in item.memory_bytes.get("executor", ())]
         parameters = longest_run.run.parameters
-        local = parameters.get(spark.MASTER, "").startswith("local")  # the driver's heap, whose size is not recorded
-        requested_mb = None if local else spark.memory_mb(parameters.get(spark.MEMORY, "1g"))
+        is_local = parameters.get(spark.MASTER, "").startswith("local")  # the driver's heap, whose size is not recorded
+        requested_mb = None if is_local else spark.memory_mb(parameters.get(spark.MEMORY, "1g"))
         processes = max(1, len(longest_run.run.executors))
         return (memory_need("executor", peaks, requested_mb * 2**20 if requested_mb else None, processes),)
     needs = []
@@ -369,7 +373,7 @@ def _memory(runs: Sequence[ImportedRun], longest_run: ImportedRun, growth: float
     return tuple(needs)
 
 
-def _completed(
+def _completed_catalogue(
     catalogue: HardwareCatalogue, parameters: Mapping[str, str], runs: Sequence[ImportedRun]
 ) -> tuple[HardwareCatalogue, tuple[str, ...]]:
     """Return the catalogue with the job's parameters and an interval of each core's speed, and what that assumes."""
@@ -399,7 +403,7 @@ def _completed(
     return replace(catalogue, **changed), tuple(assumptions)
 
 
-def _hourly(text: str) -> str:
+def _hourly_budget(text: str) -> str:
     """Return a budget per hour. Raises SpecificationError for another budget."""
     if text and not PER_HOUR.fullmatch(text.strip()):
         raise SpecificationError(f"{text[:30]!r} is not a price per hour", where="--budget", hint='such as "$20/h"')

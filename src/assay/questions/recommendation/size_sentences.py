@@ -15,6 +15,7 @@ from assay.text import NO_VALUE, credit_texts, duration_text, money, money_texts
 
 _KINDS = {"map": "map task", "reduce": "reduce task", "executor": "executor"}
 _NO_LIMIT = (Resource.NONE, "unknown")
+"""Limits of a job without a bottleneck."""
 _MACHINES = (
     "assay size LOG --catalogue machines.yaml --prices examples/log-machines/prices.yaml, where machines.yaml "
     "describes them in a copy of examples/log-machines/catalogue.yaml (assay examples DIR writes both files)"
@@ -55,21 +56,23 @@ def _best_estimate(answer: SizeAnswer) -> Iterator[str]:
     if answer.why_none:
         yield f"No shape is recommended: {answer.why_none}."
     elif answer.shapes:
-        best = answer.shapes[0]
-        names = ", or ".join((best.label, *answer.tied))
-        made_of = f" ({parts_text(best.parts, answer.currency)})" if best.parts.per_worker > 0 else ""
+        best_shape = answer.shapes[0]
+        names = ", or ".join((best_shape.label, *answer.tied))
+        made_of = f" ({parts_text(best_shape.parts, answer.currency)})" if best_shape.parts.per_worker > 0 else ""
         tie = f" (a tie: equal time and cost within {format_percent(PRICE_TIE)})" if answer.tied else ""
-        amounts = best.job_cost, best.job_cost_low, best.job_cost_high
+        amounts = best_shape.job_cost, best_shape.job_cost_low, best_shape.job_cost_high
         cost, _ = money_texts(*amounts, answer.currency, rough=answer.extrapolated)
-        time = duration_text(best.time_s, best.time_low_s, best.time_high_s, rough=answer.extrapolated)
+        time = duration_text(
+            best_shape.time_s, best_shape.time_low_s, best_shape.time_high_s, rough=answer.extrapolated
+        )
         yield (
-            f"{_certainty(answer)} estimate: {names}{tie}, "
-            f"{money(best.rate_per_h, answer.currency)} per hour{made_of}. The job "
-            f"takes {time} and costs {cost} ({best.origin})."
+            f"{_certainty_text(answer)} estimate: {names}{tie}, "
+            f"{money(best_shape.rate_per_h, answer.currency)} per hour{made_of}. The job "
+            f"takes {time} and costs {cost} ({best_shape.origin})."
         )
 
 
-def _certainty(answer: SizeAnswer) -> str:
+def _certainty_text(answer: SizeAnswer) -> str:
     """Return ``Rough`` for extrapolated data, ``Unchecked`` where the time differs much from the log's, or ``Best``."""
     if answer.extrapolated:
         return "Rough"
@@ -87,15 +90,15 @@ def _comparison(answer: SizeAnswer) -> Iterator[str]:
     if ratio is None or not _differs_from_log(answer):
         return
     data = "the same data" if answer.growth == 1 else f"{answer.growth:g} times the data"
-    differs = f"{ratio:.2g} times as fast" if ratio > 1 else f"{1 / ratio:.2g} times as slow"
+    difference_text = f"{ratio:.2g} times as fast" if ratio > 1 else f"{1 / ratio:.2g} times as slow"
     per_byte = "" if answer.growth == 1 else " per byte"
     nodes = plural(shares.nodes, "node")
     yield (
         f"Check the simulated times before you rely on them: the job took {format_duration(shares.duration_s)} in the "
         f"log on {nodes}, and the cluster listed first takes "
         f"{duration_text(answer.shapes[0].time_s, rough=answer.extrapolated)} for {data}, "
-        f"{differs}{per_byte}. A log does not describe its machines, so assay can't tell whether the machines or the "
-        f"simulation make the difference."
+        f"{difference_text}{per_byte}. A log does not describe its machines, so assay can't tell whether the machines "
+        "or the simulation make the difference."
     )
     yield (
         f"To find out, size the log's data on the log's machines (count: {shares.nodes}): {_MACHINES}. If that time "
@@ -215,12 +218,12 @@ def shapes_sentences(answer: SizeAnswer) -> Iterator[str]:
     for shape in answer.shapes:
         for text in credit_texts(shape.credits):
             yield f"{shape.label} {text}."
-    best = answer.shapes[0]
-    if best.interrupted_time_s is not None:
+    best_shape = answer.shapes[0]
+    if best_shape.interrupted_time_s is not None:
         yield (
             f"If {answer.interruptions.strip()} of its workers are interrupted and each interruption restarts the "
-            f"job, it takes {format_duration(best.interrupted_time_s)} on average and costs "
-            f"{money(best.interrupted_cost, answer.currency)}. Hadoop and Spark repeat only the lost tasks, so "
+            f"job, it takes {format_duration(best_shape.interrupted_time_s)} on average and costs "
+            f"{money(best_shape.interrupted_cost, answer.currency)}. Hadoop and Spark repeat only the lost tasks, so "
             "this is an upper bound."
         )
 

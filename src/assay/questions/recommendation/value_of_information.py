@@ -106,7 +106,8 @@ def model_errors(shares: Sequence[Sequence[Mapping[str, float]]]) -> list[Sensit
     """Return the sensitivity to the simulator's own errors; ``shares`` of time by resource: finalists × workloads."""
     return [
         Sensitivity(
-            f"model:{name}", np.array([[of_job.get(name, 0.0) * sigma for of_job in of_row] for of_row in shares])
+            f"model:{name}",
+            np.array([[job_shares.get(name, 0.0) * sigma for job_shares in row_shares] for row_shares in shares]),
         )
         for name, sigma in SIGMAS.items()
     ]
@@ -149,9 +150,9 @@ def losses(objective: Floats, is_kept: Mask) -> Floats:
 
     The second cluster is the best that keeps all constraints in that draw, or the most expensive where none does.
     """
-    best = np.where(is_kept, objective, np.inf).min(axis=1, keepdims=True)
-    second = np.where(np.isfinite(best), best, objective.max(axis=1, keepdims=True))
-    loss: Floats = objective + np.where(is_kept, 0.0, second)
+    best_objective = np.where(is_kept, objective, np.inf).min(axis=1, keepdims=True)
+    second_loss = np.where(np.isfinite(best_objective), best_objective, objective.max(axis=1, keepdims=True))
+    loss: Floats = objective + np.where(is_kept, 0.0, second_loss)
     return loss
 
 
@@ -179,6 +180,6 @@ def value_of_perfect_information(loss: Floats, chosen_finalist: int) -> float:
 def best_shares(objective: Floats, is_kept: Mask) -> Floats:
     """Return the share of draws in which each finalist is the best that keeps the constraints; ties share a draw."""
     allowed_objective = np.where(is_kept, objective, np.inf)
-    best = (allowed_objective == allowed_objective.min(axis=1, keepdims=True)) & np.isfinite(allowed_objective)
-    shares: Floats = (best / np.maximum(1, best.sum(axis=1, keepdims=True))).mean(axis=0)
+    is_best = (allowed_objective == allowed_objective.min(axis=1, keepdims=True)) & np.isfinite(allowed_objective)
+    shares: Floats = (is_best / np.maximum(1, is_best.sum(axis=1, keepdims=True))).mean(axis=0)
     return shares

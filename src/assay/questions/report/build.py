@@ -128,11 +128,11 @@ def _answers(
 
 def _further_decisions(answers: Sequence[QuestionAnswer], decisions: Sequence[Decision]) -> tuple[Decision, ...]:
     """Return the decisions of ``answers`` that are not among ``decisions``, each once."""
-    further: list[Decision] = []
+    further_decisions: list[Decision] = []
     for decision in (decision for answer in answers for decision in answer.decisions):
-        if decision not in decisions and decision not in further:
-            further.append(decision)
-    return tuple(further)
+        if decision not in decisions and decision not in further_decisions:
+            further_decisions.append(decision)
+    return tuple(further_decisions)
 
 
 def _decisions_with_details(request: ReportRequest, decisions: Sequence[Decision]) -> list[tuple[int, Decision]]:
@@ -180,13 +180,15 @@ def _options_not_compared(
 ) -> tuple[tuple[str, str], ...]:
     """Return factor and level of the options among valid runs that no decision has."""
     detailed_decisions = [decision for _, decision in _decisions_with_details(request, decisions)]
-    missing: list[tuple[str, str]] = []
+    missing_options: list[tuple[str, str]] = []
     for factor in dict.fromkeys(decision.factor for decision in detailed_decisions):
-        of_factor = [decision for decision in detailed_decisions if decision.factor == factor]
-        compared_levels = {level for d in of_factor for level in (d.baseline, *(option.option for option in d.options))}
+        factor_decisions = [decision for decision in detailed_decisions if decision.factor == factor]
+        compared_levels = {
+            level for d in factor_decisions for level in (d.baseline, *(option.option for option in d.options))
+        }
         levels = levels_in(with_factor(table.subset(usable(table)), factor), factor)
-        missing += [(factor, level) for level in levels if level not in compared_levels]
-    return tuple(missing)
+        missing_options += [(factor, level) for level in levels if level not in compared_levels]
+    return tuple(missing_options)
 
 
 def _job_costs(

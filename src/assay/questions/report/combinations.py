@@ -19,12 +19,12 @@ WORKLOADS_MAX = 3
 
 def factors_of(table: RunTable) -> tuple[str, ...]:
     """Return which of storage, network and containers the runs vary; empty for fewer than two."""
-    names = [name for name in (LAYOUT_FACTOR, NETWORK_FACTOR) if _varied(table, name)]
-    names += [name for name in (CONTAINERS, MAP_SLOTS) if _varied(table, name)][:1]
+    names = [name for name in (LAYOUT_FACTOR, NETWORK_FACTOR) if _is_varied(table, name)]
+    names += [name for name in (CONTAINERS, MAP_SLOTS) if _is_varied(table, name)][:1]
     return tuple(names) if len(names) > 1 else ()
 
 
-def _varied(table: RunTable, name: str) -> bool:
+def _is_varied(table: RunTable, name: str) -> bool:
     return name in table.columns and len(levels_in(table, name)) > 1
 
 

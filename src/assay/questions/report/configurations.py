@@ -58,8 +58,8 @@ def configuration_details(
     ``observed_of``: None leaves out the details of single runs.
     """
     sections: list[ReportSection] = []
-    for number, decision, of_decision in decisions:
-        comparisons = compare(of_decision, factor=decision.factor, baseline=decision.baseline)
+    for number, decision, decision_runs in decisions:
+        comparisons = compare(decision_runs, factor=decision.factor, baseline=decision.baseline)
         for key in dict.fromkeys((c.group, c.context) for c in comparisons):
             members = tuple(c for c in comparisons if (c.group, c.context) == key)
             compared_runs = [c.runs for c in members if c.runs is not None]
@@ -146,5 +146,5 @@ def _view(level: str, complete_run: CompleteRun, step_s: float) -> RunView:
 
 def _profile(runs: Sequence[Run]) -> WorkloadRatios | None:
     """Return the data and CPU use of each workload; None where the runs do not record them."""
-    of_runs = workload_ratios(runs)
-    return of_runs if any(row.input_bytes is not None for row in of_runs.rows) else None
+    ratios = workload_ratios(runs)
+    return ratios if any(row.input_bytes is not None for row in ratios.rows) else None

@@ -32,7 +32,7 @@ def method_facts(
         Fact("Layouts", " ".join(layout_texts(loaded))),
         Fact("Engine", _names(table, "engine", "engine_version")),
         Fact("Runs", _runs(table)),
-        Fact("When", _when(table)),
+        Fact("When", _period_text(table)),
         Fact("Order", _order(loaded) if all_loaded else ""),
         Fact("Caches", _caches(table, loaded)),
         Fact("Repetitions", _repetitions(decisions)),
@@ -89,10 +89,10 @@ def layout_texts(runs: Sequence[Run]) -> tuple[str, ...]:
         if facts is None or facts.layout is None:
             continue
         hdfs, intermediate = _directories(facts.layout.hdfs), _directories(facts.layout.intermediate)
-        shared = f"HDFS blocks and intermediate data on {hdfs}"
-        separate = f"HDFS blocks on {hdfs}, intermediate data on {intermediate}"
+        shared_text = f"HDFS blocks and intermediate data on {hdfs}"
+        separate_text = f"HDFS blocks on {hdfs}, intermediate data on {intermediate}"
         name = option_text("layout", run.layout)
-        texts[run.layout] = f"{name}: {shared if hdfs == intermediate else separate} of every worker."
+        texts[run.layout] = f"{name}: {shared_text if hdfs == intermediate else separate_text} of every worker."
     return tuple(texts.values())
 
 
@@ -101,7 +101,7 @@ def _runs(table: RunTable) -> str:
     return f"{len(table):,}: {', '.join(statuses)}. Only valid runs count."
 
 
-def _when(table: RunTable) -> str:
+def _period_text(table: RunTable) -> str:
     start_times = table.values["started_unix_s"]
     start_times = start_times[np.isfinite(start_times)]
     if len(start_times) == 0:
@@ -132,11 +132,11 @@ def _caches(table: RunTable, loaded: Sequence[Run]) -> str:
     counts = counts_by(table, "cold")
     if counts.get("simulated") == len(table):
         return "Simulated; each run starts with empty caches."
-    cold, warm = counts.get("cold", 0), counts.get("warm", 0)
-    text = f"Proven cold before {cold:,} of {plural(len(table), 'run')}"
-    text += f", warm before {warm:,}" if warm else ""
-    unknown = len(table) - cold - warm
-    text += f", unknown for {unknown:,}." if unknown else "."
+    cold_count, warm_count = counts.get("cold", 0), counts.get("warm", 0)
+    text = f"Proven cold before {cold_count:,} of {plural(len(table), 'run')}"
+    text += f", warm before {warm_count:,}" if warm_count else ""
+    unknown_count = len(table) - cold_count - warm_count
+    text += f", unknown for {unknown_count:,}." if unknown_count else "."
     cached_bytes = [cache.cached_after_bytes for run in loaded for cache in run.caches if cache.dropped]
     return text + (
         f" A node kept {median(cached_bytes) / 1e6:,.0f} MB cached after a drop (median)." if cached_bytes else ""
@@ -144,9 +144,9 @@ def _caches(table: RunTable, loaded: Sequence[Run]) -> str:
 
 
 def _repetitions(decisions: Sequence[Decision]) -> str:
-    direct = [result.time for d in decisions[:1] for result in d.results if result.time and result.time.groups]
-    groups = sum(time.groups for time in direct)
-    runs = sum(time.runs_baseline + time.runs_option for time in direct)
+    times = [result.time for d in decisions[:1] for result in d.results if result.time and result.time.groups]
+    groups = sum(time.groups for time in times)
+    runs = sum(time.runs_baseline + time.runs_option for time in times)
     return f"{runs / (2 * groups):.1f} runs of each option per matched group, on average." if groups else ""
 
 

@@ -1,4 +1,4 @@
-"""Where the numbers of a report come from: configuration, hosts, imports, plans, and the commands that reproduce it.
+"""Return the provenance of a report's numbers: configuration, hosts, imports, plans, and the commands to repeat it.
 
 In: the runs as a table, some of them loaded, the repository's plans, and the request. Out: :class:`Provenance`.
 """
@@ -40,14 +40,14 @@ def provenance_of(
     """
     campaigns = levels_in(table, "campaign_id")
     clusters = levels_in(table, "cluster")
-    of_runs = tuple(plan for plan in plans if plan.campaign_id in campaigns)
+    plans_of_runs = tuple(plan for plan in plans if plan.campaign_id in campaigns)
     return Provenance(
         settings=settings_of(table),
         hosts=_hosts(example_runs),
         checked=tuple(cluster for cluster in checked if cluster.report.cluster in clusters),
         facts=_facts(example_runs, imports, assay_version),
-        plans=of_runs,
-        commands=_commands(request, of_runs, imports),
+        plans=plans_of_runs,
+        commands=_commands(request, plans_of_runs, imports),
     )
 
 
@@ -62,8 +62,8 @@ def settings_of(table: RunTable) -> tuple[FactorLevels, ...]:
         levels = [(level, int(counts[code])) for code, level in enumerate(column.levels) if counts[code]]
         if levels:
             levels.sort(key=lambda item: -item[1])
-            of_one_workload = name.partition(".")[0] in workloads  # other workloads can't have this option
-            absent_count = 0 if of_one_workload else int((column.codes < 0).sum())
+            is_of_one_workload = name.partition(".")[0] in workloads  # other workloads can't have this option
+            absent_count = 0 if is_of_one_workload else int((column.codes < 0).sum())
             settings.append(FactorLevels(name, tuple(levels), absent_count))
     return tuple(sorted(settings, key=lambda setting: not setting.varies))
 
@@ -107,19 +107,19 @@ def _hosts(runs: Sequence[Run]) -> tuple[Fact, ...]:
     return tuple(facts)
 
 
-def _distinct(texts: Iterable[str]) -> str:
+def _distinct_text(texts: Iterable[str]) -> str:
     return ", ".join(dict.fromkeys(text for text in texts if text))
 
 
 def _facts(runs: Sequence[Run], imports: Sequence[ImportFacts], assay_version: str) -> tuple[Fact, ...]:
     engines = dict.fromkeys(f"{run.engine} {run.engine_version}".strip() for run in runs)
     sources = dict.fromkeys(f"{name}: {source}" for run in runs for name, source in run.sources.items())
-    versions = _distinct(run.recorded.assay_version for run in runs)
+    versions = _distinct_text(run.recorded.assay_version for run in runs)
     campaigns = list(dict.fromkeys(run.campaign_id for run in runs if run.campaign_id))
     facts = [
         Fact("Engines", ", ".join(engines)),
         Fact("assay", f"Report written by {assay_version}{f'; runs made by {versions}' if versions else ''}."),
-        Fact("Python of assay", _distinct(run.recorded.assay_python for run in runs)),
+        Fact("Python of assay", _distinct_text(run.recorded.assay_python for run in runs)),
         Fact("Campaigns", ", ".join(campaigns[:NAMES_MAX]) if not imports else ""),
         *(Fact(f"Import {source.import_id[:8]}", f"{source.format}: {_files(source)}.") for source in imports),
         Fact("Sources of numbers", "; ".join(sources)),

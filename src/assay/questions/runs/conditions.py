@@ -65,8 +65,8 @@ def _column_named(table: RunTable, word: str, level: str, option: str) -> str:
     if folded_word == STORAGE:
         column = DEVICE_CLASS if level.casefold() in _CLASS_WORDS else LAYOUT_FACTOR
     else:
-        of_title = {column_title(name).casefold(): name for name in (*table.columns, DEVICE_CLASS, DISKS)}
-        name = of_title.get(folded_word) or question_synonyms().get(folded_word, folded_word)
+        column_of_title = {column_title(name).casefold(): name for name in (*table.columns, DEVICE_CLASS, DISKS)}
+        name = column_of_title.get(folded_word) or question_synonyms().get(folded_word, folded_word)
         question = question_named(name)
         factors = (question.factors or parallelism_factors(table)) if question else (name,)
         column = next((factor for factor in factors if factor in table.columns), name)

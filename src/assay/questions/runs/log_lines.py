@@ -47,7 +47,7 @@ class LogHit:
 class LogHits:
     """The first lines that contain a text, case ignored. ``total``: matching lines; ``lines``: all lines."""
 
-    wanted: str
+    searched_text: str
     hits: tuple[LogHit, ...]
     total: int
     lines: int
@@ -59,7 +59,7 @@ def _lines(chunks: Iterator[bytes]) -> Iterator[bytes]:
     for chunk in chunks:
         *complete_lines, incomplete_line = (incomplete_line + chunk).split(b"\n")
         for line in (part + b"\n" for part in complete_lines):
-            yield from (line[at : at + LINE_MAX] for at in range(0, len(line), LINE_MAX))
+            yield from (line[offset : offset + LINE_MAX] for offset in range(0, len(line), LINE_MAX))
         while len(incomplete_line) > LINE_MAX:
             yield incomplete_line[:LINE_MAX]
             incomplete_line = incomplete_line[LINE_MAX:]
@@ -73,33 +73,33 @@ def _text(line: bytes) -> str:
 
 def log_lines(repository: Repository, run_id: str, name: str, offset_bytes: int = 0) -> LogLines:
     """Return about :data:`PART_BYTES` of a log, from the first line that begins at ``offset_bytes`` or later."""
-    at, first, start, size = 0, 0, 0, 0
+    offset, first, start, size = 0, 0, 0, 0
     shown_lines: list[str] = []
     for number, line in enumerate(_lines(repository.log_chunks(run_id, name)), start=1):
-        if at >= offset_bytes:
+        if offset >= offset_bytes:
             if shown_lines and size + len(line) > PART_BYTES:
-                return LogLines(name, first, tuple(shown_lines), start, at)
+                return LogLines(name, first, tuple(shown_lines), start, offset)
             if not shown_lines:
-                first, start = number, at
+                first, start = number, offset
             shown_lines.append(_text(line))
             size += len(line)
-        at += len(line)
+        offset += len(line)
     return LogLines(name, first, tuple(shown_lines), start, None)
 
 
-def log_hits(repository: Repository, run_id: str, name: str, wanted: str) -> LogHits:
-    """Return the lines of a log that contain ``wanted``."""
-    at, number, total = 0, 0, 0
+def log_hits(repository: Repository, run_id: str, name: str, searched_text: str) -> LogHits:
+    """Return the lines of a log that contain ``searched_text``."""
+    offset, number, total = 0, 0, 0
     hits: list[LogHit] = []
-    before: deque[int] = deque(maxlen=_LINES_BEFORE)
-    folded_text = wanted.casefold()
+    offsets_before: deque[int] = deque(maxlen=_LINES_BEFORE)
+    folded_text = searched_text.casefold()
     for line in _lines(repository.log_chunks(run_id, name)):
         number += 1
-        before.append(at)
+        offsets_before.append(offset)
         text = _text(line)
         if folded_text in text.casefold():
             total += 1
             if len(hits) < HITS_MAX:
-                hits.append(LogHit(number, text[:_HIT_LENGTH_MAX], before[0]))
-        at += len(line)
-    return LogHits(wanted, tuple(hits), total, number)
+                hits.append(LogHit(number, text[:_HIT_LENGTH_MAX], offsets_before[0]))
+        offset += len(line)
+    return LogHits(searched_text, tuple(hits), total, number)

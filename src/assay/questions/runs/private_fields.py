@@ -23,6 +23,14 @@ _ACCOUNT: Final = re.compile(r"[\w.+-]+@[\w-]+(?:\.[\w-]+)*")
 _ADDRESS: Final = re.compile(r"(?<![\d.])\d{1,3}(?:\.\d{1,3}){3}(?![\d.])|(?:[0-9a-f]{1,4}:){4,}[0-9a-f:]*")
 _NAME_KEYS: Final = frozenset({"user", "login", "host", "hostname", "address"})
 """Keys of a recorded environment whose values name a host or a user."""
+_PUBLISHED_COLUMNS: Final = (
+    *("workload", "cluster", "layout", "engine", "status", "origin", "plan", "campaign_id", "network"),
+)
+"""Columns that are published as recorded: they name the subjects of the comparison."""
+_FREE_TEXT_REASON: Final = "free text, which may contain host names, users and paths"
+"""Why a text is removed whole."""
+_VALUE_REASON: Final = "contains a path, an address or a recorded name"
+"""Why a value is removed."""
 _WORD: Final = re.compile(r"[\w-]+(?:\.[\w-]+)*")
 
 
@@ -49,20 +57,20 @@ def public_runs(runs: Sequence[Run]) -> PublicRuns:
     """Return the runs without private fields, and what was removed."""
     names = frozenset().union(*(_recorded_names(run) for run in runs))
     counts: Counter[tuple[str, str]] = Counter()
-    public = []
+    cleaned_runs = []
     for run in runs:
-        public_run, removed_fields = _public(run, names)
-        public.append(public_run)
+        public_run, removed_fields = _public_run(run, names)
+        cleaned_runs.append(public_run)
         counts.update(removed_fields)
     ordered_counts = sorted(counts.items(), key=lambda item: (-item[1], item[0]))
     return PublicRuns(
-        tuple(public), tuple(RemovedField(name, why, count) for (name, why), count in ordered_counts), names
+        tuple(cleaned_runs), tuple(RemovedField(name, why, count) for (name, why), count in ordered_counts), names
     )
 
 
 def public_parts(tasks: Sequence[TaskAttempt], trace: Trace) -> tuple[tuple[TaskAttempt, ...], Trace]:
     """Return the task attempts and the trace of one run with numbered nodes instead of their names."""
-    numbers = _numbers({*trace.node, *(task.node for task in tasks)})
+    numbers = _numbered_names({*trace.node, *(task.node for task in tasks)})
     renamed_trace = Trace(
         trace.t_s, [numbers[node] for node in trace.node], trace.subject, trace.metric, trace.counter, trace.value
     )
@@ -74,12 +82,8 @@ def private_columns(table: RunTable, names: frozenset[str]) -> list[str]:
     return [
         name
         for name, column in table.columns.items()
-        if name not in _FACTS and any(is_private(level, names) for level in column.levels)
+        if name not in _PUBLISHED_COLUMNS and any(is_private(level, names) for level in column.levels)
     ]
-
-
-_FACTS: Final = ("workload", "cluster", "layout", "engine", "status", "origin", "plan", "campaign_id", "network")
-"""Columns that are published as recorded: they name the subjects of the comparison."""
 
 
 def is_private(text: str, names: frozenset[str]) -> bool:
@@ -108,15 +112,15 @@ def _named_in(tree: Any) -> Iterator[str]:
             yield from _named_in(value)
 
 
-def _numbers(names: set[str]) -> dict[str, str]:
+def _numbered_names(names: set[str]) -> dict[str, str]:
     """Return a number for each node. An unknown node stays unknown."""
     known_names = sorted(name for name in names if name)
     return {"": "", **{name: f"node{number}" for number, name in enumerate(known_names, start=1)}}
 
 
-def _public(run: Run, names: frozenset[str]) -> tuple[Run, set[tuple[str, str]]]:
-    removed_fields = {(name, _TEXT) for name, is_present in _texts_of(run).items() if is_present}
-    numbers = _numbers({cache.node for cache in run.caches} | {executor.node for executor in run.executors})
+def _public_run(run: Run, names: frozenset[str]) -> tuple[Run, set[tuple[str, str]]]:
+    removed_fields = {(name, _FREE_TEXT_REASON) for name, is_present in _texts_of(run).items() if is_present}
+    numbers = _numbered_names({cache.node for cache in run.caches} | {executor.node for executor in run.executors})
     if any(numbers.values()):
         removed_fields.add(("names of nodes", "host names; nodes are numbered within each run"))
     if run.environment:
@@ -125,12 +129,12 @@ def _public(run: Run, names: frozenset[str]) -> tuple[Run, set[tuple[str, str]]]
     for field in ("parameters", "workload_parameters", "levels", "sources"):
         values: Mapping[str, str] = getattr(run, field)
         public_values = {
-            name: value for name, value in values.items() if name in _FACTS or not is_private(value, names)
+            name: value for name, value in values.items() if name in _PUBLISHED_COLUMNS or not is_private(value, names)
         }
-        removed_fields |= {(f"{field}: {name}", _VALUE) for name in values.keys() - public_values.keys()}
+        removed_fields |= {(f"{field}: {name}", _VALUE_REASON) for name in values.keys() - public_values.keys()}
         changes[field] = public_values
     if is_private(run.source_id, names):
-        removed_fields.add(("source_id", _VALUE))
+        removed_fields.add(("source_id", _VALUE_REASON))
         changes["source_id"] = ""
     return (
         replace(
@@ -148,10 +152,6 @@ def _public(run: Run, names: frozenset[str]) -> tuple[Run, set[tuple[str, str]]]
         ),
         removed_fields,
     )
-
-
-_TEXT: Final = "free text, which may contain host names, users and paths"
-_VALUE: Final = "contains a path, an address or a recorded name"
 
 
 def _texts_of(run: Run) -> dict[str, bool]:

@@ -100,8 +100,8 @@ def causes_sentence(not_valid: NotValid) -> str:
 
 def traced_rows(repository: Repository, table: RunTable) -> Ints:
     """Return the rows of the index whose runs have a trace."""
-    traced = sorted(repository.traced_runs())
-    rows: Ints = table.rows[repository.positions_of(table, traced) if traced else []]
+    traced_ids = sorted(repository.traced_runs())
+    rows: Ints = table.rows[repository.positions_of(table, traced_ids) if traced_ids else []]
     return rows
 
 
@@ -112,10 +112,10 @@ def coverage(table: RunTable, traced: Ints) -> tuple[Coverage, ...]:
         np.where(plan_column.codes < 0, len(plan_column.levels), plan_column.codes).astype(np.int32),
         (*plan_column.levels, NO_PLAN),
     )
-    cold, warm, simulated = (has_level(table, "cold", level) for level in ("cold", "warm", "simulated"))
+    is_cold, is_warm, is_simulated = (has_level(table, "cold", level) for level in ("cold", "warm", "simulated"))
     counts = [
         level_counts(plans, mask)
-        for mask in (np.ones(len(table), np.bool_), np.isin(table.rows, traced), cold, warm, simulated)
+        for mask in (np.ones(len(table), np.bool_), np.isin(table.rows, traced), is_cold, is_warm, is_simulated)
     ]
     return tuple(
         Coverage(plan, int(n), int(t), int(c), int(w), int(n - c - w - s))

@@ -27,7 +27,7 @@ FASTEST_FIRST = "duration_s"
 METRICS_USED = ("disk_read_bytes", "disk_write_bytes", "cpu_imbalance", "disk_imbalance", "nic_imbalance")
 """Metrics that questions over many runs use in addition to times. Run tables are read with these columns."""
 COLUMNS_SHOWN = ("workload", "layout", "network", "cluster")
-_FIRST = (*COLUMNS_SHOWN, "status", "origin", "cold", ANOMALY)
+_FIRST_COLUMNS = (*COLUMNS_SHOWN, "status", "origin", "cold", ANOMALY)
 
 
 @dataclass(frozen=True, slots=True)
@@ -183,18 +183,18 @@ def levels_by_number(table: RunTable, name: str, rows: Ints | None = None) -> li
 def comparable(table: RunTable) -> list[str]:
     """Return the factors with several levels that can be compared, storage and network first."""
     excluded_names = ("workload", "origin", "lab_scale", *DESCRIPTIVE)
-    return _ordered(
-        (n for n in table.factors if len(table.columns[n].levels) > 1 and n not in excluded_names), _FIRST[1:4]
+    return _sorted_names(
+        (n for n in table.factors if len(table.columns[n].levels) > 1 and n not in excluded_names), _FIRST_COLUMNS[1:4]
     )
 
 
 def _facet_columns(table: RunTable) -> list[str]:
     """Return the columns to make facets of: those with several levels, in order of importance."""
     names_with_levels = [n for n, column in table.columns.items() if len(column.levels) > 1 and n != LAYOUT_DEVICES]
-    return _ordered(sorted(names_with_levels, key=lambda name: name in DESCRIPTIVE), _FIRST)
+    return _sorted_names(sorted(names_with_levels, key=lambda name: name in DESCRIPTIVE), _FIRST_COLUMNS)
 
 
-def _ordered(names: Iterable[str], first: Sequence[str]) -> list[str]:
+def _sorted_names(names: Iterable[str], first: Sequence[str]) -> list[str]:
     return sorted(names, key=lambda name: first.index(name) if name in first else len(first))
 
 

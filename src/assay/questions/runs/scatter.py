@@ -96,10 +96,10 @@ def scatter(repository: Repository, request: ScatterRequest) -> ScatterView:
                 hint=f"{did_you_mean(name, factors)}factors: {', '.join(factors)}",
             )
     table = selected(all_runs, request.where)
-    valid = table.columns["status"].codes == table.columns["status"].code("valid")
+    is_valid = table.columns["status"].codes == table.columns["status"].code("valid")
     xs, ys = table.values[x], table.values[request.y]
-    complete_rows = np.flatnonzero(valid & np.isfinite(xs) & np.isfinite(ys))
-    drawn_rows = _drawn(complete_rows, table, x, request.y)
+    complete_rows = np.flatnonzero(is_valid & np.isfinite(xs) & np.isfinite(ys))
+    drawn_rows = _drawn_rows(complete_rows, table, x, request.y)
     colours, shapes = _levels(table, request.by, complete_rows), _levels(table, request.shape, complete_rows)
     points = (
         tuple(
@@ -109,14 +109,14 @@ def scatter(repository: Repository, request: ScatterRequest) -> ScatterView:
         if drawn_rows
         else ()
     )
-    without_metrics = int(valid.sum()) - len(complete_rows)
+    without_metrics = int(is_valid.sum()) - len(complete_rows)
     return ScatterView(
         x=x,
         y=request.y,
         by=request.by,
         shape=request.shape,
         matching=len(table),
-        not_valid=len(table) - int(valid.sum()),
+        not_valid=len(table) - int(is_valid.sum()),
         without_metrics=without_metrics,
         not_drawn=len(complete_rows) - len(drawn_rows),
         points=points,
@@ -125,13 +125,13 @@ def scatter(repository: Repository, request: ScatterRequest) -> ScatterView:
     )
 
 
-def _drawn(complete_rows: Ints, table: RunTable, x: str, y: str) -> list[int]:
+def _drawn_rows(complete_rows: Ints, table: RunTable, x: str, y: str) -> list[int]:
     """Return the rows that become points, in the order of x."""
     ordered_rows = complete_rows[np.argsort(table.values[x][complete_rows], kind="stable")]
     if len(ordered_rows) <= POINTS_MAX:
         return [int(row) for row in ordered_rows]
-    of_y = table.values[y][ordered_rows]
-    at = {int(of_y.argmin()), int(of_y.argmax())}
+    y_values = table.values[y][ordered_rows]
+    at = {int(y_values.argmin()), int(y_values.argmax())}
     at |= set(np.linspace(0, len(ordered_rows) - 1, POINTS_MAX - 2).round().astype(int).tolist())
     return [int(ordered_rows[position]) for position in sorted(at)]
 
@@ -142,9 +142,9 @@ def _levels(table: RunTable, name: str, rows: Ints) -> dict[int, str]:
         return {}
     column = table.columns[name]
     codes, counts = np.unique(column.codes[rows], return_counts=True)
-    frequent = set(codes[np.argsort(-counts, kind="stable")][:LEVELS_MAX].tolist())
+    frequent_codes = set(codes[np.argsort(-counts, kind="stable")][:LEVELS_MAX].tolist())
     return {
-        int(row): NO_LEVEL if code == ABSENT else column.levels[code] if code in frequent else OTHER_LEVELS
+        int(row): NO_LEVEL if code == ABSENT else column.levels[code] if code in frequent_codes else OTHER_LEVELS
         for row, code in zip(rows.tolist(), column.codes[rows].tolist(), strict=True)
     }
 

@@ -144,10 +144,10 @@ class _LimitTimes:
         for limit, time_s in limits.totals_s.items():
             self.by_limit[limit] = self.by_limit.get(limit, 0.0) + time_s
         self.duration_s += limits.duration_s
-        main = disks_as_one(limits.main)
-        self.mains.append(main)
+        main_limits = disks_as_one(limits.main)
+        self.mains.append(main_limits)
         if limits.rival is None:
-            self.clear.append(main)
+            self.clear.append(main_limits)
 
 
 def workload_limits(repository: Repository, table: RunTable) -> WorkloadLimits:
@@ -172,8 +172,8 @@ def workload_limits(repository: Repository, table: RunTable) -> WorkloadLimits:
 
 def limit_of_runs(repository: Repository, runs: Sequence[Run]) -> WorkloadLimit | None:
     """Return what limited runs of one configuration, oldest first, from the traces of the newest; None without any."""
-    traced = repository.traced_runs()
-    newest = [run for run in runs if run.run_id in traced][-RUNS_PER_WORKLOAD_MAX:]
+    traced_ids = repository.traced_runs()
+    newest = [run for run in runs if run.run_id in traced_ids][-RUNS_PER_WORKLOAD_MAX:]
     return _limit_of(repository, newest, "")
 
 
@@ -213,17 +213,17 @@ def limit_text(limit: WorkloadLimit | None) -> str:
 def _traced_positions(repository: Repository, table: RunTable) -> Iterator[int]:
     """Yield the positions of the valid measured runs with a trace, the newest first."""
     traced_ids = repository.traced_runs()
-    traced = set(repository.positions_of(table, sorted(traced_ids))) if traced_ids and len(table) else set()
-    for position in reversed(in_order_of_start(repository, table) if traced else []):
+    traced_rows = set(repository.positions_of(table, sorted(traced_ids))) if traced_ids and len(table) else set()
+    for position in reversed(in_order_of_start(repository, table) if traced_rows else []):
         kind = level_at(table, "origin", position), level_at(table, "status", position)
-        if position in traced and kind == (Origin.MEASURED, RunStatus.VALID):
+        if position in traced_rows and kind == (Origin.MEASURED, RunStatus.VALID):
             yield position
 
 
 def listed_limits(repository: Repository, run_ids: Sequence[str]) -> dict[str, str]:
     """Return the limit of each run in a sentence; runs without a trace are omitted."""
-    traced = repository.traced_runs()
-    limits = {run_id: _limits(repository, repository.run(run_id)) for run_id in run_ids if run_id in traced}
+    traced_ids = repository.traced_runs()
+    limits = {run_id: _limits(repository, repository.run(run_id)) for run_id in run_ids if run_id in traced_ids}
     return {run_id: limit_sentence(run_limit) for run_id, run_limit in limits.items() if run_limit is not None}
 
 
@@ -265,8 +265,8 @@ def _part(limit: Resource, rows: Sequence[WorkloadLimit], total: int) -> str:
     else:
         shares = sorted(row.time_share for row in limited_rows)
         times = f"{format_percent(shares[0])} to {format_percent(shares[-1])} of the run time"
-        of = f"all {total}" if len(limited_rows) == total else f"{len(limited_rows)} of {total}"
-        workloads_text = f"{of} workloads ({times})"
+        count_text = f"all {total}" if len(limited_rows) == total else f"{len(limited_rows)} of {total}"
+        workloads_text = f"{count_text} workloads ({times})"
     return f"{_SUBJECTS[limit]} {verb} {workloads_text}"
 
 

@@ -86,7 +86,7 @@ def gate(repository: Repository, request: GateRequest) -> GateView:
     results = slowdowns(table, baseline_unix_s, request.slowdown_max, request.ignore)
     rows = tuple(
         GateRow(
-            configuration=_named(table, result.position, request.ignore),
+            configuration=_configuration_levels(table, result.position, request.ignore),
             origin=table.columns["origin"].text(result.position) or "",
             verdict=result.verdict,
             runs_before=result.runs_before,
@@ -111,7 +111,7 @@ def gate(repository: Repository, request: GateRequest) -> GateView:
     return view
 
 
-def _named(table: RunTable, position: int, ignore: tuple[str, ...]) -> dict[str, str]:
+def _configuration_levels(table: RunTable, position: int, ignore: tuple[str, ...]) -> dict[str, str]:
     """Return the levels that distinguish a configuration."""
     levels = table.distinguishing_levels(position)
     distinguishing_levels = {name: level for name, level in levels.items() if name not in ignore}
@@ -129,7 +129,7 @@ def _baseline(repository: Repository, table: RunTable, reference: str) -> float:
         return (time if time.tzinfo else time.replace(tzinfo=UTC)).timestamp()
     if "=" in reference:
         starts = selected(table, (reference,), "--baseline").values["started_unix_s"]
-        return _newest(starts, reference)
+        return _newest_start_s(starts, reference)
     campaigns = table.columns.get("campaign_id")
     campaign_ids = [name for name in campaigns.levels if reference and name.startswith(reference)] if campaigns else []
     if len(campaign_ids) > 1:
@@ -139,7 +139,7 @@ def _baseline(repository: Repository, table: RunTable, reference: str) -> float:
             hint=f"one of {', '.join(campaign_ids[:5])}",
         )
     if campaign_ids:
-        return _newest(starts[has_level(table, "campaign_id", campaign_ids[0])], reference)
+        return _newest_start_s(starts[has_level(table, "campaign_id", campaign_ids[0])], reference)
     try:
         run = repository.run(reference)
     except RepositoryError as error:
@@ -148,10 +148,10 @@ def _baseline(repository: Repository, table: RunTable, reference: str) -> float:
             where="baseline",
             hint="write a time (2026-11-01), a condition (COLUMN=LEVEL), or the beginning of a run's or campaign's id",
         ) from error
-    return _newest(np.array([started_unix_s(run)]), reference)
+    return _newest_start_s(np.array([started_unix_s(run)]), reference)
 
 
-def _newest(starts: Floats, reference: str) -> float:
+def _newest_start_s(starts: Floats, reference: str) -> float:
     known_starts = starts[np.isfinite(starts)]
     if not len(known_starts):
         raise SpecificationError(f"no run of {reference!r} has a start time", where="baseline")
@@ -169,9 +169,9 @@ def gate_sentence(view: GateView) -> str:
 def gate_notes(view: GateView) -> tuple[str, ...]:
     """Return each configuration that is slower than permitted, and the number of those without a verdict."""
     notes = [f"{row_name(row)}: {row_text(row)}" for row in view.exceeded]
-    without = len(view.rows) - view.judged
-    if without:
-        notes.append(f"{plural(without, 'configuration')} without a verdict: fewer than 3 runs on a side.")
+    undecided_count = len(view.rows) - view.judged
+    if undecided_count:
+        notes.append(f"{plural(undecided_count, 'configuration')} without a verdict: fewer than 3 runs on a side.")
     if view.runs_without_start:
         notes.append(f"{plural(view.runs_without_start, 'valid run')} left out: no start time is recorded.")
     return tuple(notes)

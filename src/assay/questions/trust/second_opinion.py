@@ -18,6 +18,7 @@ from assay.questions.trust.flags import Flagged
 from assay.store import Repository
 
 _LOG_RATIO_MAX = float(np.log(1000.0))
+"""Maximum deviation, as the logarithm of a ratio, by which outliers are sorted."""
 
 
 class FlagSource(StrEnum):

@@ -33,6 +33,7 @@ from assay.questions.decisions.sentences.question_sentences import (
     QuestionView,
     definition_sentence,
     lab_sentence,
+    not_varied_text,
     view_of,
 )
 from assay.questions.json_values import json_value
@@ -246,7 +247,7 @@ def _show_decision(opened_repository: Repository, flagged: Flagged, request: Dec
         click.echo(view.answer)
         _print_next(view, "")
     else:
-        click.echo(f"Not compared: no two runs differ in {request.factor} and are equal in everything else.")
+        click.echo(not_varied_text(request.factor))
 
 
 def _limits(opened_repository: Repository, flagged: Flagged, request: DecisionRequest) -> WorkloadLimits:

@@ -94,7 +94,7 @@ def print_decision(
         answer, *reasons = filter(None, texts)
         amounts = amount_sentences(decision)
     click.secho(answer, bold=bool(question_line))
-    for sentence in filter(None, (question_line, *reasons, *(amounts.every if amounts else ()))):
+    for sentence in filter(None, (question_line, *reasons, *(amounts.sentences if amounts else ()))):
         click.echo(sentence)
     if curve := curve_of(decision):
         _print_curve(decision, curve)

@@ -14,7 +14,7 @@ from assay.analysis.comparison.result import SpeedupResult
 from assay.interfaces.web.api.decisions import decisions_on
 from assay.interfaces.web.api.why import WhyQuestionOf, cached_pair, has_explanation, required_pair
 from assay.interfaces.web.state.context import READERS, Context, ContextOf
-from assay.questions.comparisons.why import WhyQuestion, of_result, of_speedup
+from assay.questions.comparisons.why import WhyQuestion, why_result, why_speedup
 from assay.questions.decisions.decision import Decision, WorkloadResult
 from assay.questions.decisions.sentences.option_words import compared_option
 from assay.text import titles
@@ -47,7 +47,7 @@ def questions_of_speedups(
     The question is None if ``where`` is None, and where no two matching runs have a trace or task attempts.
     """
     questions = [
-        (speedup, None if where is None else of_speedup(speedup, where))
+        (speedup, None if where is None else why_speedup(speedup, where))
         for speedup in speedups
         if speedup.ratio is not None
     ]
@@ -76,7 +76,7 @@ def _link(decision: Decision, result: WorkloadResult) -> tuple[str, str, str]:
     """Return the compared options of a result, its origin, and the address that compares two of its runs."""
     options = (compared_option(decision, level) for level in (result.option, decision.baseline))
     options_text = f"{titles.workload_title(result.workload)}: {' against '.join(options)}"
-    address = f"/why?{urlencode(of_result(decision, result).pairs)}"
+    address = f"/why?{urlencode(why_result(decision, result).pairs)}"
     return options_text, titles.origin_badge(decision.origin, decision.lab_scale), address
 
 
@@ -92,7 +92,7 @@ def observed_pairs(
         for result in decision.results:
             if result.time is None or workload not in (None, result.workload):
                 continue
-            pair = cached_pair(context, of_result(decision, result))
+            pair = cached_pair(context, why_result(decision, result))
             if pair is not None and pair.observed and not set(pair.runs) & set(excluded_ids):
                 pairs.append(_link(decision, result))
     return pairs[:OBSERVED_MAX]

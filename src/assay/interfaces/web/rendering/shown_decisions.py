@@ -16,7 +16,7 @@ from assay.interfaces.web.state.answering import palette
 from assay.interfaces.web.state.context import Context
 from assay.model import LAYOUT_FACTOR
 from assay.questions.commands import CommandOptions
-from assay.questions.comparisons.why import WhyQuestion, of_decision
+from assay.questions.comparisons.why import WhyQuestion, why_decision
 from assay.questions.decisions.answers import Obstacle, QuestionAnswer
 from assay.questions.decisions.buyer import CHEAPEST
 from assay.questions.decisions.chart_rows import forest_rows
@@ -84,7 +84,7 @@ def _whys_of_decisions(context: Context, where: Sequence[str]) -> WhysOf:
     """Return a function from a decision to its pairs of options that a page explains."""
 
     def whys_of(decision: Decision) -> tuple[WhyQuestion, ...]:
-        questions = of_decision(decision, where)[:WHYS_SHOWN] if " + " not in decision.factor else []
+        questions = why_decision(decision, where)[:WHYS_SHOWN] if " + " not in decision.factor else []
         return tuple(question for question in questions if has_explanation(context, question))
 
     return whys_of

@@ -39,20 +39,12 @@ def baseline_costs_of(
     jobs: list[BaselineCost] = []
     rows_of_options: dict[int, list[Ints]] = defaultdict(list)
     for stratum in counted_strata:
-        priced_rows = [
-            row for row in rows if row.stratum == stratum and row.time and row.cost and row.cost.runs == row.time.runs
-        ]
+        priced_rows = _priced_rows(rows, stratum)
         if not priced_rows:
             continue
         run_rows = _rows_of(estimates, stratum, baseline, priced_rows)
-        cost = estimates.matched.table.values["duration_s"][run_rows]
-        mean = times_of(cost, np.zeros(len(run_rows), dtype=np.int64), 1, log_errors_max_in(table, run_rows, sides=1))
-        low, high = (float(end[0]) for end in mean_intervals(mean, mean_errors(mean, math.nan, 0.0)))
-        ends = (low, high) if math.isfinite(low) else (None, None)
-        clusters = _clusters(table, run_rows)
-        jobs.append(
-            BaselineCost(priced_rows[0].workload, float(mean.mean_s[0]), ends[0], ends[1], len(run_rows), clusters)
-        )
+        cost, low, high = _mean_with_interval(estimates.matched.table, table, run_rows)
+        jobs.append(BaselineCost(priced_rows[0].workload, cost, low, high, len(run_rows), _clusters(table, run_rows)))
         rows_of_options[baseline].append(run_rows)
         for row in priced_rows:
             rows_of_options[row.option].append(_rows_of(estimates, stratum, row.option, [row]))
@@ -87,37 +79,54 @@ def energy_use_of(
     The arguments are those of :func:`baseline_costs_of`. An option's energy is the baseline's times the ratio of their
     powers, divided by the speedup.
     """
-    priced = {
-        stratum: [
-            row for row in rows if row.stratum == stratum and row.time and row.cost and row.cost.runs == row.time.runs
-        ]
-        for stratum in counted_strata
+    rows_by_stratum = {stratum: _priced_rows(rows, stratum) for stratum in counted_strata}
+    baseline_rows = {
+        stratum: _rows_of(estimates, stratum, baseline, priced_rows)
+        for stratum, priced_rows in rows_by_stratum.items()
+        if priced_rows
     }
-    sides = {stratum: _rows_of(estimates, stratum, baseline, of) for stratum, of in priced.items() if of}
-    if not sides or costs.kwh_price is None:
+    if not baseline_rows or costs.kwh_price is None:
         return None
-    stratum = max(sides, key=lambda stratum: len(sides[stratum]))
-    run_rows = sides[stratum]
-    time_s = table.values["duration_s"][run_rows]
-    mean = times_of(time_s, np.zeros(len(run_rows), dtype=np.int64), 1, log_errors_max_in(table, run_rows, sides=1))
-    ends = [float(end[0]) for end in mean_intervals(mean, mean_errors(mean, math.nan, 0.0))]
+    stratum = max(baseline_rows, key=lambda stratum: len(baseline_rows[stratum]))
+    run_rows, priced_rows = baseline_rows[stratum], rows_by_stratum[stratum]
+    mean_s, low_s, high_s = _mean_with_interval(table, table, run_rows)
     levels = table.columns[estimates.matched.factor].levels
     power_w = _mean_power_w(costs, run_rows)
-    kwh = power_w * float(mean.mean_s[0]) / _JOULES_PER_KWH
-    low, high = (power_w * end / _JOULES_PER_KWH if math.isfinite(end) else None for end in ends)
+    kwh = power_w * mean_s / _JOULES_PER_KWH
+    low, high = (None if end_s is None else power_w * end_s / _JOULES_PER_KWH for end_s in (low_s, high_s))
     options = [OptionEnergy(levels[baseline], power_w, kwh, low, high)]
-    for row in priced[stratum]:
+    for row in priced_rows:
         assert row.time is not None
-        of_option = _mean_power_w(costs, _rows_of(estimates, stratum, row.option, [row]))
-        if power_w and of_option:
+        option_power_w = _mean_power_w(costs, _rows_of(estimates, stratum, row.option, [row]))
+        if power_w and option_power_w:
             speedup = row.time.mean.ratio
-            kwh_at_equal_speed = kwh * of_option / power_w
+            kwh_at_equal_speed = kwh * option_power_w / power_w
             low = None if speedup.high is None else kwh_at_equal_speed / speedup.high
             high = None if speedup.low is None else kwh_at_equal_speed / speedup.low
-            options.append(OptionEnergy(levels[row.option], of_option, kwh_at_equal_speed / speedup.value, low, high))
+            kwh_of_option = kwh_at_equal_speed / speedup.value
+            options.append(OptionEnergy(levels[row.option], option_power_w, kwh_of_option, low, high))
     if len(options) < 2:
         return None
-    return EnergyUse(priced[stratum][0].workload, costs.years, costs.kwh_price, tuple(options))
+    return EnergyUse(priced_rows[0].workload, costs.years, costs.kwh_price, tuple(options))
+
+
+def _priced_rows(rows: Sequence[OptionRow], stratum: int) -> list[OptionRow]:
+    """Return the rows of one workload whose cost ratio is over the same runs as their speedup."""
+    return [row for row in rows if row.stratum == stratum and row.time and row.cost and row.cost.runs == row.time.runs]
+
+
+def _mean_with_interval(
+    values_table: RunTable, table: RunTable, run_rows: Ints
+) -> tuple[float, float | None, float | None]:
+    """Return the geometric mean over some runs, and the ends of its 95 % interval; None where it is unknown.
+
+    ``values_table``: has times or costs as its durations. ``table``: the same runs with their times.
+    """
+    values = values_table.values["duration_s"][run_rows]
+    mean = times_of(values, np.zeros(len(run_rows), dtype=np.int64), 1, log_errors_max_in(table, run_rows, sides=1))
+    low, high = (float(end[0]) for end in mean_intervals(mean, mean_errors(mean, math.nan, 0.0)))
+    is_known = math.isfinite(low) and math.isfinite(high)
+    return float(mean.mean_s[0]), low if is_known else None, high if is_known else None
 
 
 def _clusters(table: RunTable, run_rows: Ints) -> tuple[str, ...]:
@@ -139,11 +148,11 @@ def _mean_power_w(costs: RunCosts, run_rows: Ints) -> float:
 def _rows_of(estimates: OptionEstimates, stratum: int, level: int, priced_rows: Sequence[OptionRow]) -> Ints:
     """Return the rows of the run table behind the cost ratios of one workload that have ``level``."""
     matched = estimates.matched
-    of_level = slice(int(matched.starts[level]), int(matched.starts[level + 1]))
-    groups = matched.groups.of_row[of_level]
+    level_rows = slice(int(matched.starts[level]), int(matched.starts[level + 1]))
+    groups = matched.groups.of_row[level_rows]
     is_in_stratum = estimates.strata.of_group[groups] == stratum
     with_options = np.concatenate([row.cost.matched_groups for row in priced_rows if row.cost])
     if len(with_options):  # otherwise the baseline is connected with these options only through other options
         is_in_stratum &= np.isin(groups, with_options)
-    rows: Ints = matched.positions[of_level][is_in_stratum]
+    rows: Ints = matched.positions[level_rows][is_in_stratum]
     return rows

@@ -31,35 +31,35 @@ def cheapest_of(
         if result.cost and result.option in ratios and result.workload in workloads[result.option]:
             logs[codes[result.option]][strata_of[result.workload]] = -math.log(result.cost.ratio)
     names = {code: name for name, code in codes.items()}
-    of_baseline = {stratum: 0.0 for of in logs.values() for stratum in of}
-    cheapest, *rivals = (names[code] for code in ranked({codes[baseline]: of_baseline, **logs}))
+    baseline_logs = {stratum: 0.0 for option_logs in logs.values() for stratum in option_logs}
+    cheapest, *rivals = (names[code] for code in ranked({codes[baseline]: baseline_logs, **logs}))
 
-    def compared(rival: str) -> ComparedCost:
+    def compared_cost(rival: str) -> ComparedCost:
         strata = strata_of_both(logs, codes[rival], codes[cheapest])
         estimate = pair_over_workloads(costs, strata, codes[rival], codes[cheapest])
-        of_both = [ratios[option] for option in (cheapest, rival) if option != baseline]
-        verdicts = {cost.verdict for cost in of_both}
+        ratios_of_both = [ratios[option] for option in (cheapest, rival) if option != baseline]
+        verdicts = {cost.verdict for cost in ratios_of_both}
         if CostVerdict.NOT_ENOUGH_RUNS in verdicts:
             verdict = CostVerdict.NOT_ENOUGH_RUNS
-        elif (len(of_both) == 1 and CostVerdict.NOT_DISTINGUISHABLE in verdicts) or not (
+        elif (len(ratios_of_both) == 1 and CostVerdict.NOT_DISTINGUISHABLE in verdicts) or not (
             estimate is None or is_lower(estimate, len(rivals))
         ):
             verdict = CostVerdict.NOT_DISTINGUISHABLE
         else:
             verdict = CostVerdict.CHEAPER
-        if len(of_both) == 1:  # the ratio and the interval of the decision, which is against the baseline
-            ends = (of_both[0].ratio, of_both[0].low, of_both[0].high)
+        if len(ratios_of_both) == 1:  # the ratio and the interval of the decision, which is against the baseline
+            ends = (ratios_of_both[0].ratio, ratios_of_both[0].low, ratios_of_both[0].high)
             ratio, low, high = ends if rival == baseline else _inverse(*ends)
         elif estimate is not None:
             inverse = estimate.mean.ratio
             ratio, low, high = _inverse(inverse.value, inverse.low, inverse.high)
         else:
-            ratio, low, high = of_both[0].ratio / of_both[1].ratio, None, None
+            ratio, low, high = ratios_of_both[0].ratio / ratios_of_both[1].ratio, None, None
         if verdict is CostVerdict.NOT_ENOUGH_RUNS:
             low = high = None
         return ComparedCost(rival, ratio, low, high, verdict)
 
-    costs_of_rivals = tuple(compared(rival) for rival in rivals)
+    costs_of_rivals = tuple(compared_cost(rival) for rival in rivals)
     ties = tuple(rival.option for rival in costs_of_rivals if rival.verdict is not CostVerdict.CHEAPER)
     return Cheapest(cheapest, ties, costs_of_rivals)
 

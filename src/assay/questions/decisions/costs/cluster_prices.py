@@ -51,10 +51,12 @@ def cluster_prices_of(
     """Return the prices of each option (code in the run table: rows of its runs), most runs first."""
     rows_of_all = np.concatenate(list(rows_of_options.values()))
     groups = estimates.matched.table_groups.of_row[rows_of_all]
-    of_row = costs.configuration_of_run[rows_of_all]
+    configuration_of_row = costs.configuration_of_run[rows_of_all]
     names = list(dict.fromkeys(name for levels in costs.configurations for name in levels))
     fixed_names = [
-        name for name in names if _is_fixed([levels.get(name) for levels in costs.configurations], of_row, groups)
+        name
+        for name in names
+        if _is_fixed([levels.get(name) for levels in costs.configurations], configuration_of_row, groups)
     ]
     options = estimates.matched.table.columns[estimates.matched.factor].levels
     prices = []
@@ -83,19 +85,23 @@ def compared_prices(prices: Sequence[ClusterPrice], baseline: str, option: str) 
     If the two share settings on Ethernet, which is the baseline of questions on networks, it is one of these. Where no
     setting is shared, each has the price in its own setting with most runs, by the same rule.
     """
-    of_baseline, of_option = ([price for price in prices if price.option == name] for name in (baseline, option))
-    shared_keys = {_key(price) for price in of_baseline} & {_key(price) for price in of_option}
-    shared_prices = [price for price in (*of_baseline, *of_option) if _key(price) in shared_keys]
-    setting = _setting_of(shared_prices or of_baseline)
-    of_setting = [price for price in of_option if _key(price) == (setting if shared_keys else _setting_of(of_option))]
-    baseline_price = next(price for price in of_baseline if _key(price) == setting)
+    baseline_prices, option_prices = (
+        [price for price in prices if price.option == name] for name in (baseline, option)
+    )
+    shared_keys = {_key(price) for price in baseline_prices} & {_key(price) for price in option_prices}
+    shared_prices = [price for price in (*baseline_prices, *option_prices) if _key(price) in shared_keys]
+    setting = _setting_of(shared_prices or baseline_prices)
+    setting_prices = [
+        price for price in option_prices if _key(price) == (setting if shared_keys else _setting_of(option_prices))
+    ]
+    baseline_price = next(price for price in baseline_prices if _key(price) == setting)
     varied_names = {
         name for price in prices for name in price.setting if len({p.setting.get(name) for p in prices}) > 1
     }
     return ComparedPrices(
         setting={name: level for name, level in baseline_price.setting.items() if name in varied_names},
         baseline=baseline_price,
-        option=tuple(sorted(of_setting, key=lambda price: price.price)),
+        option=tuple(sorted(setting_prices, key=lambda price: price.price)),
         settings=tuple(shared_prices),
     )
 
@@ -119,6 +125,6 @@ def _setting_of(prices: Iterable[ClusterPrice]) -> tuple[tuple[str, str], ...]:
 
 def _is_fixed(levels: Sequence[str | None], configuration_of_row: Ints, groups: Ints) -> bool:
     """Return whether a factor has one level within each matched group. ``levels``: its level by configuration."""
-    of_group: dict[int, str | None] = {}
+    level_of_group: dict[int, str | None] = {}
     pairs = np.unique(np.stack([groups, configuration_of_row]), axis=1).T.tolist()
-    return all(of_group.setdefault(group, levels[number]) == levels[number] for group, number in pairs)
+    return all(level_of_group.setdefault(group, levels[number]) == levels[number] for group, number in pairs)

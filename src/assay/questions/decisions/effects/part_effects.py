@@ -46,18 +46,23 @@ def rows_by_workload(
     if not len(runs) or not {pair.baseline, pair.option} <= set(levels):
         return {}
     options = levels.index(pair.baseline), levels.index(pair.option)
-    times = OptionEstimates.of(match(runs, pair.factor, spread=spread))
-    money = None
+    time_estimates = OptionEstimates.of(match(runs, pair.factor, spread=spread))
+    cost_estimates = None
     if costs is not None:
-        money = OptionEstimates.of(match(costs.priced(table).subset(rows), pair.factor, spread=spread), times)
+        cost_estimates = OptionEstimates.of(
+            match(costs.priced(table).subset(rows), pair.factor, spread=spread), time_estimates
+        )
     by_workload = {}
-    for stratum in range(len(times.strata.counts)):
-        stratum_levels = times.strata.levels(runs, stratum)
+    for stratum in range(len(time_estimates.strata.counts)):
+        stratum_levels = time_estimates.strata.levels(runs, stratum)
         if tuple(stratum_levels.get(column) for column in STRATA) != (pair.origin, pair.lab_scale):
             continue
-        estimate = times.between(stratum, *options)
+        estimate = time_estimates.between(stratum, *options)
         if estimate is not None and estimate.mean.p is not None:
-            workload, cost = stratum_levels["workload"] or "", money.between(stratum, *options) if money else None
+            workload, cost = (
+                stratum_levels["workload"] or "",
+                cost_estimates.between(stratum, *options) if cost_estimates else None,
+            )
             by_workload[workload] = OptionRow(stratum, workload, options[1], estimate, cost)
     return by_workload
 
@@ -76,16 +81,16 @@ def rows_by_part(
     They are of the settings that ran both options with every part. Empty where the parts share no workload.
     """
     column = table.columns[pair.factor]
-    valid = usable(table)
+    is_valid = usable(table)
     for name, level in zip(STRATA, (pair.origin, pair.lab_scale), strict=True):
         if level is not None:
-            valid &= has_level(table, name, level)
-    baseline, option = (valid & (column.codes == column.code(level)) for level in (pair.baseline, pair.option))
-    of_part = {name: parts.codes == code for code, name in enumerate(parts.levels)}
-    is_shared = np.isin(settings, _shared_settings(list(of_part.values()), (baseline, option), settings))
+            is_valid &= has_level(table, name, level)
+    baseline, option = (is_valid & (column.codes == column.code(level)) for level in (pair.baseline, pair.option))
+    is_in_part = {name: parts.codes == code for code, name in enumerate(parts.levels)}
+    is_shared = np.isin(settings, _shared_settings(list(is_in_part.values()), (baseline, option), settings))
     by_part = {
         name: rows
-        for name, mask in of_part.items()
+        for name, mask in is_in_part.items()
         if (rows := rows_by_workload(table, np.flatnonzero(mask & is_shared), pair, spread, costs))
     }
     common_workloads = [name for name in workloads if all(name in rows for rows in by_part.values())]
@@ -99,10 +104,10 @@ def rows_by_part(
 def _shared_settings(parts: Sequence[Mask], sides: tuple[Mask, Mask], settings: Ints) -> Ints:
     """Return the settings that have both sides with every part that has both sides anywhere."""
     by_part = [np.intersect1d(settings[part & sides[0]], settings[part & sides[1]]) for part in parts]
-    nonempty = [of_part for of_part in by_part if len(of_part)]
-    shared_settings = nonempty[0] if nonempty else settings[:0]
-    for of_part in nonempty[1:]:
-        shared_settings = np.intersect1d(shared_settings, of_part)
+    nonempty_settings = [part_settings for part_settings in by_part if len(part_settings)]
+    shared_settings = nonempty_settings[0] if nonempty_settings else settings[:0]
+    for part_settings in nonempty_settings[1:]:
+        shared_settings = np.intersect1d(shared_settings, part_settings)
     return shared_settings
 
 

@@ -41,7 +41,7 @@ from assay.questions.decisions.headline import OptionRow, over_workloads, time_r
 
 _OF_STORAGE = (LAYOUT_FACTOR, DEVICE_CLASS, DISKS)
 """Factors that are storage themselves."""
-_COMPARED = (DeviceClass.HARD_DISKS, DeviceClass.SSD)
+_COMPARED_CLASSES = (DeviceClass.HARD_DISKS, DeviceClass.SSD)
 """The classes that the question is about."""
 
 
@@ -58,10 +58,10 @@ def storage_effects_of(
     by_class = rows_by_class(table, decision, option, spread, costs)
     if len(by_class) < 2:
         return None
-    rows = {(name, row.workload): row for name, of_class in by_class.items() for row in of_class}
+    rows = {(name, row.workload): row for name, class_rows in by_class.items() for row in class_rows}
     workloads = len(rows) // len(by_class)
     if workloads > 1:
-        rows |= {(name, ""): over_workloads(of_class, of_class[0].option) for name, of_class in by_class.items()}
+        rows |= {(name, ""): over_workloads(class_rows, class_rows[0].option) for name, class_rows in by_class.items()}
     time_p = holm_where_known([row.time.mean.p if row.time else None for row in rows.values()])
     cost_p = holm_where_known([row.cost.mean.p if row.cost else None for row in rows.values()])
     effects = [
@@ -101,12 +101,12 @@ def rows_by_class(
         return rows_by_part(table, parts, clusters_of(table), pair, decision.headline_workloads, spread, costs)
 
     all_classes = rows_of(classes)
-    if set(classes.levels) <= set(_COMPARED):
+    if set(classes.levels) <= set(_COMPARED_CLASSES):
         return all_classes
-    codes = [classes.code(name) for name in _COMPARED if name in classes.levels]
+    codes = [classes.code(name) for name in _COMPARED_CLASSES if name in classes.levels]
     main_classes = rows_of(replace(classes, codes=np.where(np.isin(classes.codes, codes), classes.codes, ABSENT)))
     joins = all(_runs_behind(all_classes.get(name, [])) == _runs_behind(rows) for name, rows in main_classes.items())
-    return all_classes if len(main_classes) < len(_COMPARED) or joins else main_classes
+    return all_classes if len(main_classes) < len(_COMPARED_CLASSES) or joins else main_classes
 
 
 def _runs_behind(rows: Sequence[OptionRow]) -> list[tuple[str, tuple[int, int]]]:
@@ -118,8 +118,8 @@ def _differs_on(rows: Mapping[tuple[str, str], OptionRow]) -> tuple[str, ...]:
     """Return the workloads on which two classes differ, the smallest p value first."""
     pairs = [
         (workload, first.time.mean, second.time.mean)
-        for ((_, workload), first), ((_, other), second) in combinations(rows.items(), 2)
-        if workload == other and first.time and second.time
+        for ((_, workload), first), ((_, other_workload), second) in combinations(rows.items(), 2)
+        if workload == other_workload and first.time and second.time
     ]
     holm_p = holm_where_known([_p_of_difference((first, second)) for _, first, second in pairs])
     known_p = sorted((p, workload) for (workload, _, _), p in zip(pairs, holm_p, strict=True) if p is not None)

@@ -36,7 +36,7 @@ class CostAmounts:
     """The workload of the job: that with the most matched runs."""
 
     @property
-    def every(self) -> tuple[str, ...]:
+    def sentences(self) -> tuple[str, ...]:
         """All sentences, in the order of reading."""
         return self.per_job, self.over_years, self.break_even, self.prices
 
@@ -51,10 +51,10 @@ def priced_option(decision: Decision) -> OptionResult | None:
 
 def cheapest_option(decision: Decision) -> OptionResult | None:
     """Return the option with the lowest cost per job, the baseline excepted; None without costs."""
-    priced = [option for option in decision.options if option.cost]
+    priced_options = [option for option in decision.options if option.cost]
     if decision.cheapest and decision.cheapest.option != decision.baseline:
         return decision.option(decision.cheapest.option)
-    return min(priced, key=lambda option: option.cost.ratio if option.cost else 0.0, default=None)
+    return min(priced_options, key=lambda option: option.cost.ratio if option.cost else 0.0, default=None)
 
 
 def amount_sentences(decision: Decision, option: OptionResult | None = None) -> CostAmounts | None:
@@ -73,7 +73,7 @@ def amount_sentences(decision: Decision, option: OptionResult | None = None) -> 
         return None
     ratio = priced_result.cost
     name, baseline = (compared_option(decision, level) for level in (priced_result.option, decision.baseline))
-    years = plural(round(costs.years), "year") if costs.years == round(costs.years) else f"{costs.years:g} years"
+    years = years_text(costs.years)
 
     def amount(factor: float, low: float | None, high: float | None, of: float) -> str:
         """Return ``factor`` and its interval, times an amount of the baseline."""
@@ -86,11 +86,11 @@ def amount_sentences(decision: Decision, option: OptionResult | None = None) -> 
         for result in decision.results
         if result.option == priced_result.option and result.cost and result.workload in jobs
     ]
-    job, of_job = max(results, key=lambda pair: pair[0].runs)
+    job, job_ratio = max(results, key=lambda pair: pair[0].runs)
     interval = f"{money_interval(job.low, job.high, currency)}, " if job.low is not None else ""
     where = f" on {plural(len(job.clusters), 'cluster')}" if len(job.clusters) > 1 else ""
     workload_text = ", the workload with the most matched runs," if len(results) > 1 else ""
-    on_option = amount(of_job.ratio, of_job.low, of_job.high, job.cost)
+    on_option = amount(job_ratio.ratio, job_ratio.low, job_ratio.high, job.cost)
     per_job = (
         f"A job of {workload_title(job.workload)}{workload_text} costs {money(job.cost, currency)} "
         f"({interval}mean of {plural(job.runs, 'matched run')}{where}) on {baseline}, and {on_option} on {name}. "
@@ -98,8 +98,8 @@ def amount_sentences(decision: Decision, option: OptionResult | None = None) -> 
     )
     prices = compared_prices(costs.cluster_prices, decision.baseline, priced_result.option)
     price = prices.baseline.price
-    baseline_does = _agreeing(decision, decision.baseline, "does", "do")
-    cost = _agreeing(decision, priced_result.option, "costs", "cost")
+    baseline_does = _agreeing_word(decision, decision.baseline, "does", "do")
+    cost = _agreeing_word(decision, priced_result.option, "costs", "cost")
     work = f" For the work that {baseline} {baseline_does} in {years} ({money(price, currency)}), "
     work += f"{name} {cost} {amount(ratio.ratio, ratio.low, ratio.high, prices.same_work(ratio.price_ratio))}."
     if decision.lab_scale:
@@ -113,10 +113,10 @@ def amount_sentences(decision: Decision, option: OptionResult | None = None) -> 
         over_years = f"{subject}: {money(price, currency)} with both.{size}{work}"
         break_even = f"The price of a cluster is the same with {name}, so there is no break-even price."
         return CostAmounts(per_job, over_years, break_even, _prices_text(costs, currency), job.workload)
-    of_option = _price_range(prices.option, currency)
+    option_price_text = _price_range(prices.option, currency)
     over_years = (
         f"{subject}: {money(price, currency)} with {baseline}{_hardware_text([prices.baseline])}, "
-        f"{of_option} with {name}{_hardware_text(prices.option)}.{size}{_all_prices(prices, currency)}"
+        f"{option_price_text} with {name}{_hardware_text(prices.option)}.{size}{_all_prices(prices, currency)}"
     )
     if decision.storage_difference is not None or decision.storage_costs is not None:
         what_depends = "effect" if decision.storage_difference is not None else "verdict on cost"
@@ -125,7 +125,7 @@ def amount_sentences(decision: Decision, option: OptionResult | None = None) -> 
     over_years += work
     low, high = (None if end is None else ratio.price_ratio / end for end in (ratio.high, ratio.low))
     limit = amount(ratio.break_even_price_ratio, low, high, price)
-    break_even = _break_even(decision, priced_result, limit, f"{of_option} over {years}{_setting_text(prices)}")
+    break_even = _break_even(decision, priced_result, limit, f"{option_price_text} over {years}{_setting_text(prices)}")
     return CostAmounts(per_job, over_years, break_even, _prices_text(costs, currency), job.workload)
 
 
@@ -137,7 +137,7 @@ def _break_even(decision: Decision, priced_result: OptionResult, limit: str, pri
     assert priced_result.cost is not None
     name = compared_option(decision, priced_result.option)
     words = (("pays", "pay"), ("it pays", "they pay"), ("its", "their"), ("does", "do"))
-    pay, they_pay, their, does = (_agreeing(decision, priced_result.option, *pair) for pair in words)
+    pay, they_pay, their, does = (_agreeing_word(decision, priced_result.option, *pair) for pair in words)
     match priced_result.cost.verdict:
         case CostVerdict.NOT_DISTINGUISHABLE:
             why = (
@@ -156,9 +156,14 @@ def _break_even(decision: Decision, priced_result: OptionResult, limit: str, pri
             )
 
 
-def _agreeing(decision: Decision, option: str, singular: str, plural: str) -> str:
+def _agreeing_word(decision: Decision, option: str, singular: str, plural: str) -> str:
     """Return the word that agrees with the number of an option's name."""
     return singular if option_verb(decision.factor, option) == "is" else plural
+
+
+def years_text(years: float) -> str:
+    """Return ``3 years``, ``1 year`` or ``2.5 years``."""
+    return plural(round(years), "year") if years == round(years) else f"{years:g} years"
 
 
 def _setting_text(prices: ComparedPrices) -> str:

@@ -92,9 +92,13 @@ def cost_text(cost: CostRatio) -> str:
 def difference_text(ratio: float) -> str:
     """Return a cost ratio as a difference: ``25 % less`` or ``12 % more``."""
     share = abs(ratio - 1)
-    how = "less" if ratio < 1 else "more"
+    direction = "less" if ratio < 1 else "more"
     return (
-        how if share > SHARE_MAX else f"{100 * share:.0f} % {how}" if share >= 0.095 else f"{100 * share:.1g} % {how}"
+        direction
+        if share > SHARE_MAX
+        else f"{100 * share:.0f} % {direction}"
+        if share >= 0.095
+        else f"{100 * share:.1g} % {direction}"
     )
 
 
@@ -162,9 +166,9 @@ def not_compared(decision: Decision, *, every: bool = False) -> str:
     """
     if decision.cheapest is None:
         return ""
-    without = [option for option in decision.options if option.cost is None]
-    unmatched_options = [option.option for option in without if option.time is None]
-    unpriced = [option.option for option in without if option.time is not None]
+    uncompared_options = [option for option in decision.options if option.cost is None]
+    unmatched_options = [option.option for option in uncompared_options if option.time is None]
+    unpriced = [option.option for option in uncompared_options if option.time is not None]
     clauses = []
     for options, reason in (
         (unmatched_options, "too few of their runs match those of the others"),
@@ -191,13 +195,13 @@ def _cheaper_on(decision: Decision, option: str) -> str:
     shown to cost less.
     """
     workloads = decision.option(option).workloads
-    of_mean = [r for r in decision.results if r.option == option and r.workload in workloads]
-    costs = [(workload_title(result.workload), result.cost) for result in of_mean if result.cost]
+    mean_results = [r for r in decision.results if r.option == option and r.workload in workloads]
+    costs = [(workload_title(result.workload), result.cost) for result in mean_results if result.cost]
     cheaper_titles = [title for title, cost in costs if cost.verdict is CostVerdict.CHEAPER]
-    if len(cheaper_titles) == len(of_mean):
+    if len(cheaper_titles) == len(mean_results):
         return ""
     names = f" ({joined(cheaper_titles)})" if cheaper_titles else ""
-    text = f". A lower cost is shown on {len(cheaper_titles)} of the {len(of_mean)} workloads{names}"
+    text = f". A lower cost is shown on {len(cheaper_titles)} of the {len(mean_results)} workloads{names}"
     open_costs = [
         f"{title}: {cost_text(cost)}"
         for title, cost in costs
@@ -208,12 +212,12 @@ def _cheaper_on(decision: Decision, option: str) -> str:
 
 def _exceptions(decision: Decision, option: str) -> str:
     """Return the workloads on which the option is shown to cost more although its mean costs less; else empty."""
-    dearer = [
+    dearer_texts = [
         f"{workload_title(result.workload)}: {cost_text(result.cost)}"
         for result in decision.results
         if result.option == option and result.cost and result.cost.verdict is CostVerdict.DEARER
     ]
-    return f" It costs more on {named_options(dearer)}." if dearer else ""
+    return f" It costs more on {named_options(dearer_texts)}." if dearer_texts else ""
 
 
 def _undecided_cheapest(decision: Decision, costs: Mapping[str, CostRatio], where: str) -> str:
@@ -224,31 +228,33 @@ def _undecided_cheapest(decision: Decision, costs: Mapping[str, CostRatio], wher
     def name_of(option: str) -> str:
         return f"{compared_option(decision, option)} ({format_ratio(costs[option].ratio)}×)"
 
-    of_baseline = compared_option(decision, baseline)
+    baseline_name = compared_option(decision, baseline)
     if leaders_cost_less(decision):
         names = named_options([name_of(name) for name in (cheapest, *ties)])
         which_text = "which of the two is cheaper" if len(ties) == 1 else "which is the cheapest"
-        return f"{names} cost less per job than {of_baseline}{where}; {which_text} is open"
+        return f"{names} cost less per job than {baseline_name}{where}; {which_text} is open"
     verb = "has" if option_verb(decision.factor, cheapest) == "is" else "have"
     text = f"{compared_option(decision, cheapest)} {verb} the lowest mean cost per job{where}"
     if (runs := runs_below_minimum(decision)) is not None:
-        text += "" if cheapest == baseline else f": {format_ratio(costs[cheapest].ratio)}× that of {of_baseline}"
+        text += "" if cheapest == baseline else f": {format_ratio(costs[cheapest].ratio)}× that of {baseline_name}"
         return f"{text}. Which is the cheapest is open: a verdict needs {RUNS_MIN} runs of each option, not {runs}"
     if cheapest != baseline:
-        text += f": {cost_text(costs[cheapest])} that of {of_baseline}"
+        text += f": {cost_text(costs[cheapest])} that of {baseline_name}"
     if len(ties) == len(costs) and len(costs) > 1:
         return f"{text}. Each of the {len(ties)} other options may be cheaper"
-    tied = [name_of(name) if name in costs else compared_option(decision, name) for name in ties]
-    return f"{text}. Not distinguishable from it in cost: {named_options(tied)}"
+    tied_names = [name_of(name) if name in costs else compared_option(decision, name) for name in ties]
+    return f"{text}. Not distinguishable from it in cost: {named_options(tied_names)}"
 
 
 def runs_below_minimum(decision: Decision) -> int | None:
     """Return the number of runs of each option where no cost has enough runs for a verdict; else None."""
-    priced = [option for option in decision.options if option.cost and option.time]
-    if not priced or any(option.cost and option.cost.verdict is not CostVerdict.NOT_ENOUGH_RUNS for option in priced):
+    priced_options = [option for option in decision.options if option.cost and option.time]
+    if not priced_options or any(
+        option.cost and option.cost.verdict is not CostVerdict.NOT_ENOUGH_RUNS for option in priced_options
+    ):
         return None
-    groups = [option.time.groups or 1 for option in priced if option.time]
-    runs = [min(option.time.runs_baseline, option.time.runs_option) for option in priced if option.time]
+    groups = [option.time.groups or 1 for option in priced_options if option.time]
+    runs = [min(option.time.runs_baseline, option.time.runs_option) for option in priced_options if option.time]
     return min(number // group for number, group in zip(runs, groups, strict=True))
 
 
@@ -308,15 +314,17 @@ def cost_headline(decision: Decision) -> str | None:
         return None
     by_storage = costs_by_storage(decision)
     if by_storage and decision.storage_costs and decision.storage_costs.option == priced_result.option:
-        shown = sorted(by_storage, key=lambda named: not excludes_one(named[1]))
-        return " ".join(cost_sentence(decision, priced_result.option, cost, f"with {name}, ") for name, cost in shown)
+        ordered_costs = sorted(by_storage, key=lambda named_cost: not excludes_one(named_cost[1]))
+        return " ".join(
+            cost_sentence(decision, priced_result.option, cost, f"with {name}, ") for name, cost in ordered_costs
+        )
     sentence = cost_sentence(decision, priced_result.option, priced_result.cost)
     is_cheaper = priced_result.cost.verdict is CostVerdict.CHEAPER
     exceptions = _exceptions(decision, priced_result.option) if is_cheaper else ""
     if sum(option.cost is not None for option in decision.options) == 1:
         return f"{sentence}{exceptions}"
-    leads = cheapest is not None and cheapest.option == priced_result.option
+    is_cheapest = cheapest is not None and cheapest.option == priced_result.option
     others_text = f" {text}" if (text := not_compared(decision)) else ""
-    if leads and not (cheapest and cheapest.ties and leaders_cost_less(decision)):
+    if is_cheapest and not (cheapest and cheapest.ties and leaders_cost_less(decision)):
         return f"{cheapest_sentence(decision)}{exceptions}{others_text}"
     return f"{sentence}{exceptions} {cheapest_sentence(decision)}{others_text}"

@@ -132,16 +132,16 @@ def result_sentence(decision: Decision, result: WorkloadResult) -> str:
     return f"{claim} ({time_text(result.time)})." if result.time else f"{claim}."
 
 
-def _compared(decision: Decision) -> tuple[list[OptionResult], OptionResult, bool]:
+def _compared_and_best(decision: Decision) -> tuple[list[OptionResult], OptionResult, bool]:
     """Return the compared options, the best of them, and whether the headline names the best one."""
-    compared = [option for option in decision.options if option.time]
-    best = decision.named_option or compared[0]
-    return compared, best, len(compared) == 1 or best.verdict is Verdict.FASTER
+    compared_options = [option for option in decision.options if option.time]
+    best = decision.named_option or compared_options[0]
+    return compared_options, best, len(compared_options) == 1 or best.verdict is Verdict.FASTER
 
 
 def headline(decision: Decision) -> str:
     """Return the answer in one sentence."""
-    compared_options, best, is_named = _compared(decision)
+    compared_options, best, is_named = _compared_and_best(decision)
     where = where_text(decision)
     if is_named:
         where += _settings_text(best)
@@ -180,7 +180,7 @@ def _settings_text(option: OptionResult) -> str:
 
 def summary(decision: Decision) -> str:
     """Return the answer with its interval, its number of runs and the cost per job, in one sentence."""
-    _, best, is_named = _compared(decision)
+    _, best, is_named = _compared_and_best(decision)
     if not is_named or best.time is None:
         costs, option = _costs_summary(decision, best), compared_option(decision, best.option)
         return f"{headline(decision)[:-1]}; {option}: {costs}." if costs else headline(decision)
@@ -199,7 +199,7 @@ def summary(decision: Decision) -> str:
 def _range_text(decision: Decision, option: OptionResult) -> str:
     """Return ``; 1.00× on K-means, no difference shown, to 5.13× on Sort`` if the highest ratio is twice the lowest or
     more; else empty."""
-    ends = [result for result in _extremes(decision, option.option) or () if result.time]
+    ends = [result for result in _extreme_results(decision, option.option) or () if result.time]
     ratios = [result.time.ratio for result in ends if result.time]
     if not ratios or ratios[1] < RANGE_IN_SUMMARY * ratios[0]:
         return ""
@@ -233,7 +233,7 @@ def _range_clause(decision: Decision, option: OptionResult) -> str:
 
     Empty unless the ratios differ widely (:func:`_extremes`), and the mean over the workloads has a verdict.
     """
-    extremes = _extremes(decision, option.option)
+    extremes = _extreme_results(decision, option.option)
     if option.verdict not in (Verdict.FASTER, Verdict.SLOWER) or not extremes:
         return ""
     texts = [_ratio_on_workload(result, result.time.ratio) for result in extremes if result.time]
@@ -252,7 +252,7 @@ def _open_on_workload(result: WorkloadResult) -> str:
     return open_text(result.time)
 
 
-def _extremes(decision: Decision, option: str) -> tuple[WorkloadResult, WorkloadResult] | None:
+def _extreme_results(decision: Decision, option: str) -> tuple[WorkloadResult, WorkloadResult] | None:
     """Return the headline's workloads with the lowest and the highest ratio if these differ widely; else None.
 
     The 95 % intervals of the two do not overlap, and the higher ratio is at least :data:`WIDE_RANGE` times the lower.
@@ -311,7 +311,7 @@ def _storage_means(by_storage: StorageEffects, *, on_cost: bool) -> str:
 
 def evidence(decision: Decision) -> str:
     """Return the evidence for the headline: interval, runs and scope, effects by storage, and ties with the leader."""
-    compared_options, best, is_named = _compared(decision)
+    compared_options, best, is_named = _compared_and_best(decision)
     if not is_named:
         briefs = [_short_result(decision, option) for option in compared_options[:OPTIONS_NAMED]]
         more_text = f"; {len(compared_options) - len(briefs)} more" if len(compared_options) > len(briefs) else ""
@@ -361,7 +361,7 @@ def _disks_left_out(decision: Decision) -> str:
 
 def remarks(decision: Decision) -> tuple[str, ...]:
     """Return the details of the answer: ratios by workload and storage, workloads left out, disks, and prices."""
-    _, best, is_named = _compared(decision)
+    _, best, is_named = _compared_and_best(decision)
     priced_result = priced_option(decision)
     texts = (
         _spread(decision, best.option) if is_named else "",
@@ -381,8 +381,8 @@ def remarks(decision: Decision) -> tuple[str, ...]:
 def _short_result(decision: Decision, option: OptionResult) -> str:
     assert option.time is not None
     name = compared_option(decision, option.option)
-    sure = f", {interval_text(option.time)}" if option.time.low is not None else ""
-    return f"{name}: {row_verdict(option)} ({format_ratio(option.time.ratio)}×{sure})"
+    interval = f", {interval_text(option.time)}" if option.time.low is not None else ""
+    return f"{name}: {row_verdict(option)} ({format_ratio(option.time.ratio)}×{interval})"
 
 
 def _spread(decision: Decision, option: str) -> str:
@@ -394,24 +394,25 @@ def _spread(decision: Decision, option: str) -> str:
     ]
     if len(results) < 2 or not any(result.time and result.time.low is not None for result in results):
         return ""
-    faster, slower = (
+    faster_count, slower_count = (
         sum(result.verdict is verdict for result in results) for verdict in (Verdict.FASTER, Verdict.SLOWER)
     )
     ratios = sorted((result.time.ratio, workload_title(result.workload)) for result in results if result.time)
-    least, most = (f"{format_ratio(value)}× ({workload})" for value, workload in (ratios[0], ratios[-1]))
-    speeds = f"the ratio is {least} to {most}"
-    if not faster and not slower:
+    least_text, most_text = (f"{format_ratio(value)}× ({workload})" for value, workload in (ratios[0], ratios[-1]))
+    speeds = f"the ratio is {least_text} to {most_text}"
+    if not faster_count and not slower_count:
         return f"Not shown to differ on any single one of the {len(results)} workloads: {speeds}."
-    on = (
-        f"Faster on {faster} of {len(results)} workloads"
-        if faster
-        else f"Slower on {slower} of {len(results)} workloads"
+    counts_text = (
+        f"Faster on {faster_count} of {len(results)} workloads"
+        if faster_count
+        else f"Slower on {slower_count} of {len(results)} workloads"
     )
     correction_text = (
         f", after the correction for {plural(decision.family, 'comparison')}" if decision.family > 1 else ""
     )
-    speeds_text = "" if _extremes(decision, option) else f": {speeds}"
-    return f"{on}{f', slower on {slower}' if faster and slower else ''}{correction_text}{speeds_text}."
+    speeds_text = "" if _extreme_results(decision, option) else f": {speeds}"
+    counts_text += f", slower on {slower_count}" if faster_count and slower_count else ""
+    return f"{counts_text}{correction_text}{speeds_text}."
 
 
 def _left_out(decision: Decision, option: str | None) -> str:
@@ -445,14 +446,14 @@ def _disks(decision: Decision) -> str:
 
 
 def _disk_runs(disks: Sequence[DiskRuns]) -> str:
-    return joined([f"{disk_kind_text(of_kind.kind)} ({plural(of_kind.runs, 'run')})" for of_kind in disks])
+    return joined([f"{disk_kind_text(disk_runs.kind)} ({plural(disk_runs.runs, 'run')})" for disk_runs in disks])
 
 
 def _tie_text(decision: Decision, option: OptionResult) -> str:
     tie = option.tied_with_leader
     assert tie is not None
-    sure = f" ({interval_text(tie)})" if tie.low is not None else ""
-    return f"{format_ratio(tie.ratio)}× as fast as {compared_option(decision, option.option)}{sure}"
+    interval = f" ({interval_text(tie)})" if tie.low is not None else ""
+    return f"{format_ratio(tie.ratio)}× as fast as {compared_option(decision, option.option)}{interval}"
 
 
 @dataclass(frozen=True, slots=True)

@@ -25,12 +25,12 @@ def where_text(decision: Decision, option: str | None = None) -> str:
 
     ``option``: the option whose mean it is; None, or the baseline, for that of the headline.
     """
-    of_option = {result.option: result.workloads for result in decision.options}
-    names = of_option.get(option or "") or decision.headline_workloads
+    workloads_of_option = {result.option: result.workloads for result in decision.options}
+    names = workloads_of_option.get(option or "") or decision.headline_workloads
     if len(names) == 1:
         return f" on {workload_title(names[0])}"
-    every = len(compared_workloads(decision))
-    return f" over {plural(len(names), 'workload') if len(names) == every else f'{len(names)} of {every} workloads'}"
+    count, count_of_all = len(names), len(compared_workloads(decision))
+    return f" over {plural(count, 'workload') if count == count_of_all else f'{count} of {count_of_all} workloads'}"
 
 
 def compared_workloads(decision: Decision) -> tuple[str, ...]:

@@ -29,7 +29,7 @@ _CLASSES = {
 }
 COUNTED = {DISKS: "disk", WORKERS_FACTOR: "worker", CONTAINERS: "container", **counted_resources()}
 """Factor that counts a resource, and the noun for the resource."""
-_CHANGED = {
+_CHANGE_TEXTS = {
     "nic": "{} per node",
     "data": "{} of data",
     "files": "{} files",
@@ -52,6 +52,7 @@ _DEVICE_TEXTS = {
 """Changes of disks in words: value, noun of one disk, and the counted noun."""
 _NUMBER = re.compile(r"[0-9]+(?:\.[0-9]+)?")
 _CLEAR_WITHOUT_NAME = ("data_bytes", "origin", "cluster")
+"""Factors whose levels are clear without the name of the factor."""
 _COMPRESSION_SWITCHES = parameters_with(Meaning.COMPRESSION_SWITCH)
 _PER_WORKER = (DISKS, CONTAINERS, *parameters_with(Meaning.TASKS_PER_WORKER))
 
@@ -73,7 +74,7 @@ def option_text(factor: str, level: str) -> str:
     if factor == LAYOUT_FACTOR:
         return f"{meaning} ({level})" if meaning else level
     if factor == "network":
-        return meaning or _spaced(level)
+        return meaning or _with_spaced_unit(level)
     if factor in COUNTED and level.isdecimal():
         return plural(int(level), COUNTED[factor]) + (" per worker" if factor in _PER_WORKER else "")
     return f"{column_title(factor)} {level_text(factor, level)}"
@@ -103,19 +104,20 @@ def without_shared_levels(decision: Decision) -> Decision:
     if not kept_numbers or len(kept_numbers) == len(factors):
         return decision
 
-    def short(name: str) -> str:
+    def shortened(name: str) -> str:
         return " + ".join(name.split(" + ")[number] for number in kept_numbers)
 
     cheapest = decision.cheapest
     return replace(
         decision,
         factor=" + ".join(factors[number] for number in kept_numbers),
-        baseline=short(decision.baseline),
-        leader=short(decision.leader),
-        ties=tuple(map(short, decision.ties)),
-        options=tuple(replace(option, option=short(option.option)) for option in decision.options),
-        results=tuple(replace(result, option=short(result.option)) for result in decision.results),
-        cheapest=cheapest and replace(cheapest, option=short(cheapest.option), ties=tuple(map(short, cheapest.ties))),
+        baseline=shortened(decision.baseline),
+        leader=shortened(decision.leader),
+        ties=tuple(map(shortened, decision.ties)),
+        options=tuple(replace(option, option=shortened(option.option)) for option in decision.options),
+        results=tuple(replace(result, option=shortened(result.option)) for result in decision.results),
+        cheapest=cheapest
+        and replace(cheapest, option=shortened(cheapest.option), ties=tuple(map(shortened, cheapest.ties))),
     )
 
 
@@ -136,12 +138,12 @@ def change_text(name: str, value: str) -> str:
     """Return a change of a what-if question in words: ``2 SSDs per worker (SS2)``, ``25 Gbit/s per node``."""
     if name == WORKER_TYPE:
         return f"{value} workers"
-    if name in _CHANGED:
-        return _CHANGED[name].format(_spaced(value))
+    if name in _CHANGE_TEXTS:
+        return _CHANGE_TEXTS[name].format(_with_spaced_unit(value))
     if device := _DEVICE.fullmatch(name):
         noun = disk_noun(device[1]) if device[1] in _DISK_KINDS else f"{device[1]} disk"
-        counted = plural(int(value), noun) if value.isdecimal() else value
-        return _DEVICE_TEXTS[device[2]].format(_spaced(value), noun, counted)
+        count_text = plural(int(value), noun) if value.isdecimal() else value
+        return _DEVICE_TEXTS[device[2]].format(_with_spaced_unit(value), noun, count_text)
     if name == WORKERS_COUNT:
         return option_text(WORKERS_FACTOR, value)
     if name in (LAYOUT_FACTOR, NETWORK_FACTOR, CONTAINERS):
@@ -149,7 +151,7 @@ def change_text(name: str, value: str) -> str:
     return f"{column_title(name)} {level_text(name, value)}" if column_title(name) != name else f"{name}={value}"
 
 
-def _spaced(value: str) -> str:
+def _with_spaced_unit(value: str) -> str:
     """Return a quantity with a space before its unit: ``25 Gbit/s``."""
     return re.sub(r"(?<=\d)(?=[A-Za-z])", " ", value)
 

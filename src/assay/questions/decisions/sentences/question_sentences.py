@@ -48,8 +48,8 @@ from assay.text import (
     workload_title,
 )
 
-_DECIDED = "decided at 95 %"
-STORAGE_DEPENDENT = f"depends on storage, {_DECIDED}"
+_DECIDED_TEXT = "decided at 95 %"
+STORAGE_DEPENDENT = f"depends on storage, {_DECIDED_TEXT}"
 """Confidence in a headline with an effect for each storage class. The evidence has the intervals and their scope."""
 MEAN_UNDECIDED = "depends on storage, mean not confirmed"
 """Confidence where the effects by storage class differ, and the headline has no verdict on the mean over them."""
@@ -107,10 +107,7 @@ def _unanswered_sentence(answer: QuestionAnswer, why: MissingAnswer) -> str:
         case Obstacle.NOT_RECORDED:
             return f"Not measured: no run records a {subject}."
         case Obstacle.NOT_MATCHED:
-            return (
-                f"Not compared: no two runs differ in {subject} and are equal in everything else. "
-                f"Measured by themselves: {levels}."
-            )
+            return f"{not_varied_text(subject)} Measured by themselves: {levels}."
         case Obstacle.ONE_LEVEL if why.unrecorded:
             others_text = ""
             have = "has" if why.runs == 1 else "have the same"
@@ -125,6 +122,11 @@ def _unanswered_sentence(answer: QuestionAnswer, why: MissingAnswer) -> str:
             return f"Not measured: {joined(parts)}.{others_text}"
         case Obstacle.ONE_LEVEL:
             return f"Not measured: all runs have the same {subject} ({levels})."
+
+
+def not_varied_text(factor: str) -> str:
+    """Return that the runs allow no decision on a factor."""
+    return f"Not compared: no two runs differ in {factor} and are equal in everything else."
 
 
 def _level(factor: str, level: str) -> str:
@@ -155,8 +157,8 @@ def _runs_for_costs(decision: Decision) -> str | None:
     runs = runs_below_minimum(decision)
     if runs is None:
         return None
-    missing, options = RUNS_MIN - runs, 1 + sum(option.cost is not None for option in decision.options)
-    times = "once more" if missing == 1 else f"{missing} more times"
+    missing_runs, options = RUNS_MIN - runs, 1 + sum(option.cost is not None for option in decision.options)
+    times = "once more" if missing_runs == 1 else f"{missing_runs} more times"
     titles = joined([workload_title(workload) for workload in decision.headline_workloads])
     return (
         f"Run {titles} {times} with each of the {options} options: set repetitions to {RUNS_MIN} in the plan, and "
@@ -220,8 +222,8 @@ def next_command(answer: QuestionAnswer, options: CommandOptions) -> str | None:
     if why is None or why.filters:
         return None
     if why.price_list:
-        priced = command("decide", question.name, options=replace(options, prices="prices.yaml"))
-        return f"assay prices aloja {quote(options.repository or DEFAULT_REPOSITORY)} > prices.yaml && {priced}"
+        prices_command = command("decide", question.name, options=replace(options, prices="prices.yaml"))
+        return f"assay prices aloja {quote(options.repository or DEFAULT_REPOSITORY)} > prices.yaml && {prices_command}"
     if why.obstacle in (Obstacle.NO_PRICES, Obstacle.UNPRICED):
         return command("decide", question.name, options=replace(options, prices="FILE"))
     return command("whatif", "--set", question.change, options=options) if why.simulable else None
@@ -329,8 +331,8 @@ def answer_confidence(answer: QuestionAnswer) -> str:
         return STORAGE_DEPENDENT if is_answer_decided else MEAN_UNDECIDED
     leader = decision.option(best.option) if best and is_answer_decided and answer.question.name != CHEAPEST else None
     if leader and leader.cost and leader.cost.verdict not in (CostVerdict.CHEAPER, CostVerdict.DEARER):
-        return f"speed {_DECIDED}, cost open{_assumed(decision)}{scope}"
-    return f"{_DECIDED}{_assumed(decision)}{scope}" if is_answer_decided else f"undecided{scope}"
+        return f"speed {_DECIDED_TEXT}, cost open{_assumption_text(decision)}{scope}"
+    return f"{_DECIDED_TEXT}{_assumption_text(decision)}{scope}" if is_answer_decided else f"undecided{scope}"
 
 
 def _cost_confidence(decision: Decision) -> str:
@@ -340,10 +342,10 @@ def _cost_confidence(decision: Decision) -> str:
     if not names:
         return "cost open"
     with_storage = "" if len(names) == len(by_storage) else f" with {joined(names)}"
-    return f"{_DECIDED} by cost{with_storage}"
+    return f"{_DECIDED_TEXT} by cost{with_storage}"
 
 
-def _assumed(decision: Decision) -> str:
+def _assumption_text(decision: Decision) -> str:
     """Return the assumption of a verdict on too few runs for a test without assumptions; empty with enough runs."""
     has_few_runs = any(caveat.kind is CaveatKind.FEW_RUNS for caveat in decision.caveats)
     return ", assuming lognormal times" if has_few_runs else ""

@@ -15,11 +15,16 @@ from assay.analysis.comparison.verdict_text import scope_text
 from assay.analysis.statistics import RUNS_MIN
 from assay.questions.decisions.costs.cluster_prices import compared_prices
 from assay.questions.decisions.decision import BaselineCosts, ComparedCost, CostRatio, CostVerdict, Decision
-from assay.questions.decisions.sentences.amount_sentences import cheapest_option, other_size_text, setting_words
+from assay.questions.decisions.sentences.amount_sentences import (
+    cheapest_option,
+    other_size_text,
+    setting_words,
+    years_text,
+)
 from assay.questions.decisions.sentences.cost_sentences import difference_range, named_options, runs_below_minimum
 from assay.questions.decisions.sentences.estimate_text import excludes_one, open_text, where_text
 from assay.questions.decisions.sentences.option_words import baseline_text, option_verb
-from assay.text import NO_VALUE, capitalised, format_interval, format_ratio, joined, money, plural, scale_text
+from assay.text import NO_VALUE, capitalised, format_interval, format_ratio, joined, money, scale_text
 
 OPTIONS_PRICED = 3
 """Maximum number of options in the answer, the baseline excepted."""
@@ -101,7 +106,7 @@ class CostsOverYears:
     @property
     def period(self) -> str:
         """The years of use as text: ``3 years``."""
-        return _years_text(self.years)
+        return years_text(self.years)
 
 
 def costs_over_years(decision: Decision) -> CostsOverYears | None:
@@ -116,15 +121,17 @@ def costs_over_years(decision: Decision) -> CostsOverYears | None:
     assert first is not None
     setting = compared_prices(costs.cluster_prices, decision.baseline, first.option).baseline.setting
     measured = [(price.option, price.setting) for price in costs.cluster_prices]
-    of_all = {option.option: option.cost for option in decision.options if option.cost}
-    priced = {name: cost for name, cost in of_all.items() if (name, setting) in measured or name == first.option}
-    order = sorted(priced, key=lambda name: priced[name].ratio)
+    all_costs = {option.option: option.cost for option in decision.options if option.cost}
+    setting_costs = {
+        name: cost for name, cost in all_costs.items() if (name, setting) in measured or name == first.option
+    }
+    order = sorted(setting_costs, key=lambda name: setting_costs[name].ratio)
     names = order[: max(OPTIONS_PRICED, 1)]
     if cheapest.option == decision.baseline:
         names = [decision.baseline, *names]
     elif decision.baseline not in names:
         names = [*names, decision.baseline]
-    options = {name: _option(decision, name, priced.get(name), costs) for name in (decision.baseline, *order)}
+    options = {name: _option(decision, name, setting_costs.get(name), costs) for name in (decision.baseline, *order)}
     tie = _tie_of_lower_price(decision, options)
     return CostsOverYears(
         years=costs.years,
@@ -138,7 +145,8 @@ def costs_over_years(decision: Decision) -> CostsOverYears | None:
         lowest_price=_lowest_price(
             costs, options[tie.option if tie else cheapest.option], tuple(options.values()), currency
         ),
-        covers=_covers(decision, costs) + _elsewhere(decision, [name for name in of_all if name not in priced]),
+        covers=_covers(decision, costs)
+        + _left_out_text(decision, [name for name in all_costs if name not in setting_costs]),
     )
 
 
@@ -150,8 +158,8 @@ def _option(decision: Decision, name: str, cost: CostRatio | None, costs: Baseli
     price, setting = compared_costs.baseline.price, compared_costs.baseline.setting
     if cost is None:
         return OptionOverYears(text, price, price, 1.0, None, None, "")
-    of_option = [p.price for p in costs.cluster_prices if p.option == name and p.setting == setting]
-    prices = of_option or [p.price for p in compared_costs.option]
+    setting_prices = [p.price for p in costs.cluster_prices if p.option == name and p.setting == setting]
+    prices = setting_prices or [p.price for p in compared_costs.option]
     low, high = (None, None) if cost.verdict is CostVerdict.NOT_ENOUGH_RUNS else (cost.low, cost.high)
     return OptionOverYears(text, min(prices), max(prices), cost.ratio, low, high, _verdict(cost))
 
@@ -176,21 +184,21 @@ def _answer(decision: Decision, costs: BaselineCosts, options: Mapping[str, Opti
     else:
         claim = f"{'costs' if is_singular else 'cost'} least per job"
     option = options[cheapest.option]
-    text = f"Over {_years_text(costs.years)}, {option.option} {claim}: you pay {_price_text(option, currency)}"
+    text = f"Over {years_text(costs.years)}, {option.option} {claim}: you pay {_price_text(option, currency)}"
     rivals = [rival for rival in cheapest.rivals if rival.option in options]
     if not rivals:
         return f"{text}."
     if (tie := _tie_of_lower_price(decision, options)) is not None:
         return _tie_answer(decision, costs, options, tie, currency)
     rival = min(rivals, key=lambda rival: options[rival.option].cost)
-    than = options[rival.option].option
+    rival_name = options[rival.option].option
     if rival.low is None or rival.high is None:
         runs = runs_below_minimum(decision)
-        needed = f"needs {RUNS_MIN} runs of each option, not {runs}" if runs is not None else "needs more runs"
-        return f"{text}. Whether a job costs less than on {than} is open: a verdict {needed}."
+        need_text = f"needs {RUNS_MIN} runs of each option, not {runs}" if runs is not None else "needs more runs"
+        return f"{text}. Whether a job costs less than on {rival_name} is open: a verdict {need_text}."
     verdict = "" if rival.verdict is CostVerdict.CHEAPER else f", {open_text(rival)}"
     difference = difference_range(rival.low, rival.high)
-    return f"{text}, and a job costs {difference} than on {than} (95 % interval{verdict})."
+    return f"{text}, and a job costs {difference} than on {rival_name} (95 % interval{verdict})."
 
 
 def _tie_of_lower_price(decision: Decision, options: Mapping[str, OptionOverYears]) -> ComparedCost | None:
@@ -217,43 +225,47 @@ def _tie_answer(
     assert tie.low is not None
     assert tie.high is not None
     cheapest, rival = options[decision.cheapest.option], options[tie.option]
-    has = "has" if option_verb(decision.factor, tie.option) == "is" else "have"
-    shown = "confirmed" if excludes_one(tie) else "shown"
+    verb = "has" if option_verb(decision.factor, tie.option) == "is" else "have"
+    shown_text = "confirmed" if excludes_one(tie) else "shown"
     saving = money(cheapest.cluster - rival.cluster_most, currency)
     if len({cheapest.cluster, cheapest.cluster_most}) + len({rival.cluster, rival.cluster_most}) > 2:
         saving = f"at least {saving}"
     return (
-        f"Over {_years_text(costs.years)}, no difference in the cost per job of {cheapest.option} and {rival.option} "
-        f"is {shown}: a job costs {difference_range(tie.low, tie.high)} on {cheapest.option} (95 % interval). "
-        f"{capitalised(rival.option)} {has} the lower {'rent' if costs.rented else 'price'}: you pay "
+        f"Over {years_text(costs.years)}, no difference in the cost per job of {cheapest.option} and {rival.option} "
+        f"is {shown_text}: a job costs {difference_range(tie.low, tie.high)} on {cheapest.option} (95 % interval). "
+        f"{capitalised(rival.option)} {verb} the lower {'rent' if costs.rented else 'price'}: you pay "
         f"{_price_text(rival, currency)}, {saving} less."
     )
 
 
 def _lowest_price(
-    costs: BaselineCosts, named: OptionOverYears, options: tuple[OptionOverYears, ...], currency: str
+    costs: BaselineCosts, named_option: OptionOverYears, options: tuple[OptionOverYears, ...], currency: str
 ) -> str:
     """Return which cluster has the lowest price, which decides where a cluster is often idle.
 
-    ``named``: the option with the price that the answer names.
+    ``named_option``: the option with the price that the answer names.
     """
     word = "rent" if costs.rented else "price"
-    lowest = money(min(option.cluster for option in options), currency)
-    if money(named.cluster, currency) == lowest:
+    lowest_text = money(min(option.cluster for option in options), currency)
+    if money(named_option.cluster, currency) == lowest_text:
         return f"No other option has a lower {word}."
-    names = [option.option for option in options if money(option.cluster, currency) == lowest]
-    return f"If the cluster is often idle, its {word} decides: the lowest is {lowest}, with {named_options(names)}."
+    names = [option.option for option in options if money(option.cluster, currency) == lowest_text]
+    return (
+        f"If the cluster is often idle, its {word} decides: the lowest is {lowest_text}, with {named_options(names)}."
+    )
 
 
 def _covers(decision: Decision, costs: BaselineCosts) -> str:
     """Return what the price of a cluster covers: ``Rent: 24 h a day, on cluster m1000-01.``."""
-    has = {"power": costs.power, "maintenance": costs.maintenance}
+    has_price = {"power": costs.power, "maintenance": costs.maintenance}
     rent = "24 h a day" if costs.rented else "rent, 24 h a day"
-    kinds = [name for name, priced in (("purchase", costs.purchase), (rent, costs.rent)) if priced]
-    text = joined([*kinds, *(name for name, priced in has.items() if priced)])
-    missing = [name for name, priced in has.items() if not priced]
+    kinds = [name for name, is_priced in (("purchase", costs.purchase), (rent, costs.rent)) if is_priced]
+    text = joined([*kinds, *(name for name, is_priced in has_price.items() if is_priced)])
+    missing_prices = [name for name, is_priced in has_price.items() if not is_priced]
     unpriced_text = (
-        f" Price book {costs.book} of {costs.date} has no separate price for {joined(missing)}." if missing else ""
+        f" Price book {costs.book} of {costs.date} has no separate price for {joined(missing_prices)}."
+        if missing_prices
+        else ""
     )
     size = f" {capitalised(size)}." if (size := other_size_text(costs)) else ""
     book = unpriced_text or f" Price book {costs.book} of {costs.date}."
@@ -268,7 +280,7 @@ def _setting(decision: Decision, costs: BaselineCosts) -> str:
     return f", {setting_words(prices.setting)}" if prices.setting else ""
 
 
-def _elsewhere(decision: Decision, options: list[str]) -> str:
+def _left_out_text(decision: Decision, options: list[str]) -> str:
     """Return the options that are left out because they share no setting with the baseline."""
     names = named_options([baseline_text(decision.factor, option) for option in options])
     return f" Left out, because they ran in other settings only: {names}." if options else ""
@@ -282,9 +294,5 @@ def _assumptions(decision: Decision) -> str:
     text = f"Cost per job: relative to {baseline},{where_text(decision)}{lab} ({scope_text(scopes[0].scope)})."
     if lab:
         text += " It is the ratio of times in the lab, times the ratio of the prices of real hardware."
-    few = runs_below_minimum(decision) is not None
-    return text if few else f"{text} Prices count as exact."
-
-
-def _years_text(years: float) -> str:
-    return plural(round(years), "year") if years == round(years) else f"{years:g} years"
+    has_few_runs = runs_below_minimum(decision) is not None
+    return text if has_few_runs else f"{text} Prices count as exact."

@@ -23,11 +23,11 @@ from assay.text import capitalised, joined
 
 _FACTORS = {"nic": NETWORK_FACTOR, "workers.count": WORKERS_FACTOR}
 """Factor of a plan by the name of the change, where the two names differ."""
-_USUAL = (("nic", "network"), ("workers.count", "number of workers"))
+_DEFAULT_CHANGES = (("nic", "network"), ("workers.count", "number of workers"))
 """Changes that are described if the question has none: name, and in words."""
 _QUESTIONS = {NETWORK_FACTOR: NETWORK, WORKERS_FACTOR: NODES}
 """The question of ``assay decide`` that compares the levels of a factor."""
-_FIT = "it has the scale, disks and network of these runs"
+_FIT_REASON = "it has the scale, disks and network of these runs"
 """Why a cluster file fits runs."""
 
 
@@ -62,7 +62,8 @@ class SimulationObstacle:
         if len(self.missing) > 1:
             return "Runs that assay measures have both. The size of the data can't be added to stored runs."
         if self.clusters:
-            return f"The file {self.clusters[0]} fits: {_FIT}. Copy it to {self.folder}, and the page What if lists it."
+            copy_text = f"Copy it to {self.folder}, and the page What if lists it"
+            return f"The file {self.clusters[0]} fits: {_FIT_REASON}. {copy_text}."
         return (
             f"Describe the cluster of these runs in a cluster file. Copy it to {self.folder}, and the page What if "
             "lists it if it fits the runs."
@@ -74,12 +75,12 @@ def simulation_obstacle(
 ) -> SimulationObstacle:
     """Return why ``runs``, which have no cluster file, can't be simulated."""
     subjects = [(name, change_text(name, value)) for name, value in changes]
-    missing = ["a cluster file with their nodes and disks"]
+    missing_facts = ["a cluster file with their nodes and disks"]
     if not any(run.data_bytes for run in runs):
-        missing.append("the size of their data")
+        missing_facts.append("the size of their data")
     clusters = fitting_examples(repository, runs)
     measured_texts, compared_questions = [], []
-    for name, subject in subjects or _USUAL:
+    for name, subject in subjects or _DEFAULT_CHANGES:
         factor = _FACTORS.get(name, name)
         recorded_levels = _levels_of(table, factor)
         if len(recorded_levels) > 1 and factor in _QUESTIONS:
@@ -93,7 +94,7 @@ def simulation_obstacle(
                 f"{capitalised(subject)}: {f'the runs have {texts}' if known_levels else 'no run records it'}."
             )
     return SimulationObstacle(
-        missing=tuple(missing),
+        missing=tuple(missing_facts),
         clusters=clusters,
         measured=tuple(measured_texts),
         compared=tuple(compared_questions),
@@ -139,7 +140,7 @@ def near_answers(obstacle: SimulationObstacle, options: CommandOptions) -> tuple
         answers.insert(0, NearAnswer(predict, "predicts times from these runs", "/predict"))
     if obstacle.clusters:
         simulate = command("whatif", options=replace(options, cluster=obstacle.clusters[0]))
-        answers.insert(0, NearAnswer(simulate, f"simulates these runs with a shipped cluster file: {_FIT}"))
+        answers.insert(0, NearAnswer(simulate, f"simulates these runs with a shipped cluster file: {_FIT_REASON}"))
     elif len(obstacle.missing) == 1:
         simulate = command("whatif", options=replace(options, cluster="FILE"))
         effect = "simulates the runs from a cluster file that you write; no example fits these runs"
@@ -154,6 +155,6 @@ def near_answers(obstacle: SimulationObstacle, options: CommandOptions) -> tuple
 def hint_of(obstacle: SimulationObstacle, options: CommandOptions) -> str:
     """Return what was measured of the changes, and the commands that answer as far as possible."""
     if obstacle.clusters:
-        return f"add --cluster {shlex.quote(obstacle.clusters[0])}: {_FIT}"
+        return f"add --cluster {shlex.quote(obstacle.clusters[0])}: {_FIT_REASON}"
     lines = [f"{near_answer.command}\n        {near_answer.effect}" for near_answer in near_answers(obstacle, options)]
     return "\n    ".join([*obstacle.measured, "These commands answer as far as possible:", *lines])

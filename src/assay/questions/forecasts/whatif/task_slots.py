@@ -78,14 +78,14 @@ def tasks_sentence(answers: Sequence["WhatIf"]) -> str:
     if idle_rows:
         tasks, workers = max(row.slots.tasks for row in idle_rows), idle_rows[0].slots.workers
         sentence = (
-            f"A stage{_of(idle_rows, answers)} has at most {plural(tasks, 'task')}: at most {tasks} of {workers} "
-            "workers run one at the same time, and the others add only their disks and network."
+            f"A stage{_workloads_text(idle_rows, answers)} has at most {plural(tasks, 'task')}: at most {tasks} of "
+            f"{workers} workers run one at the same time, and the others add only their disks and network."
         )
     elif waiting_rows:
         slots = max((row.slots for row in waiting_rows), key=lambda slots: slots.tasks)
         sentence = (
-            f"A stage{_of(waiting_rows, answers)} has up to {plural(slots.tasks, 'task')}, and {slots.workers} workers "
-            f"run {slots.parallel} of them at once."
+            f"A stage{_workloads_text(waiting_rows, answers)} has up to {plural(slots.tasks, 'task')}, and "
+            f"{slots.workers} workers run {slots.parallel} of them at once."
         )
     else:
         return ""
@@ -112,7 +112,7 @@ def _about_tasks(answers: Sequence["WhatIf"]) -> list["WhatIf"]:
     return [row for row in answers if {WORKERS_COUNT, CONTAINERS} & row.changes.keys()]
 
 
-def _of(rows: Sequence["WhatIf"], answers: Sequence["WhatIf"]) -> str:
+def _workloads_text(rows: Sequence["WhatIf"], answers: Sequence["WhatIf"]) -> str:
     """Return the workloads of ``rows``; empty for all answers."""
     names = dict.fromkeys(workload_title(row.workload) for row in rows)
     return "" if len(rows) == len(answers) else f" of {joined(list(names))}"

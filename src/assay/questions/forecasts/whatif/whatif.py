@@ -267,16 +267,16 @@ def _no_measured_run(target: str, where: str | None = None) -> RepositoryError:
 def _changed_plan(group: Measured, changes: Sequence[Change]) -> Plan:
     """Return the plan with the changes. Raises SpecificationError if its data does not fit on the devices."""
     after = changed_plan(group.plan, group.levels, group.workload, changes)
-    if refused := device_space.refusal(after, [only_run(after)]):
-        raise SpecificationError(refused, where="--set", hint=device_space.remedy(after.cluster))
+    if refusal := device_space.refusal(after, [only_run(after)]):
+        raise SpecificationError(refusal, where="--set", hint=device_space.remedy(after.cluster))
     return after
 
 
 def _data_bytes(run: Run, before: Plan, after: Plan) -> int:
     """Return the data at full scale: the recorded data unless the changes alter it."""
-    planned, changed = (only_run(plan).workload.data_bytes for plan in (before, after))
-    if planned != changed or not run.data_bytes:
-        return changed
+    planned_bytes, changed_bytes = (only_run(plan).workload.data_bytes for plan in (before, after))
+    if planned_bytes != changed_bytes or not run.data_bytes:
+        return changed_bytes
     return round(run.data_bytes / (run.lab_scale or 1.0))
 
 
@@ -286,19 +286,19 @@ def answer_for(
     """Return the predicted times with ``changes``. Raises SpecificationError for an unknown or impossible change."""
     group, profile, before = anchor.measured, anchor.profile, anchor.plan
     after, cores = _changed_plan(group, changes), core_speed_uncertainty(group.runs, dict(changes))
-    changed = _request_for(after, profile, share_of_lab_cpu(before, after))
-    scenarios = [anchor.scenario, scenario_of(changed)]
-    is_unchanged = changed == _request_for(before, profile)
-    simulated = anchor.simulated if is_unchanged else _simulated_draws(changed, run_simulations, cores.sigma)
+    request = _request_for(after, profile, share_of_lab_cpu(before, after))
+    scenarios = [anchor.scenario, scenario_of(request)]
+    is_unchanged = request == _request_for(before, profile)
+    simulated = anchor.simulated if is_unchanged else _simulated_draws(request, run_simulations, cores.sigma)
     sides = list(anchor.simulated), list(simulated)
     times = [[result.duration_s for result in side] for side in sides]
     measured_s = math.exp(fmean(math.log(run.duration_s) for run in group.runs))
-    shares = [shares_of(_request_for(before, profile), sides[0]), shares_of(changed, sides[1])]
+    shares = [shares_of(_request_for(before, profile), sides[0]), shares_of(request, sides[1])]
     scatter, mean_sigma = _scatter(group.runs)
     miss = median(times[0]) / measured_s - 1
     alike_share = similarity(shares[0], shares[1], median(times[0]), median(times[1]))
     error = correction(shares[0], shares[1], -math.log1p(miss), mean_sigma, _draw_covariance(*times), alike_share)
-    far_sigma, far_texts = (0.0, []) if is_unchanged else extrapolation_error(changed)
+    far_sigma, far_texts = (0.0, []) if is_unchanged else extrapolation_error(request)
     middle_s = median(times[1]) * error.factor
     low_s, high_s = (middle_s * math.exp(end * math.hypot(error.sigma, scatter, far_sigma)) for end in (-Z90, Z90))
     limits = [_limits(side) for side in sides]
@@ -320,8 +320,8 @@ def answer_for(
         ratio_low=measured_s / high_s,
         ratio_high=measured_s / low_s,
         measured_limit=anchor.limit,
-        limit_before=_largest(limits[0]),
-        limit_after=_largest(limits[1]),
+        limit_before=_largest_limit(limits[0]),
+        limit_after=_largest_limit(limits[1]),
         limits_before=limits[0],
         limits_after=limits[1],
         cost_before=costs.run_before,
@@ -346,15 +346,15 @@ def answer_for(
         lab_cores=lab_cores(before, after, anchor.scenario.document),
         slots=task_slots(after, scenarios[1].document),
         links_bits_per_s=(group.configured().link_bits_per_s, group.configured(changes).link_bits_per_s),
-        extrapolation=1.0 if is_unchanged else max(1.0, *times_beyond(changed).values()),
-        extrapolated="" if is_unchanged else _extrapolated(changed),
+        extrapolation=1.0 if is_unchanged else max(1.0, *times_beyond(request).values()),
+        extrapolated="" if is_unchanged else _extrapolated_quantity(request),
         credits=typical_use(sides[1], error.factor),
     )
 
 
-def _extrapolated(changed: SimulationRequest) -> str:
+def _extrapolated_quantity(request: SimulationRequest) -> str:
     """Return the quantity that is furthest beyond the learned range; empty if the interval is not wider for it."""
-    name, times = max(times_beyond(changed).items(), key=lambda entry: entry[1])
+    name, times = max(times_beyond(request).items(), key=lambda entry: entry[1])
     return name if times > WITHIN_RANGE_FACTOR_MAX else ""
 
 
@@ -398,7 +398,7 @@ def _limits(side: Sequence[SimulationResult]) -> dict[str, float]:
     return {name.replace(":dfs", ":hdfs"): fmean(result.limits.get(name, 0.0) for result in side) for name in names}
 
 
-def _largest(limits: Mapping[str, float]) -> str:
+def _largest_limit(limits: Mapping[str, float]) -> str:
     return max(limits, key=lambda name: limits[name]) if limits else "unknown"
 
 
@@ -419,8 +419,9 @@ def _assumptions(
     texts = [f"profile {profile.name}: {profile.learned.source}"]
     direction = "longer" if miss >= 0 else "shorter"
     texts.append(
-        f"the simulated time of the measured runs is {format_percent(abs(miss))} {direction} than measured; this "
-        f"corrects the answer by {'0 %' if round(100 * correction_share) == 0 else f'{100 * correction_share:+.0f} %'}"
+        f"the simulated time of the measured runs is {format_percent(abs(miss))} {direction} than measured; "
+        f"this corrects the answer by "
+        f"{'0 %' if round(100 * correction_share) == 0 else f'{100 * correction_share:+.0f} %'}"
     )
     if abs(miss) > MISS_WARNED:
         texts.append("the simulator's error on the measured runs is large, so the answer is a rough guide only")

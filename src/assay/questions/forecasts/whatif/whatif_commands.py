@@ -29,11 +29,13 @@ def prices_command(answer: WhatIfAnswer, options: CommandOptions, words: Sequenc
     texts = [f"{name}={value}" for name, value in answer.configurations[0].changes.items()]
     if not options.prices:
         return _whatif(texts, replace(options, prices="BOOK"), words)
-    missing = {part.name: None for row in answer.configurations for part in row.missing_prices if part.price is None}
-    if not missing:
+    missing_names = {
+        part.name: None for row in answer.configurations for part in row.missing_prices if part.price is None
+    }
+    if not missing_names:
         return ""
-    stated = [word for name in missing for word in ("--price", f"{name}=AMOUNT")]
-    return _whatif(texts, options, [*words, *stated])
+    price_words = [word for name in missing_names for word in ("--price", f"{name}=AMOUNT")]
+    return _whatif(texts, options, [*words, *price_words])
 
 
 def _whatif(changes: Sequence[str], options: CommandOptions, words: Sequence[str]) -> str:

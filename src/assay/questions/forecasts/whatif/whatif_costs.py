@@ -121,7 +121,7 @@ def costs_of(
     book = prices.book
     before = _priced_cluster(plans[0])
     after = _with_changed_link(_priced_cluster(plans[1]), before)
-    per_h_before, per_h_after, unknown, note = None, None, "", ""
+    per_h_before, per_h_after, unknown_reason, note = None, None, "", ""
     size: MissingPrice | None = None
     same_size = len(before.cluster.workers) == len(after.cluster.workers)
     missing_prices: tuple[MissingPrice, ...] = ()
@@ -132,29 +132,29 @@ def costs_of(
             size = None
         elif size is not None:
             size = replace(size, price=prices.parts.get(size.name))
-            if refused := _refused_price(book, per_h_before, (size,)):
-                return WhatIfCosts(unknown=refused, missing_prices=(size,))
+            if refusal := _refused_price(book, per_h_before, (size,)):
+                return WhatIfCosts(unknown=refusal, missing_prices=(size,))
             per_h_before = None if size.price is None else per_h_before + _added_per_h(book, (size,))
     except SpecificationError as error:
-        unknown = error.message
-    if unknown and not prices_new_types(book, before, after):
-        return WhatIfCosts(unknown=unknown)
+        unknown_reason = error.message
+    if unknown_reason and not prices_new_types(book, before, after):
+        return WhatIfCosts(unknown=unknown_reason)
     try:
-        base, parts = _changed_per_h(book, before, after)
+        base_per_h, parts = _changed_per_h(book, before, after)
         if note:
             parts = tuple(part for part in parts if part.name != WORKER_PART)
         missing_prices = tuple(replace(part, price=prices.parts.get(part.name)) for part in parts)
-        if refused := _refused_price(book, base, missing_prices):
-            return WhatIfCosts(unknown=refused, missing_prices=missing_prices)
-        missing = tuple(part for part in missing_prices if part.price is None)
-        unknown = unknown or reason_of(book, missing)
-        if not missing:
-            per_h_after = base + _added_per_h(book, missing_prices)
+        if refusal := _refused_price(book, base_per_h, missing_prices):
+            return WhatIfCosts(unknown=refusal, missing_prices=missing_prices)
+        parts_without_price = tuple(part for part in missing_prices if part.price is None)
+        unknown_reason = unknown_reason or reason_of(book, parts_without_price)
+        if not parts_without_price:
+            per_h_after = base_per_h + _added_per_h(book, missing_prices)
         if size is not None and size.name not in {part.name for part in parts}:
             missing_prices = (*missing_prices, size)
-            unknown = unknown or (reason_of(book, (size,)) if size.price is None else "")
+            unknown_reason = unknown_reason or (reason_of(book, (size,)) if size.price is None else "")
     except SpecificationError as error:
-        unknown = unknown or error.message
+        unknown_reason = unknown_reason or error.message
     extras = prices.extras
     run_after, run_low, run_high = (_run_cost(per_h_after, time_s, extras) for time_s in times_s)
     return WhatIfCosts(
@@ -166,7 +166,7 @@ def costs_of(
         run_high=run_high,
         lines_before=() if per_h_before is None else extras.lines(float(per_h_before), measured_s),
         lines_after=() if per_h_after is None else extras.lines(float(per_h_after), times_s[0]),
-        unknown=unknown,
+        unknown=unknown_reason,
         missing_prices=missing_prices,
         assumptions=(*extras.assumptions(), *([ONCE_A_DAY] if extras.is_on else [])),
         note=note,
@@ -252,7 +252,9 @@ def _unpriced_volumes_text(book: PriceBook, cluster: PricedCluster) -> str:
 
 def _with_changed_link(after: PricedCluster, before: PricedCluster) -> PricedCluster:
     """Return ``after`` with the rate of a changed link as its network, as an item names it: ``25Gbit/s``."""
-    link_before, link = (priced.cluster.workers[0].type.nic.rate_bits_per_s for priced in (before, after))
+    link_before, link = (
+        priced_cluster.cluster.workers[0].type.nic.rate_bits_per_s for priced_cluster in (before, after)
+    )
     if after.network is not None or link == link_before:
         return after
     network = f"{link / 1e9:g}Gbit/s"

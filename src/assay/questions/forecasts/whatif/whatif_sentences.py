@@ -52,8 +52,8 @@ def sentence_of(answers: Sequence[WhatIf], has_prices: bool) -> str:
     runs = "runs are" if len(answers) > 1 else f"{_name(answers[0])} is"
     average = " on average" if len(answers) > 1 else ""
     speed = f"{runs} {mean.ratio:.2f}× as fast{average} (90 % interval {mean.ratio_low:.2f} to {mean.ratio_high:.2f})"
-    how = "simulated, extrapolated" if any(answer.extrapolated for answer in answers) else "simulated"
-    return f"With {_changes_of(answers)}, {speed}, {how}; {_cost_part(answers, mean.cost, has_prices)}."
+    origin_text = "simulated, extrapolated" if any(answer.extrapolated for answer in answers) else "simulated"
+    return f"With {_changes_of(answers)}, {speed}, {origin_text}; {_cost_part(answers, mean.cost, has_prices)}."
 
 
 def slower_link_notes(slower_links: Sequence[WhatIf], count: int) -> list[str]:
@@ -81,9 +81,9 @@ def _cost_part(answers: Sequence[WhatIf], cost: CostChange | None, has_prices: b
         return f"a run costs {cost.ratio:.2f}× as much ({cost.low:.2f} to {cost.high:.2f})"
     if not has_prices:
         return "cost unknown: no price book"
-    missing = dict.fromkeys(part.name for row in answers for part in row.missing_prices if part.price is None)
-    if missing:
-        return f"cost unknown: unpriced {joined(list(missing))}"
+    missing_names = dict.fromkeys(part.name for row in answers for part in row.missing_prices if part.price is None)
+    if missing_names:
+        return f"cost unknown: unpriced {joined(list(missing_names))}"
     return "cost ratio unknown: the price book does not price the cluster"
 
 
@@ -100,17 +100,19 @@ def notes_of(answers: Sequence[WhatIf], effects: Sequence[ChangeEffect]) -> tupl
         *_source(effects),
         *_costs_alone(answers, effects),
         *_unused_disks(answers),
-        *_exhausted(answers),
+        *_exhaustion_sentences(answers),
     )
 
 
 def _extrapolation(answers: Sequence[WhatIf]) -> list[str]:
     """Return how far the largest extrapolation is beyond the learned range; empty within it."""
-    farthest = max(answers, key=lambda answer: answer.extrapolation)
-    if not farthest.extrapolated:
+    farthest_answer = max(answers, key=lambda answer: answer.extrapolation)
+    if not farthest_answer.extrapolated:
         return []
-    quantity = "as many workers" if farthest.extrapolated == "workers" else f"as much {farthest.extrapolated}"
-    times = f"{farthest.extrapolation:.2g} times {quantity}"
+    quantity = (
+        "as many workers" if farthest_answer.extrapolated == "workers" else f"as much {farthest_answer.extrapolated}"
+    )
+    times = f"{farthest_answer.extrapolation:.2g} times {quantity}"
     return [f"Extrapolated: {times} as in the learned runs. The interval is wider for it."]
 
 
@@ -138,7 +140,7 @@ def _source(effects: Sequence[ChangeEffect]) -> list[str]:
     part = "All" if share >= _WHOLE_EFFECT_MIN else "Most" if share >= _MOST_EFFECT_MIN else "A part"
     kind = "speedup" if ratio_of_all > 1 else "slowdown"
     others_text = joined(
-        [f"{_words(effect)} alone ({other:.2f}×)" for effect, other in ratios_alone if effect is not source]
+        [f"{_words(effect)} alone ({other_ratio:.2f}×)" for effect, other_ratio in ratios_alone if effect is not source]
     )
     return [f"{part} of the {kind} comes from {_words(source)}. No difference is shown for {others_text}."]
 
@@ -147,8 +149,8 @@ def _costs_alone(answers: Sequence[WhatIf], effects: Sequence[ChangeEffect]) -> 
     """Return the cost ratio of a run with each single change, if that with all changes is not known."""
     if _cost_of(answers) is not None:
         return []
-    priced = [(effect, effect.cost) for effect in effects if effect.cost is not None]
-    return [f"With {_words(effect)} alone, a run costs {_cost_ratio_text(cost)}." for effect, cost in priced]
+    priced_effects = [(effect, effect.cost) for effect in effects if effect.cost is not None]
+    return [f"With {_words(effect)} alone, a run costs {_cost_ratio_text(cost)}." for effect, cost in priced_effects]
 
 
 def _cost_ratio_text(cost: CostChange) -> str:
@@ -212,15 +214,15 @@ def money_sentence(answers: Sequence[WhatIf], prices: WhatIfPrices | None) -> st
 def _run_cost_text(answers: Sequence[WhatIf]) -> str:
     """Return the cost of a run relative to the measured cost, with its verdict, and the amounts."""
     currency = answers[0].currency
-    after = _spread([answer.cost_after for answer in answers], currency)
+    after_text = _spread([answer.cost_after for answer in answers], currency)
     change = _cost_of(answers)
     if change is None:
-        return f"A run costs {after}. The measured cluster has no price."
-    before = _spread([answer.cost_before for answer in answers], currency)
+        return f"A run costs {after_text}. The measured cluster has no price."
+    before_text = _spread([answer.cost_before for answer in answers], currency)
     mean = "" if len(answers) == 1 else f", mean of {len(answers)} configurations"
     ratio = f"{change.ratio:.2f}× the measured cost (90 % interval {change.low:.2f} to {change.high:.2f}{mean})"
-    extra = ", with the extra costs of a day" if answers[0].cost_lines_after else ""
-    amounts = f"{after} instead of {before}{extra}"
+    extra_text = ", with the extra costs of a day" if answers[0].cost_lines_after else ""
+    amounts = f"{after_text} instead of {before_text}{extra_text}"
     if change.verdict is CostVerdict.NOT_DISTINGUISHABLE:
         return f"No difference in the cost of a run is shown: {ratio}, {amounts}."
     return f"A run {change.verdict}: {ratio}, {amounts}."
@@ -234,9 +236,9 @@ def _cluster_cost_text(answers: Sequence[WhatIf]) -> str:
     years = f"{_spread([amount * YEARS * YEAR_H for amount in per_h], currency)} over {YEARS:g} years"
     if first.per_h_before is None:
         return f"{text}, which is {years}, used or idle."
-    before = [answer.per_h_before for answer in answers if answer.per_h_before is not None]
-    years_before = _spread([amount * YEARS * YEAR_H for amount in before], currency)
-    return f"{text} instead of {_spread(before, currency)}: {years} instead of {years_before}, used or idle."
+    before_per_h = [answer.per_h_before for answer in answers if answer.per_h_before is not None]
+    years_before = _spread([amount * YEARS * YEAR_H for amount in before_per_h], currency)
+    return f"{text} instead of {_spread(before_per_h, currency)}: {years} instead of {years_before}, used or idle."
 
 
 def _cost_of(answers: Sequence[WhatIf]) -> CostChange | None:
@@ -292,9 +294,9 @@ def effects_table(effects: Sequence[ChangeEffect]) -> TextTable:
     """Return the speedup of each change with its interval, its range, and where a difference is shown."""
     count = effects[-1].configurations if effects else 0
     rows = []
-    priced = any(effect.cost is not None for effect in effects)
+    has_costs = any(effect.cost is not None for effect in effects)
     for effect in effects:
-        costs = [_cost_cell(effect)] if priced else []
+        costs = [_cost_cell(effect)] if has_costs else []
         if effect.ratio is None:
             rows.append((effect.title, "not computed", NO_VALUE, NO_VALUE, *costs))
             continue
@@ -305,7 +307,7 @@ def effects_table(effects: Sequence[ChangeEffect]) -> TextTable:
         f"Speedup of each change{'' if count == 1 else f', mean of {count} configurations'} (simulated)",
         (
             *("Change", "Speedup (90 % interval)", "Lowest to highest", "Difference shown for"),
-            *(["Cost ratio of a run (90 % interval)"] if priced else []),
+            *(["Cost ratio of a run (90 % interval)"] if has_costs else []),
         ),
         tuple(rows),
     )
@@ -333,9 +335,11 @@ def _mean(ratios: Sequence[float]) -> float:
 def _changes_of(answers: Sequence[WhatIf]) -> str:
     """Return all changes in words. A number of disks is left out if the changed layout uses the same number."""
     changes = answers[0].changes
-    used = devices_of_code(changes.get(LAYOUT_FACTOR, ""))
-    same = {f"worker.devices.{kind}.count": str(count) for kind, count in used.items()}
-    return joined([_change(name, value, answers) for name, value in changes.items() if same.get(name) != value])
+    device_counts = devices_of_code(changes.get(LAYOUT_FACTOR, ""))
+    changes_of_layout = {f"worker.devices.{kind}.count": str(count) for kind, count in device_counts.items()}
+    return joined(
+        [_change(name, value, answers) for name, value in changes.items() if changes_of_layout.get(name) != value]
+    )
 
 
 def caveat_of(answers: Sequence[WhatIf]) -> str:
@@ -381,11 +385,12 @@ def _effect(answers: Sequence[WhatIf]) -> list[str]:
     if len(changed_answers) <= _NAMED_MAX:
         text = joined([_speedup(answer) for answer in changed_answers])
     else:
-        faster = sum(answer.ratio > 1 for answer in changed_answers)
-        slower = len(changed_answers) - faster
-        text = f"{faster or slower} of {len(answers)} configurations are {'faster' if faster else 'slower'}"
-        if faster and slower:
-            text += f" and {slower} {'is' if slower == 1 else 'are'} slower"
+        faster_count = sum(answer.ratio > 1 for answer in changed_answers)
+        slower_count = len(changed_answers) - faster_count
+        direction = "faster" if faster_count else "slower"
+        text = f"{faster_count or slower_count} of {len(answers)} configurations are {direction}"
+        if faster_count and slower_count:
+            text += f" and {slower_count} {'is' if slower_count == 1 else 'are'} slower"
         text += f" ({_range(changed_answers)} as fast)"
     if not unchanged_answers:
         return [f"{text}."]
@@ -397,7 +402,7 @@ def _effect(answers: Sequence[WhatIf]) -> list[str]:
     return [f"{text}. No difference is shown for {others_text} ({_range(unchanged_answers)})."]
 
 
-def _exhausted(answers: Sequence[WhatIf]) -> list[str]:
+def _exhaustion_sentences(answers: Sequence[WhatIf]) -> list[str]:
     """Return when workers run out of credits: the configuration that they limit most, by kind of credits."""
     sentences = []
     kinds = dict.fromkeys(use.kind for answer in answers for use in answer.credits if use.is_empty)
@@ -411,8 +416,8 @@ def _exhausted(answers: Sequence[WhatIf]) -> list[str]:
 
 def _speedup(answer: WhatIf) -> str:
     """Return ``TeraSort on SS2 is 1.51× as fast (90 % interval 1.09 to 2.10)``."""
-    within = f"90 % interval {answer.ratio_low:.2f} to {answer.ratio_high:.2f}"
-    return f"{_name(answer)} is {answer.ratio:.2f}× as fast ({within})"
+    interval_text = f"90 % interval {answer.ratio_low:.2f} to {answer.ratio_high:.2f}"
+    return f"{_name(answer)} is {answer.ratio:.2f}× as fast ({interval_text})"
 
 
 def _name(answer: WhatIf) -> str:

@@ -81,15 +81,15 @@ def with_capacity(rows: Ints, power: Powers, candidates: Candidates, need: Capac
     hdfs = np.maximum(shared_bytes, need.capacity_bytes)
     separate_bytes = np.where(power.shared, 0.0, need.spilled_bytes)
     excess = np.maximum(hdfs / power.hdfs_bytes, separate_bytes / np.maximum(1.0, power.intermediate_bytes))[rows]
-    best = int(rows[np.argmin(excess)])
-    parts = [f"{format_bytes(power.hdfs_bytes[best])} of the {format_bytes(hdfs[best])} that HDFS needs"]
-    if separate_bytes[best]:
+    nearest_row = int(rows[np.argmin(excess)])
+    parts = [f"{format_bytes(power.hdfs_bytes[nearest_row])} of the {format_bytes(hdfs[nearest_row])} that HDFS needs"]
+    if separate_bytes[nearest_row]:
         parts.append(
-            f"{format_bytes(power.intermediate_bytes[best])} of the {format_bytes(separate_bytes[best])} "
+            f"{format_bytes(power.intermediate_bytes[nearest_row])} of the {format_bytes(separate_bytes[nearest_row])} "
             "for intermediate data"
         )
     return rows[:0], (
-        f"{text}: with {_replication(candidates)} replicas and free space, {candidates.label(best)} comes nearest and "
-        f"has {' and '.join(parts)}. Enter at most {100 / float(excess.min()):.0f} % of the data, or a catalogue with "
-        "more workers or larger disks"
+        f"{text}: with {_replication(candidates)} replicas and free space, {candidates.label(nearest_row)} comes "
+        f"nearest and has {' and '.join(parts)}. Enter at most {100 / float(excess.min()):.0f} % of the data, or a "
+        "catalogue with more workers or larger disks"
     )

@@ -70,19 +70,19 @@ class Choice:
 
 def without_money(choice: Choice) -> Choice:
     """Return a choice without amounts, for a price book that can't price its hardware."""
-    unknown = math.nan
+    unknown_amount = math.nan
     return replace(
         choice,
-        bill=unknown,
-        bill_low=unknown,
-        bill_high=unknown,
-        parts=choice.parts.scaled(unknown),
-        day_cost=unknown,
-        day_cost_low=unknown,
-        day_cost_high=unknown,
-        cost=unknown,
-        cost_low=unknown,
-        cost_high=unknown,
+        bill=unknown_amount,
+        bill_low=unknown_amount,
+        bill_high=unknown_amount,
+        parts=choice.parts.scaled(unknown_amount),
+        day_cost=unknown_amount,
+        day_cost_low=unknown_amount,
+        day_cost_high=unknown_amount,
+        cost=unknown_amount,
+        cost_low=unknown_amount,
+        cost_high=unknown_amount,
         on_pareto_front=False,
-        pareto_front_probability=unknown,
+        pareto_front_probability=unknown_amount,
     )

@@ -91,20 +91,24 @@ class _Unpriced:
             yield f"{min(self.workers)} to {max(self.workers)} workers", 'worker, price: "$…", per: worker'
 
 
-def cost_obstacle(book: PriceBook, candidates: Candidates, parts: Sequence[Parts], priced: Mask) -> CostObstacle | None:
+def cost_obstacle(
+    book: PriceBook, candidates: Candidates, parts: Sequence[Parts], is_priced: Mask
+) -> CostObstacle | None:
     """Return why the book can't rank the clusters that it prices by cost; None if every choice has a price.
 
-    ``parts`` and ``priced``: by kind of machine. A choice with one option needs no price.
+    ``parts`` and ``is_priced``: by kind of machine. A choice with one option needs no price.
     """
     machines = [
-        _Priced(number, machine, parts[number]) for number, machine in enumerate(candidates.machines) if priced[number]
+        _Priced(number, machine, parts[number])
+        for number, machine in enumerate(candidates.machines)
+        if is_priced[number]
     ]
     names = dict.fromkeys(kind.machine.option.name for kind in machines)
-    unnamed = [name for name in names if name not in named_types(book)]
-    unpriced = _Unpriced(types=unnamed if len(unnamed) > 1 else [])
+    unnamed_types = [name for name in names if name not in named_types(book)]
+    unpriced = _Unpriced(types=unnamed_types if len(unnamed_types) > 1 else [])
     for option in candidates.catalogue.workers:
-        if of_option := [kind for kind in machines if kind.machine.option is option]:
-            _add_choices(unpriced, book, candidates, of_option)
+        if option_machines := [kind for kind in machines if kind.machine.option is option]:
+            _add_choices(unpriced, book, candidates, option_machines)
     choices = list(unpriced.options())
     if not choices:
         return CostObstacle(unpriced.size, ()) if unpriced.size else None
@@ -115,13 +119,13 @@ def cost_obstacle(book: PriceBook, candidates: Candidates, parts: Sequence[Parts
 
 def _add_choices(unpriced: _Unpriced, book: PriceBook, candidates: Candidates, machines: Sequence[_Priced]) -> None:
     """Add the choices of one type of worker without a price: memory, network, disks, number of workers."""
-    by_memory = {kind.machine.memory_bytes: kind for kind in _differ(machines, "network", "layout")}
+    by_memory = {kind.machine.memory_bytes: kind for kind in _with_equal_fields(machines, "network", "layout")}
     if _gaps(book, [_priced_cluster(candidates, kind) for kind in by_memory.values()]):
         unpriced.memories_bytes |= by_memory.keys()
-    by_network = {kind.machine.network: kind for kind in _differ(machines, "memory_bytes", "layout")}
+    by_network = {kind.machine.network: kind for kind in _with_equal_fields(machines, "memory_bytes", "layout")}
     if _gaps(book, [_priced_cluster(candidates, kind) for kind in by_network.values()]):
         unpriced.networks |= {name: kind.machine.network_text for name, kind in by_network.items()}
-    clusters = [_priced_cluster(candidates, kind) for kind in _differ(machines, "memory_bytes", "network")]
+    clusters = [_priced_cluster(candidates, kind) for kind in _with_equal_fields(machines, "memory_bytes", "network")]
     for device_kind in dict.fromkeys(name for cluster in clusters for name in cluster.counts.layout_devices):
         for group in (clusters, *_differ_in_disks(clusters, device_kind)):
             if device_part(device_kind) in _gaps(book, group):
@@ -136,10 +140,10 @@ def _add_choices(unpriced: _Unpriced, book: PriceBook, candidates: Candidates, m
         unpriced.workers |= set(counts)
 
 
-def _differ(machines: Sequence[_Priced], *equal: str) -> list[_Priced]:
-    """Return the machines that have the same fields ``equal`` as the first."""
-    first = [getattr(machines[0].machine, name) for name in equal]
-    return [kind for kind in machines if [getattr(kind.machine, name) for name in equal] == first]
+def _with_equal_fields(machines: Sequence[_Priced], *names: str) -> list[_Priced]:
+    """Return the machines that have the same fields ``names`` as the first."""
+    first = [getattr(machines[0].machine, name) for name in names]
+    return [kind for kind in machines if [getattr(kind.machine, name) for name in names] == first]
 
 
 def _differ_in_disks(clusters: Sequence[PricedCluster], device_kind: str) -> list[list[PricedCluster]]:
@@ -147,8 +151,8 @@ def _differ_in_disks(clusters: Sequence[PricedCluster], device_kind: str) -> lis
     groups: dict[tuple[tuple[str, int], ...], list[PricedCluster]] = {}
     for cluster in clusters:
         devices = cluster.counts.layout_devices
-        others = tuple(sorted((kind, count) for kind, count in devices.items() if kind != device_kind))
-        groups.setdefault(others, []).append(cluster)
+        other_devices = tuple(sorted((kind, count) for kind, count in devices.items() if kind != device_kind))
+        groups.setdefault(other_devices, []).append(cluster)
     return list(groups.values())
 
 

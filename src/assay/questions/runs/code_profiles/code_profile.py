@@ -114,18 +114,18 @@ def code_profile(repository: Repository, prefix: str, request: CodeProfileReques
     ]
     if not chosen_parts:
         raise FormatError("no samples match the choice", where=run.run_id, hint=_choices(files, nodes))
-    stacks, phases, skipped = Counter[Stack](), Counter[str](), 0
+    stacks, phases, skipped_lines = Counter[Stack](), Counter[str](), 0
     for name, part in chosen_parts:
         counted_stacks, ignored_stacks = (
             (moment.stacks[name, part], 0) if moment else stored_stacks(repository, run.run_id, name, part)
         )
         stacks.update(counted_stacks)
         phases[part] += counted_stacks.total()
-        skipped += ignored_stacks
+        skipped_lines += ignored_stacks
     processes = Counter[str]()
     for part, count in phases.items():
         processes[process_of(part)] += count
-    of_job = processes[JOB]
+    job_samples = processes[JOB]
     return CodeProfile(
         run_id=run.run_id,
         kind=str(run_profile.get("kind", "")),
@@ -135,11 +135,11 @@ def code_profile(repository: Repository, prefix: str, request: CodeProfileReques
         attempts=tuple(dict.fromkeys(name for name, _ in chosen_parts)),
         phases=tuple(phases.most_common()),
         processes=tuple(processes.most_common()),
-        named_share=1 - (phases[UNKNOWN] + phases[WHOLE]) / of_job if of_job else 0.0,
+        named_share=1 - (phases[UNKNOWN] + phases[WHOLE]) / job_samples if job_samples else 0.0,
         total=stacks.total(),
         categories=category_counts(stacks),
         frames=frame_counts(stacks),
-        skipped_lines=skipped,
+        skipped_lines=skipped_lines,
         start_s=moment.start_s if moment else None,
         end_s=moment.end_s if moment else None,
     )

@@ -147,7 +147,7 @@ def _read(
     progress: Callable[[str], None],
 ) -> _Content:
     """Return the content of the files, which must have one format."""
-    read: dict[str, _Content] = {}
+    content_by_format: dict[str, _Content] = {}
     converter: JfrConverter | None = None
     tasks = {task.attempt_id: task for task in repository.tasks(run.run_id)}
     for source in sources:
@@ -158,24 +158,26 @@ def _read(
                 raise FormatError("it is empty", hint="record it again, or leave it out")
             if data.startswith(_JFR_MAGIC):
                 converter = converter or require_converter(progress)
-                content = read.setdefault("jfr", _Content("imported JFR recording"))
+                content = content_by_format.setdefault("jfr", _Content("imported JFR recording"))
                 _add_jfr(content, converter, data, kind or "cpu", _spans(run, tasks, recording), run)
             elif b"\0" in data:
-                _add_pprof(read.setdefault("pprof", _Content("imported pprof profile")), data, recording)
+                _add_pprof(content_by_format.setdefault("pprof", _Content("imported pprof profile")), data, recording)
             else:
                 text = decoded(data, source.name)
-                _add_collapsed(read.setdefault("text", _Content("imported collapsed stacks")), text, recording)
+                _add_collapsed(
+                    content_by_format.setdefault("text", _Content("imported collapsed stacks")), text, recording
+                )
         except FormatError as error:
             raise FormatError(error.message, where=error.where or source.name, hint=error.hint) from error
-    if len(read) > 1:
+    if len(content_by_format) > 1:
         raise FormatError(
-            f"the files have several formats: {', '.join(content.method for content in read.values())}",
+            f"the files have several formats: {', '.join(content.method for content in content_by_format.values())}",
             where=sources[0].name,
             hint="import files of one format",
         )
-    if not read:
+    if not content_by_format:
         raise FormatError("there is no file", where=run.run_id, hint="name the files of the profile")
-    return next(iter(read.values()))
+    return next(iter(content_by_format.values()))
 
 
 def _recording(name: str) -> str:
@@ -256,14 +258,14 @@ def _add_pprof(content: _Content, data: bytes, recording: str) -> None:
 
 
 def _add_collapsed(content: _Content, text: str, recording: str) -> None:
-    stacks, skipped = parse_collapsed(text)
-    if len(stacks) <= skipped:
+    stacks, skipped_lines = parse_collapsed(text)
+    if len(stacks) <= skipped_lines:
         raise FormatError(
             "it is neither a JFR recording, nor a pprof profile, nor collapsed stacks: "
-            f"{len(stacks)} of its lines are FRAME;FRAME COUNT, and {skipped} are not",
+            f"{len(stacks)} of its lines are FRAME;FRAME COUNT, and {skipped_lines} are not",
             hint="write it with `asprof -o collapsed`, `jfrconv -o collapsed` or stackcollapse.pl",
         )
-    content.skipped_lines += skipped
+    content.skipped_lines += skipped_lines
     name, _, part = recording.rpartition(".")
     recording_and_part = (name, part) if name and is_part(part) else (recording, WHOLE)
     stack_counts = Counter[Stack]()
