@@ -213,6 +213,15 @@ QUESTIONS: dict[str, Question] = {
     "decide: four options in blocks of one campaign": (_decided(processes.in_blocks, levels=4), BOTH),
     "decide: four options, a session for each": (_decided(processes.one_after_the_other, levels=4), BOTH),
     "decide: nine options, a session for each": (_decided(processes.one_after_the_other, levels=9), BOTH),
+    "decide: two of four options in turns, 5 runs each": (_decided(processes.partly_alternating), BOTH),
+    "decide: two of four options in turns, 20 groups": (
+        _decided(processes.partly_alternating, rounds=1, groups=20),
+        BOTH,
+    ),
+    "decide: one option after the other on each of four workloads": (
+        _decided(processes.alternating_over_workloads),
+        BOTH,
+    ),
     "decide: four options with 2, 2, 20 and 20 runs": (
         lambda rng, gain: decided(processes.uneven_levels(rng), gain),
         EQUAL,
@@ -241,11 +250,16 @@ QUESTIONS: dict[str, Question] = {
         _leading(processes.one_after_the_other, levels=4, sessions=4),
         EQUAL,
     ),
+    "decide: leader of four, two of them in turns": (_leading(processes.partly_alternating), EQUAL),
     "decide: leader of four with 2, 2, 20 and 20 runs": (_leading(processes.uneven_levels), EQUAL),
     "decide: cheapest, blocks of one campaign": (_cost(processes.in_blocks, levels=4), EQUAL),
     "decide: cheapest, a session for each of four options": (_cost(processes.one_after_the_other, levels=4), EQUAL),
     "decide: cheapest, four sessions for each of four options": (
         _cost(processes.one_after_the_other, levels=4, sessions=4),
+        EQUAL,
+    ),
+    "decide: cheapest of four, two of them in turns, 20 groups": (
+        _cost(processes.partly_alternating, rounds=1, groups=20),
         EQUAL,
     ),
     "decide: cheapest, four options with 2, 2, 20 and 20 runs": (_cost(processes.uneven_levels), EQUAL),

@@ -23,6 +23,8 @@ SESSION_SPREAD = 0.08
 NOISE = 0.05
 APART = 0.10
 """Standard deviation of the gain of a level, between clusters or between levels of another factor."""
+DRIFT_RUNS = 12.0
+"""Number of runs over which the drift of a cluster is correlated: two hours."""
 _BETWEEN_RUNS_S = 600.0
 _BETWEEN_SESSIONS_S = 7 * 86400.0
 BASE = 6.0
@@ -103,6 +105,36 @@ def in_blocks(rng: Rng, gain: float = 1.0, *, sessions: int = 1, blocks: int = 5
         {"workload": "terasort", "layout": f"L{n}", "campaign_id": f"c{s}"} for n, s in zip(level, session, strict=True)
     ]
     return Drawn(table_of(rows, logs, starts(session)), float(np.log(gain)))
+
+
+def partly_alternating(rng: Rng, gain: float = 1.0, *, rounds: int = 5, groups: int = 1) -> Drawn:
+    """Draw one session with four options: L0 and L1 in turns, then all runs of L2, then all of L3.
+
+    Each option has ``rounds`` runs in each of ``groups`` matched groups. The cluster drifts.
+    """
+    runs = [group for _ in range(rounds) for group in range(groups)]
+    in_turns = [(turn ^ (number % 2), group) for number, group in enumerate(runs) for turn in (0, 1)]
+    cells = in_turns + [(level, group) for level in (2, 3) for group in runs]
+    return _drifting(rng, gain, [("terasort", level, group) for level, group in cells])
+
+
+def alternating_over_workloads(rng: Rng, gain: float = 1.0, *, workloads: int = 4, groups: int = 10) -> Drawn:
+    """Draw one session in which each workload runs with all groups of L0, then with all groups of L1. It drifts."""
+    names = ("terasort", *(f"w{number}" for number in range(1, workloads)))
+    return _drifting(rng, gain, [(name, level, group) for name in names for level in (0, 1) for group in range(groups)])
+
+
+def _drifting(rng: Rng, gain: float, cells: Sequence[tuple[str, int, int]]) -> Drawn:
+    """Draw the runs (workload, level, group) of one session in this order, on a cluster that drifts by
+    :data:`SESSION_SPREAD`, correlated over :data:`DRIFT_RUNS` runs."""
+    correlation = np.exp(-1 / DRIFT_RUNS)
+    drift = rng.normal(0, SESSION_SPREAD, len(cells))
+    for run in range(1, len(cells)):
+        drift[run] = correlation * drift[run - 1] + np.sqrt(1 - correlation**2) * drift[run]
+    level = np.array([level for _, level, _ in cells])
+    logs = drift + rng.normal(0, NOISE, len(cells)) - np.log(gain) * (level > 0)
+    rows = [{"workload": name, "layout": f"L{n}", "dfs.blocksize": str(group)} for name, n, group in cells]
+    return Drawn(table_of(rows, logs, starts(np.zeros(len(cells), dtype=np.int64))), float(np.log(gain)))
 
 
 def unequal(rng: Rng, gain: float = 1.0, *, bimodal: bool, small: int = 3, large: int = 20) -> Drawn:

@@ -11,11 +11,22 @@ import pytest
 from assay.analysis.comparison.comparison import compare
 from assay.analysis.comparison.dependence import Dependence, dependence_of, over_levels
 from assay.analysis.comparison.details.differences import cpu_warnings
-from assay.analysis.comparison.matched import GroupRatios, LogMean, SessionPart, combine, group_ratios, match, side
+from assay.analysis.comparison.matched import (
+    GroupRatios,
+    LogMean,
+    MatchedGroups,
+    SessionPart,
+    combine,
+    group_ratios,
+    log_mean,
+    match,
+    side,
+)
+from assay.analysis.comparison.option_estimates import OptionEstimates
 from assay.analysis.comparison.result import SpeedupResult
 from assay.analysis.comparison.significance import ALPHA, fastest_levels
 from assay.analysis.comparison.speedups import speedups_of
-from assay.analysis.statistics import InferenceScope, Verdict
+from assay.analysis.statistics import InferenceScope, Verdict, has_level
 from assay.analysis.statistics.runs.run_table import table_of
 from assay.analysis.statistics.sessions import DEFAULT_SPREAD
 from assay.model import Origin, Run, WarningCode
@@ -100,6 +111,44 @@ def test_a_decision_names_sessions_and_withholds_its_verdict() -> None:
     (sharp,) = decide(table_of(runs_of_sides(ALTERNATING)), DecisionRequest("layout"))
     assert sharp.results[0].verdict is Verdict.FASTER
     assert CaveatKind.SESSIONS not in {caveat.kind for caveat in sharp.caveats}
+
+
+def test_other_options_in_turns_do_not_make_two_options_alternate() -> None:
+    """L0 and L1 ran in turns, then all runs of L2, then all of L3: only L0 and L1 can be compared closely."""
+    for groups in (1, 20):
+        sample = benchmark("processes").partly_alternating(np.random.default_rng(3), rounds=20 // groups, groups=groups)
+        matched = match(sample.table, "layout")
+        estimates = OptionEstimates.of(matched)
+        pairs = {
+            (first, second): estimates.between(0, first, second) for first in range(4) for second in range(first + 1, 4)
+        }
+        assert {pair for pair, estimate in pairs.items() if estimate and estimate.mean.sessions is None} == {(0, 1)}
+
+
+def test_a_filter_of_options_or_workloads_does_not_change_the_error_of_two_options() -> None:
+    drawn = benchmark("processes").partly_alternating(np.random.default_rng(5), rounds=1, groups=4)
+    texts = [drawn.table.columns["layout"].text(row) for row in range(len(drawn.table))]
+    last_two = match(drawn.table.subset(np.array([text in ("L2", "L3") for text in texts])), "layout")
+    all_four = match(drawn.table, "layout")
+
+    def mean_of(matched: MatchedGroups) -> LogMean | None:
+        second, third = (side(matched, matched.table.columns["layout"].code(name)) for name in ("L2", "L3"))
+        return log_mean(group_ratios(second, third, matched))
+
+    wide, filtered = mean_of(all_four), mean_of(last_two)
+    assert wide is not None
+    assert filtered is not None
+    assert wide.sessions is not None
+    assert (wide.mean, wide.error, wide.degrees) == pytest.approx((filtered.mean, filtered.error, filtered.degrees))
+
+    drawn = benchmark("processes").alternating_over_workloads(np.random.default_rng(5))
+    terasort = drawn.table.subset(has_level(drawn.table, "workload", "terasort"))
+    rows = [
+        next(row for row in speedups_of(match(table, "layout"), "L0") if row.group == "terasort")
+        for table in (drawn.table, terasort)
+    ]
+    assert rows[0].sessions is not None
+    assert (rows[0].low, rows[0].high) == pytest.approx((rows[1].low, rows[1].high))
 
 
 def test_the_spread_of_sessions_is_learned_from_configurations_with_several_sessions() -> None:
@@ -277,6 +326,8 @@ RATES = {
     "decide: 3 against 20 runs, bimodal": 1.0,
     "decide: the gain depends on a factor of 3 levels": 1.0,
     "decide: four options, a session for each": 1.0,
+    "decide: two of four options in turns, 20 groups": 1.0,
+    "decide: one option after the other on each of four workloads": 1.0,
     "decide: 3 clusters 10 % apart, on these clusters": 1.0,
     "decide: cheapest, four sessions for each of four options": 1.0,
     "findings: two claims, a session for each kind of disk": 1.0,

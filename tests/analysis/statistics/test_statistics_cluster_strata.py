@@ -10,7 +10,7 @@ from assay.analysis.comparison.matched import group_ratios, log_mean, match, sid
 from assay.analysis.comparison.scope_estimates import scope_estimates
 from assay.analysis.statistics import InferenceScope
 from assay.analysis.statistics.cluster_strata import error_over_strata, strata_of, within_strata
-from assay.analysis.statistics.sessions import DEFAULT_SPREAD, imbalance_of
+from assay.analysis.statistics.sessions import DEFAULT_SPREAD, Imbalance
 from benchmark_support import benchmark
 
 VALUES = np.array([0.10, 0.12, 0.14, 0.30, 0.33, 0.36, 0.39])
@@ -39,7 +39,7 @@ def test_sessions_that_all_groups_of_a_cluster_share_are_not_in_the_spread_withi
     groups, side_of = np.repeat(np.arange(6), 2), np.tile([0, 1], 6)
     units, weights = groups // 3 * 2 + side_of, np.where(side_of == 0, 1.0, -1.0)
     unordered = np.zeros(6, dtype=np.bool_)
-    uneven = imbalance_of(groups, units, weights, np.zeros(6), unordered, DEFAULT_SPREAD)
+    uneven = Imbalance(groups, units, weights, np.zeros(6), unordered, DEFAULT_SPREAD)
     assert uneven.beyond_groups(np.repeat([0, 1], 3)) == pytest.approx(1.0)  # 2 / 2 clusters: nothing is shown
     assert uneven.beyond_groups() == pytest.approx(1 - 1 / 5)
 

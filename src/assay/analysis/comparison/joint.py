@@ -100,7 +100,7 @@ class Fit:
     groups: Ints
     """The group of each row of ``logs``."""
     sides: tuple[SideSessions, ...]
-    """The sessions of the runs of each level."""
+    """The runs of each level with their sessions."""
     cluster: Ints
     """The cluster of each row of ``logs``; empty if clusters are compared, or may differ within a group."""
 

@@ -29,7 +29,6 @@ from assay.analysis.comparison.sampled_levels import SampledLevels
 from assay.analysis.statistics import (
     ABSENT,
     DEPENDENT_PROPERTIES,
-    Column,
     Estimate,
     Floats,
     Groups,
@@ -55,12 +54,13 @@ from assay.analysis.statistics import (
 )
 from assay.analysis.statistics.cluster_strata import error_over_strata, strata_of
 from assay.analysis.statistics.sessions import (
+    NO_SESSION,
     Imbalance,
     SessionVariance,
     SideSessions,
     imbalance,
     learned_spread,
-    session_units,
+    sequence_of,
     side_sessions,
     widened,
 )
@@ -80,6 +80,7 @@ COUNTED, FAILED, INVALID, WARM = range(4)
 REASONS = ("counted", "failed", "invalid", "warm")
 DEPLOYMENT = "campaign_id"
 CLUSTER = "cluster"
+WORKLOAD = "workload"
 _MULTIPLE_MIN = 1e-9
 """Largest multiple of the variance between sessions that counts as zero."""
 STRATA = ("origin", "lab_scale")
@@ -111,10 +112,12 @@ class MatchedGroups:
     """The campaign of each group, if groups are within campaigns; else empty."""
     cluster: Ints
     """The cluster of each group; empty if clusters are compared, or may differ within a group."""
-    units: Ints
-    """The session unit of each row that counts (``analysis/statistics/sessions.py``)."""
-    unordered: Mask
-    """Which rows that count have an unknown start."""
+    session: Ints
+    """The session of each row that counts (``analysis/statistics/sessions.py``)."""
+    sequence: Ints
+    """The number of each row that counts when these are ordered by session and start."""
+    workload: Ints
+    """The workload of each group; 0 for all groups if workloads are compared or ignored."""
     spread: SessionVariance
     """The differences between sessions."""
 
@@ -135,10 +138,15 @@ class GroupRatios:
     """Sum of squares of both sides' log times about their means; 0 when both have one run."""
     rounding: Floats
     """Maximum error of each log ratio because times are rounded."""
-    sessions: Imbalance | None = None
-    """Imbalance of the two sides over sessions; None if it was not computed."""
+    sides: tuple[SideSessions, SideSessions] | None = None
+    """The runs of both sides with their sessions; None if sessions do not count."""
     cluster: Ints = field(default_factory=lambda: np.zeros(0, dtype=np.int64))
     """The cluster of each group; empty if clusters are compared, or may differ within a group."""
+
+    @property
+    def sessions(self) -> Imbalance | None:
+        """The imbalance of the two sides over sessions; None if sessions do not count."""
+        return imbalance(*self.sides, self.groups) if self.sides else None
 
     @property
     def cluster_strata(self) -> Ints:
@@ -182,7 +190,10 @@ def match(
     groups = Groups(table_groups.of_row[positions], table_groups.count)
     deployment = level_of_group(table.columns[DEPLOYMENT], table_groups) if unit_columns else np.zeros(0, np.int64)
     cluster = level_of_group(table.columns[CLUSTER], table_groups) if CLUSTER in names else np.zeros(0, dtype=np.int64)
-    units, unordered = _sessions(table, column, positions, groups)
+    workload = np.zeros(table_groups.count, dtype=np.int64)
+    if WORKLOAD in names:
+        workload = level_of_group(table.columns[WORKLOAD], table_groups) - ABSENT
+    session = np.where(without_sessions(table)[positions], NO_SESSION, sessions_in(table, positions))
     return MatchedGroups(
         table=table,
         factor=factor,
@@ -196,8 +207,9 @@ def match(
         ignored=tuple(sorted(ignore)),
         deployment=deployment,
         cluster=cluster,
-        units=units,
-        unordered=unordered,
+        session=session,
+        sequence=sequence_of(session, table.values["started_unix_s"][positions]),
+        workload=workload,
         spread=session_spread(table) if spread is None else spread,
     )
 
@@ -222,19 +234,6 @@ def sessions_in(table: RunTable, rows: Ints) -> Ints:
     return sessions[rows]
 
 
-def _sessions(table: RunTable, column: Column, positions: Ints, groups: Groups) -> tuple[Ints, Mask]:
-    """Return the session unit of each row that counts, and whether its start is unknown.
-
-    Simulated and predicted runs have no sessions: they share one unit, which cancels.
-    """
-    started_unix_s = table.values["started_unix_s"][positions]
-    session = sessions_in(table, positions)
-    is_computed = without_sessions(table)[positions]
-    units = session_units(session, started_unix_s, column.codes[positions].astype(np.int64), groups.of_row)
-    units[is_computed] = int(units.max(initial=0)) + 1
-    return units, (session < 0) & ~is_computed
-
-
 def side(matched: MatchedGroups, level: int) -> Means:
     """Return the mean log times of the runs of one level (a code of the factor) in each group."""
     rows = slice(int(matched.starts[level]), int(matched.starts[level + 1]))
@@ -244,10 +243,10 @@ def side(matched: MatchedGroups, level: int) -> Means:
 
 
 def sessions_of(matched: MatchedGroups, level: int) -> SideSessions:
-    """Return the sessions of the runs of one level (a code of the factor) in each group."""
+    """Return the runs of one level (a code of the factor) with their groups and sessions."""
     rows = slice(int(matched.starts[level]), int(matched.starts[level + 1]))
-    of_group, count = matched.groups.of_row[rows], matched.groups.count
-    return side_sessions(of_group, matched.units[rows], count, matched.unordered[rows], matched.spread)
+    of_group = matched.groups.of_row[rows]
+    return side_sessions(of_group, matched.session[rows], matched.sequence[rows], matched.workload, matched.spread)
 
 
 def group_ratios(b: Means, c: Means, matched: MatchedGroups | None = None) -> GroupRatios:
@@ -256,7 +255,7 @@ def group_ratios(b: Means, c: Means, matched: MatchedGroups | None = None) -> Gr
     ``matched``: the source of the groups; without it, their deployments and clusters are unknown.
     """
     groups = np.flatnonzero((b.n > 0) & (c.n > 0))
-    sessions = imbalance(b.sessions, c.sessions, groups) if b.sessions and c.sessions else None
+    sides = (b.sessions, c.sessions) if b.sessions and c.sessions else None
     b, c = b.subset(groups), c.subset(groups)
     log_difference = difference(b, c)
     units = (matched.deployment, matched.cluster) if matched else (groups[:0], groups[:0])
@@ -273,7 +272,7 @@ def group_ratios(b: Means, c: Means, matched: MatchedGroups | None = None) -> Gr
         degrees_within=log_difference.degrees,
         squares_within=squares,
         rounding=log_difference.rounding,
-        sessions=sessions,
+        sides=sides,
         cluster=cluster,
     )
 
@@ -453,7 +452,7 @@ def pick(ratios: GroupRatios, keep: Ints) -> GroupRatios:
         degrees_within=ratios.degrees_within[keep],
         squares_within=ratios.squares_within[keep],
         rounding=ratios.rounding[keep],
-        sessions=ratios.sessions.subset(keep) if ratios.sessions else None,
+        sides=ratios.sides,
         cluster=ratios.cluster[keep] if len(ratios.cluster) else ratios.cluster,
     )
 

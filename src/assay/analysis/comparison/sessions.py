@@ -14,9 +14,10 @@ from assay.analysis.comparison.matched import SessionPart
 from assay.analysis.statistics import started_unix_s
 from assay.analysis.statistics.sessions import (
     DEFAULT_SPREAD,
+    NO_SESSION,
     SideSessions,
+    sequence_of,
     session_numbers,
-    session_units,
     side_sessions,
 )
 from assay.foundation.units import format_percent
@@ -27,20 +28,18 @@ _UNKNOWN_STARTS_MAX = 0.5
 
 
 def two_sides(baseline: Sequence[Run], candidate: Sequence[Run]) -> tuple[SideSessions, SideSessions]:
-    """Return the sessions of the runs of two sides, with the default variance between sessions."""
+    """Return the runs of two sides with their sessions, and with the default variance between sessions."""
     runs, n = (*baseline, *candidate), len(baseline)
     starts_unix_s = np.array([started_unix_s(run) for run in runs])
     names = ([run.campaign_id for run in runs], [run.cluster for run in runs])
     campaign, cluster = (np.unique(of_runs, return_inverse=True)[1] for of_runs in names)
     session = session_numbers(starts_unix_s, campaign.astype(np.int64), cluster.astype(np.int64))
-    level = np.repeat([0, 1], [n, len(candidate)]).astype(np.int64)
-    one_group = np.zeros(len(runs), dtype=np.int64)
-    units = session_units(session, starts_unix_s, level, one_group)
-    is_computed = np.array([run.origin in (Origin.SIMULATED, Origin.PREDICTED) for run in runs], dtype=np.bool_)
-    units[is_computed] = len(runs) * 2  # runs that were not measured have no sessions: one common unit
-    unordered = (session < 0) & ~is_computed
-    sides = (slice(None, n), slice(n, None))
-    b, c = (side_sessions(one_group[at], units[at], 1, unordered[at], DEFAULT_SPREAD) for at in sides)
+    session[[run.origin in (Origin.SIMULATED, Origin.PREDICTED) for run in runs]] = NO_SESSION
+    sequence, one_group = sequence_of(session, starts_unix_s), np.zeros(len(runs), dtype=np.int64)
+    b, c = (
+        side_sessions(one_group[side], session[side], sequence[side], one_group[:1], DEFAULT_SPREAD)
+        for side in (slice(None, n), slice(n, None))
+    )
     return b, c
 
 

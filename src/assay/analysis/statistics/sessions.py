@@ -1,13 +1,15 @@
 """Separate the effect of a session on run times from the effect of a factor's level.
 
-In: start times of runs, their campaign, cluster, group and level, and the logarithms of their times. Out: a session
-unit for each run, the imbalance of two sides over these units, and the variance between sessions.
+In: the runs of the two options of a comparison, each with its group, session and number in the order of runs, and the
+logarithms of their times. Out: the imbalance of the two options over sessions, and the variance between sessions.
 
 A session is a stretch of time on one cluster: runs of one campaign without a pause of :data:`SESSION_PAUSE_S_MIN`.
 Machines, networks and neighbours differ between sessions, so all runs of a session are faster or slower together, and
-more runs of the same session do not average this effect out. If a session alternates between levels, as the blocks of a
-plan do, its effect cancels in their ratio. If it runs all of one level before the next, each stretch of one level
-counts as a separate session; *unit* means either. Runs with an unknown start form one unit for each group and level.
+more runs of the same session do not average this effect out. If the two options alternate in a session, as in the
+blocks of a plan, its effect cancels in their ratio. If all runs of one option precede those of the other, each stretch
+of runs of one option counts as a separate session; *unit* means either. Runs of other options and other workloads do
+not matter: two options that alternate with a third, or on other workloads, but not with each other, can differ because
+the session changed between them. Runs with an unknown start form one unit for each group and option.
 
 For each unit, ``w`` is its share of the baseline's runs minus its share of the candidate's runs, averaged over groups.
 Sessions then add ``sum(w**2)`` times the variance between sessions to the variance of a log ratio. The part that the
@@ -35,8 +37,12 @@ DEGREES_MIN = 4.0
 """Minimum degrees of freedom to learn the variance between sessions from the runs."""
 ROBUST_MIN = 20
 """Minimum number of configurations in several sessions for the robust estimate of the variance between sessions."""
-RETURNS_MIN = 1.5
-"""Minimum number of stretches per level at which a session alternates between its levels."""
+STRETCHES_MIN = 3
+"""Minimum number of stretches of two options at which they alternate: one of them ran before and after the other."""
+UNKNOWN_SESSION = -1
+"""The session of a run with an unknown start."""
+NO_SESSION = -2
+"""The session of a run that was not measured: all these runs share one unit, which cancels."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,16 +67,25 @@ DEFAULT_SPREAD = SessionVariance(0.11**2, 4.0, 0.0, 0)
 
 @dataclass(frozen=True, slots=True)
 class SideSessions:
-    """The spread of one side's runs over session units: entries of group, unit, and the unit's share of the runs."""
+    """The runs of one side with their sessions, in the order of ``sequence``."""
 
-    groups: Ints
-    units: Ints
-    shares: Floats
-    contained: Floats
-    """Share of the sessions' variance that the squared standard error of each group's mean already contains."""
-    unordered: Mask
-    """Groups that have a run with an unknown start."""
+    of_group: Ints
+    """The group of each run."""
+    session: Ints
+    """The session of each run, a number from 0; :data:`UNKNOWN_SESSION` or :data:`NO_SESSION` without one."""
+    sequence: Ints
+    """The number of each run when the runs of all sides are ordered by session and start."""
+    workload: Ints
+    """The workload of each group of the matched runs, also of groups without a run of this side."""
     spread: SessionVariance
+
+
+def side_sessions(
+    of_group: Ints, session: Ints, sequence: Ints, workload: Ints, spread: SessionVariance
+) -> SideSessions:
+    """Return the runs of a side, which are in any order."""
+    order = np.argsort(sequence)
+    return SideSessions(of_group[order], session[order], sequence[order], workload, spread)
 
 
 @dataclass(frozen=True, slots=True)
@@ -135,59 +150,48 @@ class Imbalance:
 
 
 def imbalance(baseline: SideSessions, candidate: SideSessions, groups: Ints) -> Imbalance:
-    """Return the imbalance of the groups ``groups`` that have both sides."""
-    position = np.full(len(baseline.contained), -1, dtype=np.int64)
-    position[groups] = np.arange(len(groups))
-    of_group = position[np.concatenate((baseline.groups, candidate.groups))]
-    units, weights = (
-        np.concatenate((baseline.units, candidate.units)),
-        np.concatenate((baseline.shares, -candidate.shares)),
-    )
-    has_both = of_group >= 0
-    of_group, units, weights = of_group[has_both], units[has_both], weights[has_both]
-    return imbalance_of(
-        of_group,
-        units,
-        weights,
-        (baseline.contained + candidate.contained)[groups],
-        (baseline.unordered | candidate.unordered)[groups],
-        baseline.spread,
-    )
+    """Return the imbalance of the groups ``groups`` that have both sides.
 
-
-def imbalance_of(
-    of_group: Ints, units: Ints, weights: Floats, contained: Floats, unordered: Mask, spread: SessionVariance
-) -> Imbalance:
-    """Return the imbalance of weights, each of a group and a unit: weights of one unit in one group are added up."""
+    All runs of both sides on the workloads of these groups decide which sessions alternate.
+    """
+    sides, workload, count = (baseline, candidate), baseline.workload, len(groups)
+    has_workload = np.zeros(int(workload.max(initial=0)) + 1, dtype=np.bool_)
+    has_workload[workload[groups]] = True
+    rows = [np.flatnonzero(has_workload[workload[runs.of_group]]) for runs in sides]
+    sequence, of_group, session = (
+        np.concatenate([column[kept] for column, kept in zip(columns, rows, strict=True)])
+        for columns in zip(*((runs.sequence, runs.of_group, runs.session) for runs in sides), strict=True)
+    )
+    order = np.argsort(sequence, kind="stable")  # merges two sorted parts
+    side = np.repeat([0, 1], [len(kept) for kept in rows])[order]
+    of_group, session = of_group[order], session[order]
+    units = session_units(session, side, of_group, workload[of_group])
+    position = np.full(len(workload), -1, dtype=np.int64)
+    position[groups] = np.arange(count)
+    counted = np.flatnonzero(position[of_group] >= 0)
+    of_group, units, side = position[of_group[counted]], units[counted], side[counted]
+    unordered = np.bincount(of_group[session[counted] == UNKNOWN_SESSION], minlength=count) > 0
     order = np.lexsort((units, of_group))
-    of_group, units, weights = of_group[order], units[order], weights[order]
+    of_group, units, side = of_group[order], units[order], side[order]
     is_first = _pair_starts(of_group, units)
-    sums = np.bincount(np.cumsum(is_first) - 1, weights=weights, minlength=int(is_first.sum())).astype(np.float64)
-    is_uneven = np.abs(sums) > 1e-12
+    entry, entry_group = np.cumsum(is_first) - 1, of_group[is_first]
+    weights, contained = np.zeros(len(entry_group)), np.zeros(count)
+    for code, sign in ((0, 1.0), (1, -1.0)):
+        runs_of_entry = np.bincount(entry[side == code], minlength=len(entry_group))
+        n = np.bincount(entry_group, weights=runs_of_entry, minlength=count)
+        shares = runs_of_entry / np.maximum(n[entry_group], 1)
+        weights += sign * shares
+        squares = np.bincount(entry_group, weights=shares * shares, minlength=count)
+        contained += np.where(n > 1, (1 - squares) / np.maximum(n - 1, 1), 0.0)
+    uneven = np.abs(weights) > 1e-12
     return Imbalance(
-        of_group[is_first][is_uneven], units[is_first][is_uneven], sums[is_uneven], contained, unordered, spread
+        entry_group[uneven], units[is_first][uneven], weights[uneven], contained, unordered, baseline.spread
     )
-
-
-def side_sessions(of_group: Ints, units: Ints, count: int, unordered: Mask, spread: SessionVariance) -> SideSessions:
-    """Return how the runs of a side are spread; ``of_group``, ``units``: of each run, ``count``: number of all
-    groups."""
-    n = np.bincount(of_group, minlength=count)
-    order = np.lexsort((units, of_group))
-    ordered_group, ordered_unit = of_group[order], units[order]
-    is_first = _pair_starts(ordered_group, ordered_unit)
-    entry = np.cumsum(is_first) - 1
-    entries = ordered_group[is_first]
-    shares = np.bincount(entry, minlength=len(entries)) / np.maximum(n[entries], 1)
-    squares = np.bincount(entries, weights=shares * shares, minlength=count)
-    within_runs = np.where(n > 1, (1 - squares) / np.maximum(n - 1, 1), 0.0)
-    has_unknown_start = np.bincount(of_group[unordered], minlength=count) > 0
-    return SideSessions(entries, ordered_unit[is_first], shares, within_runs, has_unknown_start, spread)
 
 
 def session_numbers(started_unix_s: Floats, campaign: Ints, cluster: Ints) -> Ints:
-    """Return the session of each run, a number from 0; -1 if its start is unknown."""
-    session = np.full(len(started_unix_s), -1, dtype=np.int64)
+    """Return the session of each run, a number from 0; :data:`UNKNOWN_SESSION` if its start is unknown."""
+    session = np.full(len(started_unix_s), UNKNOWN_SESSION, dtype=np.int64)
     dated_runs = np.flatnonzero(np.isfinite(started_unix_s))
     order = dated_runs[np.lexsort((started_unix_s[dated_runs], campaign[dated_runs], cluster[dated_runs]))]
     begins = np.ones(len(order), dtype=np.bool_)
@@ -200,41 +204,43 @@ def session_numbers(started_unix_s: Floats, campaign: Ints, cluster: Ints) -> In
     return session
 
 
-def session_units(session: Ints, started_unix_s: Floats, level: Ints, of_group: Ints) -> Ints:
-    """Return the session unit of each run.
+def sequence_of(session: Ints, started_unix_s: Floats) -> Ints:
+    """Return the number of each run when the runs are ordered by session and start."""
+    sequence = np.empty(len(session), dtype=np.int64)
+    sequence[np.lexsort((started_unix_s, session))] = np.arange(len(session))
+    return sequence
 
-    It is the session, if the session alternates between the levels of the run's group. Otherwise it is the stretch of
-    consecutive runs of one level or, if the start is unknown, the level within the group.
+
+def session_units(session: Ints, side: Ints, of_group: Ints, workload: Ints) -> Ints:
+    """Return the session unit of each run of two options, ordered by session and start.
+
+    ``side``: 0 or 1, the option of each run. The unit is the session, if the two options alternate in the run's group,
+    or if the group has a run of each and they alternate on the workload. Otherwise it is the stretch of consecutive
+    runs of one option or, if the start is unknown, the option within the group.
     """
-    units = np.empty(len(session), dtype=np.int64)
-    runs_with_start = np.flatnonzero(session >= 0)
-    order = runs_with_start[np.lexsort((started_unix_s[runs_with_start], session[runs_with_start]))]
-    begins = _pair_starts(session[order], level[order])
-    stretch = np.cumsum(begins) - 1
-    session_alternates = _alternates(session[order], level[order], begins)
-    group = np.unique(
-        of_group[runs_with_start] * (session.max(initial=0) + 1) + session[runs_with_start], return_inverse=True
-    )[1]
-    group_of_run = np.full(len(session), -1, dtype=np.int64)
-    group_of_run[runs_with_start] = group
-    order_in_groups = runs_with_start[np.lexsort((started_unix_s[runs_with_start], group))]
-    begins_in_groups = _pair_starts(group_of_run[order_in_groups], level[order_in_groups])
-    group_alternates = np.zeros(len(session), dtype=np.bool_)
-    group_alternates[order_in_groups] = _alternates(
-        group_of_run[order_in_groups], level[order_in_groups], begins_in_groups
-    )
-    each_level_once = np.zeros(len(session), dtype=np.bool_)  # one run of each level: the other groups decide
-    stretches = np.bincount(group_of_run[order_in_groups[begins_in_groups]], minlength=int(group.max(initial=-1)) + 1)
-    runs = np.bincount(group, minlength=len(stretches))
-    each_level_once[runs_with_start] = (runs == stretches)[group] & ~group_alternates[runs_with_start]
-    in_alternating_session = np.zeros(len(session), dtype=np.bool_)
-    in_alternating_session[order] = session_alternates
-    uses_session = group_alternates | (each_level_once & in_alternating_session)
-    units[order] = np.where(uses_session[order], session[order], session.max(initial=0) + 1 + stretch)
-    runs_without_start = np.flatnonzero(session < 0)
-    levels = int(level.max(initial=0)) + 1
-    units[runs_without_start] = -1 - (of_group[runs_without_start] * levels + level[runs_without_start])
+    units = np.where(session == NO_SESSION, NO_SESSION, NO_SESSION - 1 - (of_group * 2 + side))
+    with_start = session >= 0
+    session, side, of_group, workload = (values[with_start] for values in (session, side, of_group, workload))
+    runs, stretches = _runs_and_stretches(session, of_group, side)
+    _, stretches_on_workload = _runs_and_stretches(session, workload, side)
+    group_alternates = stretches >= STRETCHES_MIN
+    each_side_once = runs == stretches  # at most two runs where the group does not alternate
+    uses_session = group_alternates | (each_side_once & (stretches_on_workload >= STRETCHES_MIN))
+    stretch = int(session.max(initial=-1)) + np.cumsum(_pair_starts(session, side))
+    units[with_start] = np.where(uses_session, session, stretch)
     return units
+
+
+def _runs_and_stretches(session: Ints, part: Ints, side: Ints) -> tuple[Ints, Ints]:
+    """Return, for each run, the number of runs and of stretches of one option in its part of its session."""
+    order = np.argsort(session * (int(part.max(initial=0)) + 1) + part, kind="stable")
+    session, part, side = session[order], part[order], side[order]
+    begins_part = _pair_starts(session, part)
+    number = np.cumsum(begins_part) - 1
+    begins = begins_part | _pair_starts(number, side)
+    runs, stretches = np.empty(len(order), dtype=np.int64), np.empty(len(order), dtype=np.int64)
+    runs[order], stretches[order] = np.bincount(number)[number], np.bincount(number[begins])[number]
+    return runs, stretches
 
 
 def _pair_starts(group: Ints, level: Ints) -> Mask:
@@ -242,17 +248,6 @@ def _pair_starts(group: Ints, level: Ints) -> Mask:
     begins = np.ones(len(group), dtype=np.bool_)
     begins[1:] = (group[1:] != group[:-1]) | (level[1:] != level[:-1])
     return begins
-
-
-def _alternates(group: Ints, level: Ints, begins: Mask) -> Mask:
-    """Return, for each run, whether its group has :data:`RETURNS_MIN` stretches per level."""
-    count = int(group.max(initial=-1)) + 1
-    stretches = np.bincount(group[begins], minlength=count)
-    width = int(level.max(initial=0)) + 1
-    cells = np.unique(group * width + level) // width
-    levels = np.bincount(cells, minlength=count)
-    alternates: Mask = (stretches >= RETURNS_MIN * levels)[group] & (levels > 1)[group]
-    return alternates
 
 
 def learned_spread(logs: Floats, session: Ints, configuration: Ints) -> SessionVariance:

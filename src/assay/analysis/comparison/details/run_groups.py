@@ -35,7 +35,7 @@ class RunGroup:
     """Number of runs that do not count, by level and by position in ``matched.REASONS``."""
     warnings: tuple[CodedWarning, ...]
     sessions: Mapping[str, SideSessions]
-    """How the runs that count are spread over sessions, by level."""
+    """The runs that count with their sessions, by level."""
     example: Run
     """Any run of the group, whether it counts or not: all runs of the group have the same settings."""
 
@@ -97,7 +97,7 @@ def _run_group(
 
 
 def _sessions(matched: MatchedGroups, rows: Sequence[int]) -> dict[str, SideSessions]:
-    """Return how the runs of each level of one group are spread over sessions."""
+    """Return the runs of each level of one group with their sessions."""
     column = matched.table.columns[matched.factor]
     row_numbers = np.flatnonzero(np.isin(matched.positions, rows))
     codes = column.codes[matched.positions[row_numbers]]
@@ -105,8 +105,9 @@ def _sessions(matched: MatchedGroups, rows: Sequence[int]) -> dict[str, SideSess
     for code in np.unique(codes):
         level_rows = row_numbers[codes == code]
         one_group = np.zeros(len(level_rows), dtype=np.int64)
-        sides = side_sessions(one_group, matched.units[level_rows], 1, matched.unordered[level_rows], matched.spread)
-        sessions[column.levels[code]] = sides
+        sessions[column.levels[code]] = side_sessions(
+            one_group, matched.session[level_rows], matched.sequence[level_rows], one_group[:1], matched.spread
+        )
     return sessions
 
 
