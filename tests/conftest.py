@@ -17,7 +17,7 @@ from hypothesis import settings
 
 from browser_support import ObservedRun, opened_browser, watched_page
 from effort import FAST_COPIES, NOT_FAST, examples
-from selection import SET_MARKS, can_be_asked_for, set_marks_named
+from selection import SET_MARKS, may_match, set_marks_named
 
 if TYPE_CHECKING:
     from playwright.sync_api import Browser
@@ -93,7 +93,7 @@ def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool 
     """Leave out modules before import: for fast tests those without one, and those that name no marker of ``-m``."""
     if not collection_path.match("test_*.py"):
         return None
-    if not can_be_asked_for(collection_path, config.option.markexpr):
+    if not may_match(collection_path, config.option.markexpr):
         return True
     if not config.getoption("--fast"):
         return None

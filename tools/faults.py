@@ -65,7 +65,7 @@ def verdicts(claims: list[Claim], stored: StoredLines, marks: str, run: bool) ->
     """Return the result of each claim's tests by fault: the stored result, or that of running them now."""
     results = {claim.fault: stored.lines[claim.fault] for claim in claims if claim.fault in stored.lines}
     remaining = [claim for claim in claims if claim.fault not in results]
-    test_results = claims_held.tried(remaining, marks) if run and remaining else {}
+    test_results = claims_held.run_tests(remaining, marks) if run and remaining else {}
     for claim in remaining:
         results[claim.fault] = claims_held.verdict(claim, test_results)
         if results[claim.fault] != claims_held.NOT_RUN:
@@ -116,7 +116,7 @@ def main() -> int:
     if claims:
         sys.stdout.write(f"\n{claims_held.HEAD}\n" if options.table is None else f"{claims_held.HEAD}\n")
         for claim in claims:
-            sys.stdout.write(f"{claims_held.line(claim, held_by_tests[claim.fault])}\n")
+            sys.stdout.write(f"{claims_held.table_row(claim, held_by_tests[claim.fault])}\n")
     return 0 if all_rows_hold else 1
 
 

@@ -1,8 +1,8 @@
 """Run every test in five sets: ``make test``.
 
-The first set measures devices, links and caches, and runs alone. The other four run concurrently: tests on an emulated
-cluster, tests with Hadoop on this machine, tests of pages in Chromium, and all other tests. The output of the last set
-is shown while it runs, the output of the others after their end. Arguments are passed to pytest.
+The first set measures devices, links and caches, and runs before the others. Those run concurrently: tests on an
+emulated cluster, tests with Hadoop on this machine, tests of pages in Chromium, and all other tests. The output of the
+last set is shown while it runs, the output of the others after their end. Arguments are passed to pytest.
 
 A few failed tests are tried a second time without concurrent tests: on two cores, five sets can be slower than a test
 with real daemons waits. The last line names tests that passed only alone. The exit code is 0 if no test failed twice.
@@ -43,8 +43,10 @@ def pytest(marks: str, arguments: list[str]) -> list[str]:
     """Return the command that runs the tests with these markers and prints the twenty slowest."""
     cache = f"cache_dir={ROOT / '.pytest_cache' / marks.replace(' ', '-')}"
     # The largest set has two processes: with one, it would run on one core for minutes after the other sets have ended.
-    # The plug-in for tests of the API is only in this set, as it takes longer to import than pytest.
-    options = ["-n", "2", "--dist", "loadfile"] if marks == EVERYTHING_ELSE else ["-p", "no:schemathesis"]
+    # Measurements have two, because they mostly wait for emulated devices, each for its own. The plug-in for tests of
+    # the API is only in the largest set, as it takes longer to import than pytest.
+    options = ["-n", "2", "--dist", "loadfile"] if marks in (ALONE, EVERYTHING_ELSE) else []
+    options += [] if marks == EVERYTHING_ELSE else ["-p", "no:schemathesis"]
     return [sys.executable, "-m", "pytest", "-m", marks, "--durations=20", "-o", cache, *options, *arguments]
 
 

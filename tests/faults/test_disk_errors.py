@@ -40,7 +40,7 @@ seed: 1
 """
 
 
-class Disturbed:
+class FaultyCampaign:
     """A simulated campaign in its folder, under a layer that makes calls fail."""
 
     def __init__(self, folder: Path, layer: Layer, program: ForkedProgram) -> None:
@@ -64,14 +64,14 @@ class Disturbed:
         return Repository.open(self.repository).runs(environment=False)
 
     def end_campaign(self) -> None:
-        """Give the same command in this process, without the layer: another process would import assay first."""
+        """Run the same command in this process, without the layer: another process would import assay first."""
         arguments = ["run", str(self.plan), "--repository", str(self.repository)]
         done = CliRunner().invoke(assay, arguments, env={"XDG_STATE_HOME": str(self.state)})
         assert done.exit_code == 0, done.output
-        self.all_is_well()
+        self.assert_complete()
 
-    def all_is_well(self) -> None:
-        """The campaign has ended: each run is valid and there once, and nothing is left anywhere."""
+    def assert_complete(self) -> None:
+        """Assert that each run is stored once and valid, and that no temporary file remains."""
         assert sorted((run.repetition, run.status) for run in self.stored()) == [
             (number, RunStatus.VALID) for number in (1, 2)
         ]
@@ -95,8 +95,8 @@ def program(layer: Layer, tmp_path_factory: pytest.TempPathFactory) -> Iterator[
 
 
 @pytest.fixture
-def disturbed(tmp_path: Path, layer: Layer, program: ForkedProgram) -> Disturbed:
-    return Disturbed(tmp_path, layer, program)
+def campaign(tmp_path: Path, layer: Layer, program: ForkedProgram) -> FaultyCampaign:
+    return FaultyCampaign(tmp_path, layer, program)
 
 
 FAILING_STEPS = {
@@ -122,59 +122,59 @@ FAILING_STEPS = {
 @needs_simulator
 @pytest.mark.parametrize(("number", "part", "calls"), FAILING_STEPS.values(), ids=FAILING_STEPS)
 def test_a_disk_error_ends_the_call_with_a_message_and_loses_nothing(
-    disturbed: Disturbed, number: int, part: str, calls: int
+    campaign: FaultyCampaign, number: int, part: str, calls: int
 ) -> None:
-    disturbed.layer.fail(number, part, calls)
-    done = disturbed.run()
-    assert disturbed.layer.hits
+    campaign.layer.fail(number, part, calls)
+    done = campaign.run()
+    assert campaign.layer.hits
     assert done.returncode == 6, (done.returncode, done.stderr)
     assert os.strerror(number) in done.stderr
     assert "→" in done.stderr
-    disturbed.layer.mend()
-    disturbed.end_campaign()
+    campaign.layer.mend()
+    campaign.end_campaign()
 
 
 @needs_simulator
 @pytest.mark.parametrize("part", ["/index/", "/now.json", "/models/"])
-def test_a_rebuildable_failure_ends_no_campaign(disturbed: Disturbed, part: str) -> None:
-    disturbed.layer.fail(errno.EIO, part)
-    done = disturbed.run()
+def test_a_rebuildable_failure_ends_no_campaign(campaign: FaultyCampaign, part: str) -> None:
+    campaign.layer.fail(errno.EIO, part)
+    done = campaign.run()
     assert done.returncode == 0, done.stderr
-    assert [run.status for run in disturbed.stored()] == [RunStatus.VALID] * 2
-    disturbed.layer.mend()
-    disturbed.end_campaign()
+    assert [run.status for run in campaign.stored()] == [RunStatus.VALID] * 2
+    campaign.layer.mend()
+    campaign.end_campaign()
 
 
 @needs_simulator
-def test_an_unreadable_run_is_reported_and_is_readable_again_afterwards(disturbed: Disturbed) -> None:
-    assert disturbed.run().returncode == 0
-    for file in (disturbed.repository / "index").glob("*.parquet"):
+def test_an_unreadable_run_is_reported_and_is_readable_again_afterwards(campaign: FaultyCampaign) -> None:
+    assert campaign.run().returncode == 0
+    for file in (campaign.repository / "index").glob("*.parquet"):
         file.unlink()
-    disturbed.layer.fail(errno.EIO, "/run.json", READS)
-    done = disturbed.assay("runs")
-    assert disturbed.layer.hits
+    campaign.layer.fail(errno.EIO, "/run.json", READS)
+    done = campaign.assay("runs")
+    assert campaign.layer.hits
     assert os.strerror(errno.EIO) in done.stderr
-    checked = disturbed.assay("verify")
+    checked = campaign.assay("verify")
     assert checked.returncode == 6
     assert os.strerror(errno.EIO) in checked.stdout + checked.stderr
-    disturbed.layer.mend()
-    disturbed.end_campaign()
+    campaign.layer.mend()
+    campaign.end_campaign()
 
 
 @needs_simulator
 @pytest.mark.parametrize("seconds", [DAY_S, -DAY_S], ids=["forwards", "back"])
-def test_a_campaign_continues_and_restarts_after_the_clock_has_jumped(disturbed: Disturbed, seconds: int) -> None:
-    disturbed.layer.fail(errno.EIO, "/journal.jsonl", SYNCS)  # it is cut off
-    assert disturbed.run().returncode == 6
-    disturbed.layer.mend()
-    disturbed.layer.set_clock(seconds)
-    assert disturbed.run().returncode == 0
-    disturbed.all_is_well()
-    assert len(list((disturbed.repository / "campaigns").iterdir())) == 1
+def test_a_campaign_continues_and_restarts_after_the_clock_has_jumped(campaign: FaultyCampaign, seconds: int) -> None:
+    campaign.layer.fail(errno.EIO, "/journal.jsonl", SYNCS)  # the call ends in mid-campaign
+    assert campaign.run().returncode == 6
+    campaign.layer.mend()
+    campaign.layer.set_clock(seconds)
+    assert campaign.run().returncode == 0
+    campaign.assert_complete()
+    assert len(list((campaign.repository / "campaigns").iterdir())) == 1
     # The run that started last is the one to resume, whatever its id.
-    disturbed.layer.set_clock(-seconds).fail(errno.EIO, "/run.json", SYNCS)
-    assert disturbed.assay("run", disturbed.plan, "--again").returncode == 6
-    disturbed.layer.mend()
-    assert disturbed.assay("run", disturbed.plan, "--again").returncode == 0
-    assert len(list((disturbed.repository / "campaigns").iterdir())) == 2
-    assert [run.status for run in disturbed.stored()] == [RunStatus.VALID] * 4
+    campaign.layer.set_clock(-seconds).fail(errno.EIO, "/run.json", SYNCS)
+    assert campaign.assay("run", campaign.plan, "--again").returncode == 6
+    campaign.layer.mend()
+    assert campaign.assay("run", campaign.plan, "--again").returncode == 0
+    assert len(list((campaign.repository / "campaigns").iterdir())) == 2
+    assert [run.status for run in campaign.stored()] == [RunStatus.VALID] * 4

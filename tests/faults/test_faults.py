@@ -32,9 +32,9 @@ def test_every_row_has_a_unique_name_and_a_time_limit_for_detection() -> None:
 
 @pytest.mark.slow
 def test_the_table_is_printed_with_what_was_run_before_and_says_what_was_not(tmp_path: Path) -> None:
-    kept = tmp_path / "kept.jsonl"
-    kept.write_text(json.dumps([ROWS[0].name, "| as it was |"]) + "\n")
-    command = [sys.executable, str(ROOT / "tools" / "faults.py"), "--kept", str(kept), "--minutes", "0"]
+    results_file = tmp_path / "kept.jsonl"
+    results_file.write_text(json.dumps([ROWS[0].name, "| as it was |"]) + "\n")
+    command = [sys.executable, str(ROOT / "tools" / "faults.py"), "--kept", str(results_file), "--minutes", "0"]
     printed = subprocess.run(command, capture_output=True, text=True, check=True).stdout.splitlines()
     assert printed[2] == "| as it was |"
     ends = printed.index("")

@@ -14,7 +14,7 @@ from _pytest.mark.expression import Expression
 
 from effort import EXAMPLES_MIN, NOT_FAST, examples
 from paths import ROOT, TESTS
-from selection import can_be_asked_for
+from selection import may_match
 
 PACKAGES = sorted(path.parent.name for path in (ROOT / "src" / "assay").glob("*/__init__.py"))
 OTHER_FOLDERS = {"house", "support", "data", "faults"}
@@ -111,10 +111,10 @@ def test_a_set_imports_the_modules_that_name_its_markers(text: str, asked_for_by
     tool, module = tools_test(), tmp_path / "test_it.py"
     module.write_text(text)
     sets = {"alone": tool.ALONE, **tool.CONCURRENT_SETS}
-    assert {name for name, words in sets.items() if can_be_asked_for(module, words)} == asked_for_by
-    assert can_be_asked_for(module, "")
-    assert can_be_asked_for(module, "slow and not lab")
-    assert not can_be_asked_for(module, "slow and later")
+    assert {name for name, words in sets.items() if may_match(module, words)} == asked_for_by
+    assert may_match(module, "")
+    assert may_match(module, "slow and not lab")
+    assert not may_match(module, "slow and later")
 
 
 def test_only_the_set_that_makes_labs_sees_those_of_the_machine(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -7,7 +7,7 @@ from functools import cache
 
 import pytest
 
-from claims_held import line, verdict
+from claims_held import table_row, verdict
 from fault_claims import CLAIMS, Claim
 from fault_table import ROWS
 from paths import TESTS
@@ -51,4 +51,4 @@ def test_no_fault_is_listed_twice() -> None:
 def test_a_claim_holds_as_far_as_its_tests_passed(outcomes: dict[str, str], words: str) -> None:
     claim = Claim("a|b", "c", ("a.py::t", "a.py::u"), ("d, job, hadoop",))
     assert verdict(claim, outcomes) == words
-    assert line(claim, words) == rf"| a\|b | c | `a.py::t`, `a.py::u`, row “d, job, hadoop” | {words} |"
+    assert table_row(claim, words) == rf"| a\|b | c | `a.py::t`, `a.py::u`, row “d, job, hadoop” | {words} |"

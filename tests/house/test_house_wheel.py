@@ -114,13 +114,13 @@ def installed(tmp_path_factory: pytest.TempPathFactory) -> Installed:
 @pytest.fixture
 def maven_repository() -> Iterator[str]:
     """Serve Maven's local cache as a Maven repository."""
-    kept = Path.home() / ".m2" / "repository"
+    local_cache = Path.home() / ".m2" / "repository"
 
     class Quiet(http.server.SimpleHTTPRequestHandler):
         def log_message(self, *_: object) -> None:
             """Say nothing."""
 
-    handler = functools.partial(Quiet, directory=str(kept))
+    handler = functools.partial(Quiet, directory=str(local_cache))
     with http.server.ThreadingHTTPServer(("127.0.0.1", 0), handler) as server:
         thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01})
         thread.start()

@@ -28,9 +28,9 @@ from ruamel.yaml import YAML
 from assay.interfaces.web.server.app import create_app
 from assay.specs import load_prices
 from browser_support import watched_page
+from command import printed
 from paths import EXAMPLES, ROOT, TESTS
 from prometheus_support import prometheus, queried, waited_for
-from question_table import printed
 from simulator_support import EXAMPLE, needs_simulator
 from web_support import served
 
@@ -178,13 +178,13 @@ def test_prometheus_has_the_answer(demo: Path, answer: Figures, tmp_path: Path) 
     app = create_app(demo, book=load_prices(PRICES))
     with served(app) as server, prometheus(tmp_path, server) as database:
         names = [f"assay_decision_{name}{end}" for name in ("speedup", "cost_ratio") for end in ("", "_low", "_high")]
-        asked = '{question="storage",factor="layout",baseline="HD2",option="SS2",origin="measured"}'
+        labels = '{question="storage",factor="layout",baseline="HD2",option="SS2",origin="measured"}'
         values = []
         for name in names:
-            ((_, value),) = waited_for(database, name + asked)
+            ((_, value),) = waited_for(database, name + labels)
             values.append(value)
         assert tuple(values) == answer
-        ((_, runs),) = queried(database, "assay_decision_runs" + asked)
+        ((_, runs),) = queried(database, "assay_decision_runs" + labels)
         assert runs == 18
         shown = urllib.request.urlopen(f"{server}/metrics", timeout=30).read()
     checked = subprocess.run(["promtool", "check", "metrics"], input=shown, capture_output=True, timeout=60)

@@ -323,8 +323,8 @@ def test_next_proposes_only_hardware_that_a_cluster_has_and_states_no_time_of_a_
         assert (configuration["cluster"], configuration["layout"]) in available
         wide = run["low_s"] is None or run["high_s"] > 10 * run["low_s"]
         assert (run["expected_s"] is None) == wide
-    stated = [run for run in answer["runs"] if run["expected_s"] is not None]
-    assert answer["unpredicted"] == 40 - len(stated) > 0
+    timed_runs = [run for run in answer["runs"] if run["expected_s"] is not None]
+    assert answer["unpredicted"] == 40 - len(timed_runs) > 0
     within = json.loads(printed(case, "next", "--budget", "2h", "--json"))
     assert sum(run["expected_s"] or run["high_s"] for run in within["runs"]) <= 2 * 3600
 

@@ -13,30 +13,30 @@ from fault_claims import Claim
 from paths import ROOT
 
 HEAD = """\
-| fault | what becomes of it | held by | holds |
+| fault | what becomes of it | verdict_text by | holds |
 |---|---|---|---|"""
 NOT_RUN, SKIPPED = "not run", "skipped: "
 WITHOUT_LABS = "not lab and not hadoop"
 TIME_MAX_S = 3600.0
 MESSAGE_LENGTH_MAX = 160
 BAR = r"\|"
-"""How a table has it."""
+"""A vertical bar in a cell of a Markdown table."""
 
 
-def named(claims: Iterable[Claim]) -> list[str]:
-    """Return every test that is named, as pytest takes it in the source tree, each once."""
+def test_ids(claims: Iterable[Claim]) -> list[str]:
+    """Return the tests of the claims, each once, as arguments of pytest."""
     return sorted({f"tests/{test}" for claim in claims for test in claim.tests})
 
 
-def tried(claims: Iterable[Claim], marks: str) -> dict[str, str]:
-    """Run the tests that have these markers; return by test, below ``tests/``: empty when it passed, else the words.
+def run_tests(claims: Iterable[Claim], marks: str) -> dict[str, str]:
+    """Run the tests that have these markers; return by test, below ``tests/``: empty if it passed, else the message.
 
     A test that was skipped has ``skipped: `` before its reason.
     """
     with tempfile.TemporaryDirectory(prefix="assay-claims-") as folder:
         report = Path(folder, "report.xml")
         command = [sys.executable, "-m", "pytest", "-q", "-p", "no:schemathesis", "-p", "no:cacheprovider"]
-        command += ["-m", marks, "-o", "junit_family=xunit1", f"--junitxml={report}", *named(claims)]
+        command += ["-m", marks, "-o", "junit_family=xunit1", f"--junitxml={report}", *test_ids(claims)]
         done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=TIME_MAX_S, check=False)
         if not report.exists():
             raise RuntimeError(f"pytest did not run: {done.stdout[-2000:]}{done.stderr[-2000:]}")
@@ -52,27 +52,27 @@ def _words(case: ElementTree.Element) -> str:
 
 
 def verdict(claim: Claim, outcomes: Mapping[str, str]) -> str:
-    """Return whether the claim's tests held it, in words: yes with their number, no, in part, skipped, or not run."""
+    """Return in words whether the claim's tests passed: yes with their number, no, in part, skipped, or not run."""
     passed, reasons = 0, []
     for test in claim.tests:
-        those = {name: words for name, words in outcomes.items() if name == test or name.startswith(f"{test}[")}
-        for name, words in those.items():
+        matching = {name: words for name, words in outcomes.items() if name == test or name.startswith(f"{test}[")}
+        for name, words in matching.items():
             if words and not words.startswith(SKIPPED):
                 return f"no: {name.partition('::')[2]}: {words}"
-        passed += sum(not words for words in those.values())
-        reasons += [words for words in those.values() if words] or (
-            [] if those else [f"{NOT_RUN}: {test.partition('::')[2]}"]
+        passed += sum(not words for words in matching.values())
+        reasons += [words for words in matching.values() if words] or (
+            [] if matching else [f"{NOT_RUN}: {test.partition('::')[2]}"]
         )
     if not passed and not any(words.startswith(SKIPPED) for words in reasons):
         return NOT_RUN
-    how = ["in part" if reasons else "yes"] if passed else []
-    return "; ".join([*(f"{word} ({passed})" for word in how), *sorted(set(reasons))])
+    words_ = ["in part" if reasons else "yes"] if passed else []
+    return "; ".join([*(f"{word} ({passed})" for word in words_), *sorted(set(reasons))])
 
 
-def line(claim: Claim, held: str) -> str:
-    """Return a row of the table, from its verdict. Rows of the table above it say themselves whether they hold."""
+def table_row(claim: Claim, verdict_text: str) -> str:
+    """Return a row of the table. A claim that names rows of the table of injected faults holds if they do."""
     by = [*(f"`{test}`" for test in claim.tests), *(f"row “{name}”" for name in claim.rows)]
-    cells = [claim.fault, claim.becomes, ", ".join(by), held]
+    cells = [claim.fault, claim.becomes, ", ".join(by), verdict_text]
     return f"| {' | '.join(cell.replace('|', BAR) for cell in cells)} |"
 
 

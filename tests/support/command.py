@@ -12,3 +12,10 @@ from assay.interfaces.cli.main import assay
 def invoke(*arguments: str | Path) -> Result:
     """Call ``assay`` with the arguments and return its output and exit code."""
     return CliRunner().invoke(assay, [str(argument) for argument in arguments])
+
+
+def printed(*arguments: str | Path) -> str:
+    """Return what ``assay`` prints to standard output with the arguments; it must succeed."""
+    done = invoke(*arguments)
+    assert done.exit_code == 0, (done.output, done.exception)
+    return done.stdout

@@ -23,7 +23,7 @@ _PRIVILEGE_SEPARATION = Path("/run/sshd")
 
 @dataclass(frozen=True)
 class LoopbackSshd:
-    """Where the server listens, and the files that make a client welcome."""
+    """The folder of the keys that a client needs, and the port of the server."""
 
     directory: Path
     port: int
@@ -55,12 +55,12 @@ def write_key(path: Path) -> str:
 
 @contextlib.contextmanager
 def loopback_sshd(directory: Path, environment: Mapping[str, str] | None = None) -> Iterator[LoopbackSshd]:
-    """Run sshd until the end of the block; skip the test where there is none. ``environment``: that of its commands."""
+    """Run sshd, whose commands get ``environment``, until the end of the block; skip the test if sshd is missing."""
     program = shutil.which("sshd", path=f"{os.environ.get('PATH', '')}:/usr/sbin:/sbin")
     if program is None:
         pytest.skip("no sshd on this machine: the SSH transport is NOT tested")
     port = free_port()
-    # With SHLVL, bash leaves out the user's .bashrc, which may print or take its time.
+    # With SHLVL, bash leaves out the user's .bashrc, which may print or be slow.
     variables = " ".join(f"{name}={value}" for name, value in {"SHLVL": "1", **(environment or {})}.items())
     host_key = write_key(directory / "host_key")
     (directory / "known_hosts").write_text(f"[127.0.0.1]:{port},[::1]:{port} {host_key}\n")
@@ -72,8 +72,8 @@ def loopback_sshd(directory: Path, environment: Mapping[str, str] | None = None)
         "PasswordAuthentication no\nKbdInteractiveAuthentication no\nMaxStartups 100\n"
         f"SetEnv {variables}\n"
     )
-    made = os.geteuid() == 0 and not _PRIVILEGE_SEPARATION.exists()
-    if made:
+    creates_folder = os.geteuid() == 0 and not _PRIVILEGE_SEPARATION.exists()
+    if creates_folder:
         _PRIVILEGE_SEPARATION.mkdir(mode=0o755)
     log = (directory / "sshd.log").open("wb")
     server = subprocess.Popen([program, "-D", "-e", "-f", str(directory / "sshd_config")], stderr=log)
@@ -84,7 +84,7 @@ def loopback_sshd(directory: Path, environment: Mapping[str, str] | None = None)
         server.terminate()
         server.wait(10)
         log.close()
-        if made:
+        if creates_folder:
             with contextlib.suppress(OSError):
                 _PRIVILEGE_SEPARATION.rmdir()
 
@@ -100,7 +100,7 @@ def _wait_for(server: subprocess.Popen[bytes], port: int, log: Path) -> None:
 
 
 def alive(pid: int) -> bool:
-    """Whether a process is there and no zombie."""
+    """Return whether a process exists and is no zombie."""
     try:
         state = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0]
     except FileNotFoundError:

@@ -118,6 +118,13 @@ def items_of_files(form: Format, folder: Path, files: Mapping[str, bytes]) -> li
     return list(form.read([Source(folder / name, name) for name in files]))
 
 
+def skip_reason(items: Iterable[ImportedRun | SkippedItem]) -> str:
+    """Return why the only item was skipped."""
+    (item,) = items
+    assert isinstance(item, SkippedItem), item
+    return item.why
+
+
 def only(items: Iterable[ImportedRun | SkippedItem]) -> ImportedRun:
     """Return the run, which must be the only item."""
     (item,) = items
@@ -126,20 +133,20 @@ def only(items: Iterable[ImportedRun | SkippedItem]) -> ImportedRun:
 
 
 def imported_runs(read: Sequence[ImportedRun | SkippedItem]) -> list[ImportedRun]:
-    """Return what was taken."""
+    """Return the runs among the items."""
     return [item for item in read if isinstance(item, ImportedRun)]
 
 
-def left(read: Sequence[ImportedRun | SkippedItem]) -> list[SkippedItem]:
-    """Return what was not."""
+def skipped_items(read: Sequence[ImportedRun | SkippedItem]) -> list[SkippedItem]:
+    """Return the skipped items."""
     return [item for item in read if isinstance(item, SkippedItem)]
 
 
 def read_or_refused(read: Iterator[ImportedRun | SkippedItem]) -> list[ImportedRun | SkippedItem]:
     """Return all items up to the end, or to a :class:`FormatError`; every other exception comes through."""
-    taken: list[ImportedRun | SkippedItem] = []
+    items: list[ImportedRun | SkippedItem] = []
     try:
-        taken.extend(read)
+        items.extend(read)
     except FormatError as error:
-        taken.append(SkippedItem(error.where or "", error.message))
-    return taken
+        items.append(SkippedItem(error.where or "", error.message))
+    return items

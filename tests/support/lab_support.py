@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import subprocess
+from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
 
@@ -26,6 +28,7 @@ from assay.model.clusters.cluster import (
     Placement,
     Role,
 )
+from campaign_support import assay, require_hadoop
 
 MEMORY_FLOOR_BYTES = 256 * 2**20
 SCALE = 1 / 10
@@ -57,6 +60,17 @@ def require_emulator(disks: Disks) -> None:
 def unique_name(word: str) -> str:
     """Return a lab name that another test session on this machine does not use."""
     return f"t{os.getpid()}-{word}"
+
+
+@contextlib.contextmanager
+def lab_for_campaigns(word: str) -> Iterator[str]:
+    """Yield a lab's name for a campaign with Hadoop, and assert at the end that no part of the lab remains."""
+    require_lab()
+    require_hadoop()
+    name = unique_name(word)
+    yield name
+    assay("lab", "status")  # removes the abandoned lab of a failed test
+    assert left_of(name, state_root()) == []
 
 
 def small_cluster(name: str = "small", disks: Disks | None = Disks.THROTTLE) -> Cluster:

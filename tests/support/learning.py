@@ -4,12 +4,19 @@ from __future__ import annotations
 
 import math
 import random
+import shutil
 from collections.abc import Sequence
+from pathlib import Path
 from typing import Any
+
+import pytest
 
 from assay.analysis.statistics.runs.run_table import RunTable, table_of
 from assay.model.runs.run import Run
+from assay.questions.forecasts.model_cache import learned
+from assay.store import Repository
 from builders import make_run
+from made_once import made_once
 
 WORKLOADS = {"terasort": 1.0, "wordcount": 0.4, "sort": 0.7}
 LAYOUTS = {"HDD": 3.0, "SSD": 1.0, "HD2": 2.0}
@@ -68,3 +75,17 @@ def configured(number: int, workload: str, layout: str, network: str, slots: int
 def learning_table(**how: Any) -> RunTable:
     """Return the same as a table."""
     return table_of(learning_runs(**how))
+
+
+def learned_repository(factory: pytest.TempPathFactory) -> Repository:
+    """Return a copy of a repository of the same runs with their model, which is learned once for a test session."""
+    copy = factory.mktemp("learned") / "repository"
+    shutil.copytree(made_once(factory, "learned-repository", _learn_in), copy)
+    return Repository.open(copy)
+
+
+def _learn_in(root: Path) -> None:
+    repository = Repository.create(root)
+    for run in learning_runs():
+        repository.publish(run)
+    learned(repository)

@@ -37,8 +37,8 @@ def lines_of(items: Iterable[Item]) -> list[str]:
 def _without_empty(value: Any) -> Any:
     """Leave out empty values, and that a run is of no streaming application, as no table has one."""
     if isinstance(value, dict):
-        kept = {name: inner for name, inner in value.items() if inner not in (None, "", {}, [])}
-        return {name: _without_empty(inner) for name, inner in kept.items() if (name, inner) != ("is_streaming", False)}
+        full = {name: inner for name, inner in value.items() if inner not in (None, "", {}, [])}
+        return {name: _without_empty(inner) for name, inner in full.items() if (name, inner) != ("is_streaming", False)}
     return value
 
 

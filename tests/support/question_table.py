@@ -15,13 +15,12 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from click.testing import CliRunner
 
 import assay
-from assay.interfaces.cli.main import assay as command
 from assay.interfaces.python.answer import Answer
 from assay.store import Repository
 from builders import build_repository
+from command import printed
 from detail_support import hybrid_run, hybrid_tasks, hybrid_trace
 from learning import learning_runs
 from made_once import made_once
@@ -37,12 +36,6 @@ CATALOGUE = str(EXAMPLES / "hardware" / "catalogue.yaml")
 PROFILED_RUN = "00000000-0000-7000-8000-000000000009"
 LAB_PRICES = str(EXAMPLES / "lab" / "prices.yaml")
 HARDWARE_PRICES = str(EXAMPLES / "hardware" / "prices.yaml")
-
-
-def printed(*words: str | Path) -> str:
-    done = CliRunner().invoke(command, [str(word) for word in words])
-    assert done.exit_code == 0, (done.output, done.exception)
-    return done.stdout
 
 
 def question_repositories(factory: pytest.TempPathFactory) -> dict[str, Path]:

@@ -1,6 +1,6 @@
 """Run a secured Hadoop on this machine: a KDC, HDFS with HTTPS and encrypted transfer, YARN with SPNEGO.
 
-Everything that is to stay secret is made up for one test, and listed in :attr:`Secured.planted`.
+Secrets are random for each test, and listed in :attr:`Secured.planted`.
 """
 
 from __future__ import annotations
@@ -62,12 +62,12 @@ _KDC = """\
 
 @dataclass(frozen=True, slots=True)
 class Secured:
-    """Where it is, and how it is entered. ``environment`` lets Kerberos' programs find the KDC."""
+    """A secured Hadoop: its folder, secrets and daemons. ``environment`` lets Kerberos' programs find the KDC."""
 
     folder: Path
     environment: Mapping[str, str]
     planted: tuple[bytes, ...]
-    """What must turn up nowhere: passwords, and the keys of keytabs."""
+    """Secrets that no output may contain: passwords, and the keys of keytabs."""
     running: dict[str, subprocess.Popen[bytes]] = field(default_factory=dict)
     """Its daemons by name."""
 
@@ -96,7 +96,7 @@ class Secured:
                 self.running[name] = subprocess.Popen(command, env=environment, stdout=log, stderr=log)
 
     def kill(self, *names: str) -> None:
-        """Have daemons die."""
+        """Kill daemons."""
         for name in names:
             self.running[name].kill()
             self.running.pop(name).wait(15)
@@ -130,7 +130,7 @@ def secured_hadoop(folder: Path) -> Iterator[Secured]:
         yield made
     finally:
         daemons = list(made.running.values()) if made else []
-        for process in reversed([*processes, *daemons]):  # a NodeManager that is asked to end ends its containers
+        for process in reversed([*processes, *daemons]):  # a NodeManager ends its containers on SIGTERM
             process.terminate()
             with contextlib.suppress(subprocess.TimeoutExpired):
                 process.wait(15)
@@ -145,17 +145,17 @@ def _kdc(folder: Path, processes: list[subprocess.Popen[bytes]]) -> Secured:
     (folder / "kdc.conf").write_text(_KDC.format(realm=REALM, port=port, folder=folder))
     path = f"{os.environ['PATH']}:/usr/sbin:/sbin"
     environment = {"KRB5_CONFIG": str(folder / "krb5.conf"), "KRB5_KDC_PROFILE": str(folder / "kdc.conf"), "PATH": path}
-    every = {**os.environ, **environment}
-    made = ["kdb5_util", "create", "-s", "-r", REALM, "-P", password]
-    subprocess.run(made, check=True, env=every, capture_output=True)
+    variables = {**os.environ, **environment}
+    command = ["kdb5_util", "create", "-s", "-r", REALM, "-P", password]
+    subprocess.run(command, check=True, env=variables, capture_output=True)
     lines = []
     for name in ("hadoop/localhost", "HTTP/localhost", "alice"):
         lines += [f"addprinc -randkey {name}", f"ktadd -k {folder}/{name}.keytab {name}"]
         (folder / f"{name}.keytab").parent.mkdir(exist_ok=True)
     lines.append(f"ktadd -k {folder}/hadoop/localhost.keytab -norandkey HTTP/localhost")
-    subprocess.run(["kadmin.local"], input="\n".join(lines).encode(), check=True, env=every, capture_output=True)
+    subprocess.run(["kadmin.local"], input="\n".join(lines).encode(), check=True, env=variables, capture_output=True)
     with (folder / "kdc.log").open("wb") as log:
-        processes.append(subprocess.Popen(["krb5kdc", "-n"], env=every, stdout=log, stderr=log))
+        processes.append(subprocess.Popen(["krb5kdc", "-n"], env=variables, stdout=log, stderr=log))
     _await(port, processes[-1], folder / "kdc.log")
     store = secrets.token_hex(12)
     keys = tuple((folder / f"{name}.keytab").read_bytes()[-36:-4] for name in ("alice", "HTTP/localhost"))

@@ -1,7 +1,7 @@
 """Select the test modules that an expression of ``-m`` can match, so that others are not imported.
 
-Of the sets of ``make test``, four are in a fifth of the modules, and importing the others took each of them longer than
-some of its tests.
+Four of the five sets of ``make test`` are in a fifth of the modules. To import all modules would take each of these
+sets longer than some of its tests.
 """
 
 from __future__ import annotations
@@ -34,15 +34,15 @@ def set_marks_named(module: Path) -> frozenset[str]:
     return SET_MARKS & {*named}
 
 
-def can_be_asked_for(module: Path, words: str) -> bool:
+def may_match(module: Path, words: str) -> bool:
     """Return whether a test of ``module`` can have markers of which the expression ``words`` is true."""
     if not words:
         return True
     absent = SET_MARKS - set_marks_named(module)
-    open_ones = sorted({*re.findall(r"\w+", words)} - OPERATORS - absent)
+    possible_marks = sorted({*re.findall(r"\w+", words)} - OPERATORS - absent)
     expression = Expression.compile(words)
-    for values in itertools.product((False, True), repeat=len(open_ones)):
-        present = {name for name, value in zip(open_ones, values, strict=True) if value}
-        if expression.evaluate(lambda name, /, **_: name in present):  # noqa: B023 - asked at once
+    for values in itertools.product((False, True), repeat=len(possible_marks)):
+        present = {name for name, value in zip(possible_marks, values, strict=True) if value}
+        if expression.evaluate(lambda name, /, **_: name in present):  # noqa: B023 - called in this iteration
             return True
     return False

@@ -34,8 +34,8 @@ def watched_stages(*, codec_left: float | None = None, maps: int = 6, reduces: i
         _stage(0, maps, (), read_bytes=DATA, shuffle_write_bytes=shuffled),
         _stage(1, reduces, (0,), written_bytes=DATA, shuffle_read_bytes=shuffled, peak_memory_bytes=45_000_000),
     )
-    moved = DATA + 2 * DATA + 2 * shuffled
-    used_s = 2 * JVM_S + TASK_S * len(tasks) + BYTE_S * moved + sum(task.cpu_s or 0 for task in tasks)
+    disk_bytes = DATA + 2 * DATA + 2 * shuffled
+    used_s = 2 * JVM_S + TASK_S * len(tasks) + BYTE_S * disk_bytes + sum(task.cpu_s or 0 for task in tasks)
     trace = Trace()
     for node in WORKERS:
         for t_s, share in ((0.0, 0.0), (10.2, 0.0), (30.0, 1.0), (33.0, 1.0)):

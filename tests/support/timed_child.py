@@ -23,7 +23,7 @@ from campaign_support import write_local_plan
 from toy_engine import ToyEngine, ToyStorage
 
 
-async def carried_out(folder: Path, script: str, limit_s: float = 60) -> ProgramResult:
+async def run_script(folder: Path, script: str, limit_s: float = 60) -> ProgramResult:
     """Run ``script`` by sh as the engine's job."""
     write_local_plan(folder, "toy", "")
     cluster = load_cluster(folder / "cluster.yaml")
@@ -34,12 +34,12 @@ async def carried_out(folder: Path, script: str, limit_s: float = 60) -> Program
 
 
 def main() -> None:
-    """Run it, and print what became of it."""
+    """Run the script, and print its result."""
     assay.execution.engines.timing.BEAT_GAP_MAX_S = float(sys.argv[4])  # ten seconds would make each test a long one
-    finished = asyncio.run(carried_out(Path(sys.argv[1]), sys.argv[2], float(sys.argv[3])))
-    judged = status_of(AttemptState(program_result=finished, validation=ValidationResult(())), None, NO_HISTORY)
-    outcome = finished.outcome
-    print(json.dumps([outcome.exit_status, outcome.duration_s, finished.sources["duration_s"], *judged]))
+    result = asyncio.run(run_script(Path(sys.argv[1]), sys.argv[2], float(sys.argv[3])))
+    status = status_of(AttemptState(program_result=result, validation=ValidationResult(())), None, NO_HISTORY)
+    outcome = result.outcome
+    print(json.dumps([outcome.exit_status, outcome.duration_s, result.sources["duration_s"], *status]))
 
 
 if __name__ == "__main__":

@@ -81,7 +81,7 @@ def write_toy_plan(folder: Path, body: str, patched: pytest.MonkeyPatch) -> Path
     return path
 
 
-def carried_out(path: Path, repository: Repository, observer: StepRecorder) -> CampaignSummary:
+def run_toy_campaign(path: Path, repository: Repository, observer: StepRecorder) -> CampaignSummary:
     plan = load_plan(path, {"toy": ToyRules()})
     todo = prepare(plan, repository, again=False)
     provide = TOY.provider_of(plan.cluster)

@@ -25,15 +25,15 @@ def run(number: int, duration_s: float, **parameters: str) -> Run:
 
 
 def runs() -> list[Run]:
-    speedups = []
+    all_runs = []
     for number in range(6):
         block = {"dfs__blocksize": str(number)}
-        speedups += [
+        all_runs += [
             run(4 * number, 100 + number, **{SWITCH: "false"}, **block),
             run(4 * number + 1, 50 + number / 2, **{SWITCH: "true", CODEC: SNAPPY}, **block),
             run(4 * number + 2, 80 + number, **{SWITCH: "true"}, **block),
         ]
-    return [*speedups, run(99, 10.0)]
+    return [*all_runs, run(99, 10.0)]
 
 
 def test_switch_and_codec_become_one_factor() -> None:
@@ -42,12 +42,12 @@ def test_switch_and_codec_become_one_factor() -> None:
     assert CODEC not in table.columns
     column = table.columns["compression"]
     assert [column.text(row) for row in range(3)] == ["none", "Snappy", "default codec"]
-    assert column.text(18) is None  # it does not say
+    assert column.text(18) is None  # its parameters do not include compression
 
 
-def test_runs_with_and_without_are_matched() -> None:
-    alone = matched_speedups(table_of(runs()), SWITCH, "false")
-    assert [result.groups for result in alone] == [6]  # with the codec that is not named only
+def test_runs_with_and_without_compression_are_matched() -> None:
+    by_switch = matched_speedups(table_of(runs()), SWITCH, "false")
+    assert [result.groups for result in by_switch] == [6]  # only with the default codec
     result = {s.candidate: s for s in matched_speedups(with_compression(table_of(runs())), "compression", "none")}
     assert result["Snappy"].groups == 6
     assert result["Snappy"].ratio == pytest.approx(2)
@@ -88,26 +88,26 @@ def planned(number: int, duration_s: float, **words: str) -> Run:
 def test_runs_of_a_plan_are_compared_by_a_level_that_sets_several_parameters(
     factor: str, baseline: str, candidate: str, ratio: float
 ) -> None:
-    made = [
+    planned_runs = [
         planned(number, seconds * (1 + number / 1000), compression=codec, containers=containers)
         for number, (codec, containers, seconds) in enumerate(
             2 * [("none", "2", 100.0), ("none", "4", 80.0), ("snappy", "2", 50.0), ("snappy", "4", 40.0)]
         )
     ]
-    groups = run_groups(made, factor)
+    groups = run_groups(planned_runs, factor)
     assert [sorted(group.levels) for group in groups] == 2 * [[baseline, candidate]]
     assert {name for group in groups for name in group.context.split("=")[:1]} == {
         "compression" if factor == "containers" else "containers"
     }
-    (speedup,) = matched_speedups(with_compression(table_of(made)), factor, baseline)
+    (speedup,) = matched_speedups(with_compression(table_of(planned_runs)), factor, baseline)
     assert (speedup.candidate, speedup.groups) == (candidate, 2)
     assert speedup.ratio == pytest.approx(ratio, rel=0.01)
-    assert set(factors_of(made)) == {"compression", "containers"}
+    assert set(factors_of(planned_runs)) == {"compression", "containers"}
 
 
 def test_runs_with_parameters_match_runs_with_the_level() -> None:
-    stated = [
+    planned_runs = [
         planned(number, 50.0, compression=codec, containers="2") for number, codec in enumerate(["snappy", "none"])
     ]
-    column = with_compression(table_of([*stated, *runs()[:3]])).columns["compression"]
+    column = with_compression(table_of([*planned_runs, *runs()[:3]])).columns["compression"]
     assert [column.text(row) for row in range(5)] == ["snappy", "none", "none", "snappy", "default codec"]

@@ -71,11 +71,11 @@ def test_the_plain_comparison_is_the_matched_core_on_one_set(seed: int) -> None:
 def test_pairing_within_blocks_is_the_paired_t_from_five_blocks_on(blocks: int) -> None:
     runs = generated(blocks, (blocks, blocks), blocks=True)
     (comparison,) = compare(runs, factor="layout", baseline="A")
-    apart = [b - c for b, c in zip(logs_of(runs, "A"), logs_of(runs, "B"), strict=True)]
-    assert comparison.ratio == pytest.approx(math.exp(sum(apart) / blocks))
+    differences = [b - c for b, c in zip(logs_of(runs, "A"), logs_of(runs, "B"), strict=True)]
+    assert comparison.ratio == pytest.approx(math.exp(sum(differences) / blocks))
     assert (comparison.method == PAIRED) is (blocks >= PAIRS_MIN)
     if comparison.method == PAIRED:
-        truth = stats.ttest_1samp(apart, 0).confidence_interval(0.95)
+        truth = stats.ttest_1samp(differences, 0).confidence_interval(0.95)
         assert (comparison.low, comparison.high) == pytest.approx((math.exp(truth.low), math.exp(truth.high)), rel=1e-9)
 
 

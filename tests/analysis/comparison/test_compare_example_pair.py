@@ -24,9 +24,9 @@ def _run(number: int, layout: str, duration_s: float, sort_factor: int) -> Run:
 
 RUNS = [
     _run(0, "HD2", 90, 10),
-    _run(1, "SS2", 10, 10),  # the most striking set
+    _run(1, "SS2", 10, 10),  # the most extreme group
     _run(2, "HD2", 40, 20),
-    _run(3, "SS2", 20, 20),  # nearest to the mean of all three
+    _run(3, "SS2", 20, 20),  # the group nearest to the mean of three groups
     _run(4, "HD2", 21, 30),
     _run(5, "SS2", 20, 30),
     _run(6, "SS2", 5, 40),
@@ -46,7 +46,7 @@ def test_runs_that_were_observed_come_first_and_repetitions_next() -> None:
     assert {RUNS[0].parameters["io.sort.factor"]} == {repeated[row].parameters["io.sort.factor"] for row in pair}
 
 
-def test_the_observed_run_of_a_set_is_chosen() -> None:
+def test_the_observed_run_of_a_group_is_chosen() -> None:
     runs = [*RUNS[2:4], _run(9, "HD2", 41, 20)]
     assert example_pair(table_of(runs), "layout", "HD2", "SS2", np.array([False, True, True])) == (2, 1)
 
@@ -54,5 +54,5 @@ def test_the_observed_run_of_a_set_is_chosen() -> None:
 @pytest.mark.parametrize(("baseline", "candidate"), [("HD2", "NVE"), ("NVE", "SS2")])
 def test_there_is_no_example_pair_without_matching_runs(baseline: str, candidate: str) -> None:
     assert example_pair(table_of(RUNS), "layout", baseline, candidate, np.zeros(7, dtype=bool)) is None
-    apart = [RUNS[0], RUNS[3]]
-    assert example_pair(table_of(apart), "layout", "HD2", "SS2", np.zeros(2, dtype=bool)) is None
+    unmatched = [RUNS[0], RUNS[3]]
+    assert example_pair(table_of(unmatched), "layout", "HD2", "SS2", np.zeros(2, dtype=bool)) is None

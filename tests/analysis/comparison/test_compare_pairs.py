@@ -62,8 +62,8 @@ def test_complete_blocks_are_paired_and_drift_cancels() -> None:
     (paired,) = compare(drifting, factor="layout", baseline="HD2")
     assert paired.method == PAIRED
     assert (paired.low, paired.high) == pytest.approx((2.0, 2.0))
-    apart = [replace(run, block=run.block + (7 if run.layout == "SS2" else 0)) for run in drifting]
-    (welch,) = compare(apart, factor="layout", baseline="HD2")
+    unpaired_runs = [replace(run, block=run.block + (7 if run.layout == "SS2" else 0)) for run in drifting]
+    (welch,) = compare(unpaired_runs, factor="layout", baseline="HD2")
     assert welch.method == WELCH
     assert welch.low is not None
     assert welch.low < 1 < 2 < (welch.high or 0)

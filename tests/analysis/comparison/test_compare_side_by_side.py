@@ -61,7 +61,7 @@ def test_different_jobs_have_no_ratio(change: dict[str, object]) -> None:
     assert comparison.sides[1].ratio is None
 
 
-def test_runs_that_do_not_count_are_counted_apart() -> None:
+def test_failed_runs_are_excluded_and_their_number_is_stated() -> None:
     runs = runs_with({"HD2": [60.0, 61, 62], "SS2": [30.0, 31, 32]})
     failed = make_run(90, status=RunStatus.FAILED, duration_s=1.0)
     comparison = side_by_side([[failed, *runs[:3]], runs[3:]])
@@ -80,7 +80,7 @@ def test_runs_of_a_configuration_have_equal_workload_layout_and_parameters() -> 
 
 
 @pytest.mark.parametrize("count", [0, 1, 7])
-def test_two_to_six_sides_are_compared(count: int) -> None:
+def test_fewer_than_two_or_more_than_six_sides_are_refused(count: int) -> None:
     with pytest.raises(SpecificationError):
         side_by_side([[make_run(n)] for n in range(count)])
 
@@ -104,7 +104,7 @@ def test_the_api_compares_runs_side_by_side(tmp_path: Path) -> None:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("form", ["csv", "jsonl", "parquet"])
-def test_the_filtered_runs_leave_as_files(tmp_path: Path, form: str) -> None:
+def test_filtered_runs_are_exported_as_files(tmp_path: Path, form: str) -> None:
     client = client_of(filled(tmp_path / "r").root)
     answer = client.get("/api/v1/export", params={"form": form, "where": "layout=SS2"})
     assert answer.headers["content-disposition"] == f'attachment; filename="runs.{form}"'
@@ -129,6 +129,6 @@ def test_the_page_begins_with_the_decision_on_what_differs(tmp_path: Path) -> No
     assert page.index(headline(decision)) < page.index("Details: these configurations")
     other = make_run(99, workload="sort")
     repository.publish(other)
-    apart = client_of(tmp_path / "r").get("/compare", params=[("run", ids[0]), ("run", other.run_id)]).text
-    assert "different jobs" in apart
-    assert 'class="decision"' not in apart
+    other_page = client_of(tmp_path / "r").get("/compare", params=[("run", ids[0]), ("run", other.run_id)]).text
+    assert "different jobs" in other_page
+    assert 'class="decision"' not in other_page

@@ -48,9 +48,9 @@ def _watched(maps: int = 8, reduces: int = 4, **changes: Any) -> ObservedRun:
         "local_write_bytes": 2.0 * DATA,
         "node_local_share": 1.0,
     }
-    moved = DATA + 2 * DATA + 3 * DATA + 1.02 * DATA
+    disk_bytes = DATA + 2 * DATA + 3 * DATA + 1.02 * DATA
     tasks = _tasks(maps, reduces)
-    used_s = MASTER_S + JVM_S * len(tasks) + BYTE_S * moved + sum(task.cpu_s or 0 for task in tasks)
+    used_s = MASTER_S + JVM_S * len(tasks) + BYTE_S * disk_bytes + sum(task.cpu_s or 0 for task in tasks)
     trace = Trace()
     for node in WORKERS:
         for t_s, share in ((0.0, 0.0), (6.0, 0.0), (30.0, 1.0), (33.0, 1.0)):
@@ -94,9 +94,9 @@ def test_costs_are_learned_from_runs() -> None:
     assert terasort.map_cpu_s_per_byte.value == pytest.approx(4e-8, rel=0.02)
     assert terasort.reduce_cpu_s_per_byte.value == pytest.approx(3e-8, rel=0.05)
     # One workload can't tell a job's share from an attempt's and a byte's: what they add up to is found.
-    moved = 7.02 * DATA
-    total = costs.job_cpu_s.value + 12 * (costs.task_cpu_s.value - 0.3) + moved * costs.io_cpu_s_per_byte.value
-    assert total == pytest.approx(MASTER_S + 12 * JVM_S + moved * BYTE_S, rel=0.05)
+    disk_bytes = 7.02 * DATA
+    total = costs.job_cpu_s.value + 12 * (costs.task_cpu_s.value - 0.3) + disk_bytes * costs.io_cpu_s_per_byte.value
+    assert total == pytest.approx(MASTER_S + 12 * JVM_S + disk_bytes * BYTE_S, rel=0.05)
     assert (learned.machine_cores, learned.cpu_model) == (2, "EPYC")
     assert learned.background_cores == pytest.approx(BACKGROUND)
 

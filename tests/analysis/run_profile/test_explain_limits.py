@@ -123,11 +123,11 @@ def test_attempts_that_compute_all_the_time_wait_for_their_one_core_though_other
 def test_cores_follow_from_the_cpu_time_that_there_was() -> None:
     trace = _trace(0.9, 0.6)
     rows = zip(trace.t_s, trace.node, trace.subject, trace.metric, trace.counter, trace.value, strict=True)
-    kept = Trace()
+    host_trace = Trace()
     for t_s, node, subject, metric, counter, value in rows:
         if metric != "cores":
-            kept.append(t_s, node, subject, metric, counter=counter, value=value)
-    without = limits_of(_run(), _tasks(), kept)
+            host_trace.append(t_s, node, subject, metric, counter=counter, value=value)
+    without = limits_of(_run(), _tasks(), host_trace)
     assert without is not None
     assert without.bounds == _limits(0.9, 0.6).bounds
 

@@ -1,4 +1,4 @@
-"""Test figures of workloads relative to TeraSort: medians, replication, measured or derived CPU time."""
+"""Test ratios of workloads to TeraSort: medians, replication, measured or derived CPU time."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ SORT = {"hdfs_read_bytes": 100.0, "shuffle_bytes": 100.0, "hdfs_write_bytes": 10
 GENERATED = {"hdfs_read_bytes": 0.0, "hdfs_write_bytes": 100.0, "cpu_busy_share": 0.25}
 
 
-def run_of(number: int, workload: str, metrics: dict[str, float], copies: int | None, **more: Any) -> Run:
+def run_of(number: int, workload: str, metrics: dict[str, float], copies: int | None, **changes: Any) -> Run:
     parameters = {} if copies is None else {"dfs.replication": str(copies)}
     return make_run(
         number,
@@ -24,7 +24,7 @@ def run_of(number: int, workload: str, metrics: dict[str, float], copies: int | 
         metrics=metrics,
         parameters=parameters,
         workload_parameters={"program": workload},
-        **more,
+        **changes,
     )
 
 
@@ -37,12 +37,12 @@ def test_ratios_are_to_terasort_on_the_same_layout() -> None:
     ]
     profiles = workload_ratios(runs)
     assert profiles.has_ratios
-    sort, generated, other, alone = profiles.rows
+    sort, generated, second_layout, without_terasort = profiles.rows
     assert (sort.input_ratio, sort.shuffle_ratio, sort.output_ratio, sort.cpu_ratio) == (1, 1, 1, 1)
     ratios = (generated.input_ratio, generated.shuffle_ratio, generated.output_ratio, generated.cpu_ratio)
     assert ratios == (0, 0, 3, 0.5)
-    assert (other.layout, other.input_ratio) == ("SS2", 1)
-    assert (alone.layout, alone.input_ratio) == ("HS2", None)
+    assert (second_layout.layout, second_layout.input_ratio) == ("SS2", 1)
+    assert (without_terasort.layout, without_terasort.input_ratio) == ("HS2", None)
 
 
 def test_outputs_count_one_copy_if_a_side_has_no_replication() -> None:
@@ -51,9 +51,9 @@ def test_outputs_count_one_copy_if_a_side_has_no_replication() -> None:
 
 
 def test_cpu_time_over_duration_replaces_the_busy_share_on_both_sides() -> None:
-    bare = {"hdfs_read_bytes": 1.0, "cpu_s": 30.0}
+    metrics = {"hdfs_read_bytes": 1.0, "cpu_s": 30.0}
     profiles = workload_ratios(
-        [run_of(1, "terasort", SORT | {"cpu_s": 60.0}, 1), run_of(2, "wordcount", bare, 1, duration_s=30)]
+        [run_of(1, "terasort", SORT | {"cpu_s": 60.0}, 1), run_of(2, "wordcount", metrics, 1, duration_s=30)]
     )
     assert profiles.rows[1].cpu_busy_share is None
     assert profiles.rows[1].cpu_ratio == 1
@@ -66,7 +66,7 @@ def test_ratios_use_medians_of_valid_runs_and_need_the_reference_workload() -> N
     assert (row.n, row.input_bytes, row.input_ratio) == (3, 20.0, None)
 
 
-def test_options_of_one_workload_do_not_part_it_from_the_others() -> None:
+def test_runs_are_compared_although_an_option_of_one_workload_differs() -> None:
     levels = {"layout": "HD2", "dfs.blocksize": "64MB"}
     sort = run_of(1, "terasort", SORT, 1, levels=levels | {"terasort.reduces": "6"})
     varied = levels | {"terasort.reduces": "12"}  # the plan varied it, and TeraGen has nothing to do with it

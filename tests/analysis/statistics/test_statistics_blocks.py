@@ -13,18 +13,18 @@ Array = NDArray[np.float64]
 Ints = NDArray[np.int64]
 
 
-def test_with_two_treatments_it_is_student_t_on_the_blocks_differences() -> None:
+def test_two_treatments_have_student_t_intervals_of_the_differences_within_blocks() -> None:
     values = np.random.default_rng(1).normal(0, 1, (7, 2))
     fit = fit_blocks(np.repeat(np.arange(7), 2), np.tile([0, 1], 7), values.ravel(), 2)
     contrasts = fit.contrasts(np.array([0]), np.array([1]))
-    apart = values[:, 0] - values[:, 1]
-    assert contrasts.mean[0] == pytest.approx(apart.mean(), abs=1e-14)
-    assert contrasts.error[0] == pytest.approx(apart.std(ddof=1) / np.sqrt(7), abs=1e-14)
+    differences = values[:, 0] - values[:, 1]
+    assert contrasts.mean[0] == pytest.approx(differences.mean(), abs=1e-14)
+    assert contrasts.error[0] == pytest.approx(differences.std(ddof=1) / np.sqrt(7), abs=1e-14)
     assert contrasts.degrees[0] == pytest.approx(6)
 
 
 def test_levels_without_a_common_block_are_compared_through_a_third_level() -> None:
-    """Blocks AB: 3 and 5; AC: 10. A - B is 4 by the first two, A - C 10, so B - C is 6, which no block says itself."""
+    """Blocks AB: 3 and 5; AC: 10. A - B is 4 in the first two, A - C 10. So B - C is 6, though no block has both."""
     block, treatment = np.array([0, 0, 1, 1, 2, 2]), np.array([0, 1, 0, 1, 0, 2])
     fit = fit_blocks(block, treatment, np.array([3.0, 0, 5, 0, 10, 0]), 4)
     contrasts = fit.contrasts(np.array([0, 0, 1, 0]), np.array([1, 2, 2, 3]))
@@ -47,14 +47,14 @@ def _by_definition(block: Ints, treatment: Ints, value: Array, pair: tuple[int, 
     effect = inverse @ x.T @ value
     contrast = np.zeros(treatments)
     contrast[list(pair)] = 1, -1
-    residual, left = within @ (value - x @ effect), within - x @ inverse @ x.T
+    residual, annihilator = within @ (value - x @ effect), within - x @ inverse @ x.T
     variance, columns = 0.0, []
     for block_index in range(blocks):
         rows = block == block_index
         share, axes = np.linalg.eigh(np.eye(int(rows.sum())) - x[rows] @ inverse @ x[rows].T)
-        pulled = axes @ np.diag(share**-0.5) @ axes.T @ x[rows] @ inverse @ contrast
-        variance += float(pulled @ residual[rows]) ** 2
-        columns.append(left[:, rows] @ pulled)
+        projection = axes @ np.diag(share**-0.5) @ axes.T @ x[rows] @ inverse @ contrast
+        variance += float(projection @ residual[rows]) ** 2
+        columns.append(annihilator[:, rows] @ projection)
     gram = np.array(columns) @ np.array(columns).T
     return float(contrast @ effect), variance**0.5, float(np.trace(gram) ** 2 / np.trace(gram @ gram))
 
@@ -72,7 +72,7 @@ def test_errors_and_degrees_are_those_of_the_definition() -> None:
 
 
 def test_random_effects_equal_those_computed_by_hand() -> None:
-    """Means 1, 2, 3 that each are exact: as a sample of units their spread is all there is."""
+    """Means 1, 2, 3 without error: the spread between units is the only variance."""
     mean = over_units(np.array([1.0, 2.0, 3.0]), np.zeros(3))
     assert (mean.mean, mean.error, mean.degrees, mean.between_units) == pytest.approx((2.0, 1 / np.sqrt(3), 2.0, 1.0))
     sure = over_units(np.array([1.0, 1.1]), np.array([4.0, 4.0]))  # they differ by less than their own errors

@@ -21,14 +21,14 @@ from assay.questions.decisions.sentences.decision_sentences import headline
 from builders import runs_with
 from report_support import report_on
 
-ALIKE = (0.001, 0.0012, 0.0014)
+OFFSETS_S = (0.001, 0.0012, 0.0014)
 SPREAD = 1.2
 """Nine of ten run times are within this factor of the simulated time."""
 
 
 def simulated(**by_layout: float) -> list[Run]:
-    """Return three runs of each layout, with the interval that a simulator tells."""
-    runs = runs_with({layout: [time_s + more for more in ALIKE] for layout, time_s in by_layout.items()})
+    """Return three runs of each layout, with the interval that a simulator states."""
+    runs = runs_with({layout: [time_s + offset_s for offset_s in OFFSETS_S] for layout, time_s in by_layout.items()})
     return [
         replace(
             run,
@@ -39,17 +39,17 @@ def simulated(**by_layout: float) -> list[Run]:
     ]
 
 
-def test_an_offset_is_the_simulators_error_or_what_rounding_hides() -> None:
-    nothing = np.array([np.nan])
-    assert log_errors_max(np.array([100.0]), nothing, nothing, sides=2) == pytest.approx([0.005])
-    first, two = (
+def test_the_largest_error_is_that_of_the_simulator_or_of_rounding() -> None:
+    unknown = np.array([np.nan])
+    assert log_errors_max(np.array([100.0]), unknown, unknown, sides=2) == pytest.approx([0.005])
+    one_side, two_sides = (
         log_errors_max(np.array([100.0]), np.array([80.0]), np.array([125.0]), sides=sides)[0] for sides in (1, 2)
     )
-    assert first == pytest.approx(math.log(1.25) * 1.96 / 1.645, rel=1e-3)
-    assert two == pytest.approx(first / math.sqrt(2))
+    assert one_side == pytest.approx(math.log(1.25) * 1.96 / 1.645, rel=1e-3)
+    assert two_sides == pytest.approx(one_side / math.sqrt(2))
 
 
-def test_two_simulated_sides_have_the_interval_of_errors_with_nothing_in_common() -> None:
+def test_the_ratio_of_two_simulated_times_has_the_interval_of_independent_errors() -> None:
     (comparison,) = compare(simulated(HD2=100.0, SS2=50.0), factor="layout", baseline="HD2")
     assert comparison.low is not None
     assert comparison.high is not None
@@ -57,7 +57,7 @@ def test_two_simulated_sides_have_the_interval_of_errors_with_nothing_in_common(
     assert math.log(comparison.high / comparison.low) / 2 == pytest.approx(half, rel=1e-3)
 
 
-def test_a_simulated_difference_smaller_than_the_simulators_error_is_none() -> None:
+def test_a_simulated_difference_below_the_simulators_error_is_not_distinguishable() -> None:
     runs = simulated(HD2=100.0, SS2=90.0)
     (comparison,) = compare(runs, factor="layout", baseline="HD2")
     assert comparison.verdict is Verdict.NOT_DISTINGUISHABLE
@@ -75,7 +75,7 @@ def test_a_mean_of_simulated_times_is_never_more_certain_than_one_of_them() -> N
     assert mean.low < 100 / SPREAD
 
 
-def test_page_one_of_a_report_on_simulated_runs_says_so_in_its_answer() -> None:
+def test_the_headline_on_simulated_runs_begins_with_simulated() -> None:
     def answer(**by_layout: float) -> str:
         runs = simulated(**by_layout)
         return headline(report_on(runs).decisions[0])

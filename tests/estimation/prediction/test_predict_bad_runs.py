@@ -69,8 +69,8 @@ def test_contradictory_runs_and_mixed_units_are_reported_and_widen_the_interval(
     runs = few()
     repeated = [run for run in runs if run.parameters["mapreduce.tasktracker.map.tasks.maximum"] == "4"]
     odd = [replace(run, duration_s=run.duration_s * 1000.0) for run in repeated[::4]]
-    kept = [run for run in runs if run not in repeated[::4]]
-    notices = known([*kept, *odd]).notices
+    remaining_runs = [run for run in runs if run not in repeated[::4]]
+    notices = known([*remaining_runs, *odd]).notices
     assert "repetitions contradict each other in 9 of 54 configurations" in notices[0]
     assert "9 are about 1,000 times apart, as seconds and milliseconds are" in notices[0]
     others = [replace(run, duration_s=run.duration_s * (1000.0 if n % 18 == 0 else 1.0)) for n, run in enumerate(runs)]

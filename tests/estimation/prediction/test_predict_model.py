@@ -47,9 +47,9 @@ def test_a_configuration_similar_to_measured_ones_is_predicted_with_an_interval(
 
 def test_intervals_hold_for_configurations_that_were_not_learned_from(table: RunTable) -> None:
     groups = TrainingData.of(table).groups.of_row
-    left = np.isin(groups, np.random.default_rng(3).permutation(groups.max() + 1)[:40])
-    predicted = predict(learn(table.subset(~left)), table.subset(left))
-    times_s = table.values["duration_s"][left]
+    held_out = np.isin(groups, np.random.default_rng(3).permutation(groups.max() + 1)[:40])
+    predicted = predict(learn(table.subset(~held_out)), table.subset(held_out))
+    times_s = table.values["duration_s"][held_out]
     held = (predicted.low_s <= times_s) & (times_s <= predicted.high_s)
     assert held.mean() >= 0.85
     assert np.median(predicted.high_s / predicted.low_s) < 2
@@ -62,8 +62,8 @@ def test_the_same_table_and_seed_give_the_same_model(table: RunTable, model: Tim
 
 def test_repetitions_never_stand_on_both_sides(table: RunTable) -> None:
     """One configuration with many outliers: its prediction comes from the other configurations."""
-    odd = [configured(900 + n, "sort", "HDD", "IB", 7, 12, duration_s=50_000.0) for n in range(30)]
-    both = learn(table_of([*learning_runs(), *odd]))
+    outliers = [configured(900 + n, "sort", "HDD", "IB", 7, 12, duration_s=50_000.0) for n in range(30)]
+    both = learn(table_of([*learning_runs(), *outliers]))
     assert both.median_logs.max() == pytest.approx(np.log(50_000.0))
     assert both.expected_logs[int(both.median_logs.argmax())] < np.log(5_000.0)
 
@@ -96,8 +96,8 @@ def test_a_new_cluster_is_predicted_from_others_with_a_wider_interval() -> None:
 
 def test_parts_never_measured_together_are_reported(table: RunTable) -> None:
     layout, cluster = table.columns["layout"], table.columns["cluster"]
-    apart = (layout.codes == layout.code("SSD")) & (cluster.codes == cluster.code("c12"))
-    predicted = predict(learn(table.subset(~apart)), single_row("terasort", "SSD", "IB", 6, 12))
+    pair = (layout.codes == layout.code("SSD")) & (cluster.codes == cluster.code("c12"))
+    predicted = predict(learn(table.subset(~pair)), single_row("terasort", "SSD", "IB", 6, 12))
     assert predicted.basis_of(0) in (Basis.NEW_PAIR, Basis.UNKNOWN)
     assert "no run has cluster and layout c12 with SSD" in predicted.reasons[0][0]
 
@@ -105,8 +105,8 @@ def test_parts_never_measured_together_are_reported(table: RunTable) -> None:
 def test_contradictory_runs_make_the_interval_wide_and_nothing_fail(table: RunTable, model: TimeModel) -> None:
     noise = np.random.default_rng(1).lognormal(0.0, 1.0, len(table))
     wild = learn(replace(table, values={**table.values, "duration_s": table.values["duration_s"] * noise}))
-    asked = single_row("terasort", "SSD", "IB", 6, 12)
-    calm, unsure = predict(model, asked), predict(wild, asked)
+    configuration = single_row("terasort", "SSD", "IB", 6, 12)
+    calm, unsure = predict(model, configuration), predict(wild, configuration)
     assert unsure.high_s[0] / unsure.low_s[0] > 3 * calm.high_s[0] / calm.low_s[0]
 
 

@@ -12,8 +12,8 @@ from pathlib import Path
 import pytest
 
 from assay.execution.lab.state import state_root
-from campaign_support import Campaign, assay, assay_json, java_processes, require_hadoop, write_lab_plan
-from lab_support import left_of, require_lab, unique_name
+from campaign_support import Campaign, assay, assay_json, java_processes, write_lab_plan
+from lab_support import lab_for_campaigns, left_of
 
 pytestmark = [pytest.mark.lab, pytest.mark.hadoop]
 
@@ -30,12 +30,8 @@ timeout: 5min
 
 @pytest.fixture
 def name(request: pytest.FixtureRequest) -> Iterator[str]:
-    require_lab()
-    require_hadoop()
-    chosen = unique_name(f"c{abs(hash(request.node.name)) % 1000}")
-    yield chosen
-    assay("lab", "status")  # whatever a failed test left is abandoned by now
-    assert left_of(chosen, state_root()) == []
+    with lab_for_campaigns(f"c{abs(hash(request.node.name)) % 1000}") as name:
+        yield name
 
 
 def job_is_running(name: str) -> bool:

@@ -2,7 +2,8 @@
 
 One campaign has every workload that no other test has, tiny. Jobs of one map
 run in their ApplicationMaster's JVM, which is half of their time; those of more maps or of more than a block do not:
-an aggregate is of streams that run at once.
+an aggregate is of streams that run at once. TeraRead reads two blocks in containers: in the ApplicationMaster's JVM,
+the job's history would count as bytes that the job wrote.
 """
 
 from __future__ import annotations

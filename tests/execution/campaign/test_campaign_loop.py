@@ -39,25 +39,25 @@ from paths import ROOT
 from step_recorder import StepRecorder
 
 EXAMPLE = ROOT / "examples" / "lab" / "hdd-vs-ssd.yaml"
-Outcome = FailureClass | None
+Failure = FailureClass | None
 
 
 @dataclass
-class FakeHands:
-    """Makes runs at once; ``outcomes`` says for each attempt in turn which class of failure it is, valid afterwards."""
+class FakeExecutor:
+    """Make runs at once, each failed with the next class of ``failures``, or valid if that is None or none remains."""
 
     campaign_id: str
-    outcomes: Iterator[Outcome]
+    failures: Iterator[Failure]
     unreachable: int = 0
     made: list[tuple[str, int]] = field(default_factory=list)
     limits: list[str] = field(default_factory=list)
-    mended: int = 0
+    reconnections: int = 0
     baseline: DeviceBaseline | None = None
     host_checks: HostCheckReport | None = None
     before_job: Callable[[], None] = lambda: None
 
     async def make(self, planned: PlannedRun, number: int, context: AttemptContext) -> CompletedRun:
-        failure = next(self.outcomes, None)
+        failure = next(self.failures, None)
         self.made.append((planned.title, number))
         self.limits.append(str(context.limit))
         context.report_step("restart", 1000.0, 7.0)
@@ -66,7 +66,7 @@ class FakeHands:
         context.report_step("job", 1007.0, 60.0)
         return CompletedRun(self._run(planned, number, failure))
 
-    def _run(self, planned: PlannedRun, number: int, failure: Outcome) -> Run:
+    def _run(self, planned: PlannedRun, number: int, failure: Failure) -> Run:
         status = RunStatus.INVALID if failure is FailureClass.VALIDATION else RunStatus.FAILED
         return make_run(
             run_id=new_run_id(),
@@ -82,22 +82,22 @@ class FakeHands:
         )
 
     async def reconnect(self) -> None:
-        self.mended += 1
+        self.reconnections += 1
         if self.unreachable:
             self.unreachable -= 1
             raise HostError("no answer")
 
 
-class Slow(FakeHands):
-    """The first attempt is made at once; those after it would take a minute."""
+class SlowExecutor(FakeExecutor):
+    """Make the first attempt at once; later attempts take a minute."""
 
     async def make(self, planned: PlannedRun, number: int, context: AttemptContext) -> CompletedRun:
         await asyncio.sleep(60 if self.made else 0)
         return await super().make(planned, number, context)
 
 
-class Unfit(FakeHands):
-    """A host's disk is full: every attempt would end alike."""
+class UnusableHostExecutor(FakeExecutor):
+    """Report with each attempt that the disk of a host is full."""
 
     async def make(self, planned: PlannedRun, number: int, context: AttemptContext) -> CompletedRun:
         made = await super().make(planned, number, context)
@@ -106,7 +106,9 @@ class Unfit(FakeHands):
         )
 
 
-class Scene:
+class FakeCampaign:
+    """A campaign of an example's plan in a new repository. Its clock is ``now``, and its waits are only recorded."""
+
     def __init__(self, folder: Path, retries: dict[FailureClass, int] | None = None, repetitions: int = 1) -> None:
         self.plan: Plan = replace(
             load_plan(EXAMPLE), repetitions=repetitions, attempts=9, retries=dict(retries or RETRIES), timeout_s=None
@@ -123,31 +125,31 @@ class Scene:
     async def _pause(self, seconds: float) -> None:
         self.waits.append(seconds)
 
-    def go(
+    def run(
         self,
-        *outcomes: Outcome,
+        *failures: Failure,
         stop: Stop | None = None,
         only: tuple[str, ...] = (),
         unreachable: int = 0,
         before_job: Callable[[], None] = lambda: None,
-        hands_type: type[FakeHands] = FakeHands,
-    ) -> tuple[FakeHands, CallResult]:
+        executor_type: type[FakeExecutor] = FakeExecutor,
+    ) -> tuple[FakeExecutor, CallResult]:
         schedule = self.prepare(stop, only)
-        executor = hands_type(schedule.journal.campaign_id, iter(outcomes), unreachable, before_job=before_job)
+        executor = executor_type(schedule.journal.campaign_id, iter(failures), unreachable, before_job=before_job)
         work = CampaignWork(self.plan, self.repository, schedule, self.observer, self._pause, lambda: self.now)
 
-        async def run() -> CallResult:
+        async def sequence() -> CallResult:
             return await RunSequence(work, executor).run()
 
         with schedule.journal.hold():
-            return executor, asyncio.run(run())
+            return executor, asyncio.run(sequence())
 
     @property
     def folder(self) -> Path:
         return next((self.repository.root / "campaigns").iterdir())
 
 
-WORKLOAD, ENGINE, GONE, CHECKS = (
+WORKLOAD, ENGINE, INFRASTRUCTURE, VALIDATION = (
     FailureClass.WORKLOAD,
     FailureClass.ENGINE,
     FailureClass.INFRASTRUCTURE,
@@ -155,25 +157,25 @@ WORKLOAD, ENGINE, GONE, CHECKS = (
 )
 
 
-@pytest.mark.parametrize(("failure", "attempts"), [(GONE, 4), (ENGINE, 3), (WORKLOAD, 2), (CHECKS, 1)])
+@pytest.mark.parametrize(("failure", "attempts"), [(INFRASTRUCTURE, 4), (ENGINE, 3), (WORKLOAD, 2), (VALIDATION, 1)])
 def test_a_run_is_retried_by_the_rule_of_its_failure_class_and_then_given_up(
     tmp_path: Path, failure: FailureClass, attempts: int
 ) -> None:
-    scene = Scene(tmp_path)
-    executor, made = scene.go(*[failure] * attempts)
+    campaign = FakeCampaign(tmp_path)
+    executor, result = campaign.run(*[failure] * attempts)
     first = executor.made[0][0]
     assert [number for title, number in executor.made if title == first] == list(range(1, attempts + 1))
-    assert made.failures == {str(failure): attempts}
-    assert made.statuses["valid"] == 5
-    assert scene.waits == ([5.0, 20.0, 60.0] if failure is GONE else [])
-    stored = scene.repository.runs(status="valid" if failure is None else None)
+    assert result.failures == {str(failure): attempts}
+    assert result.statuses["valid"] == 5
+    assert campaign.waits == ([5.0, 20.0, 60.0] if failure is INFRASTRUCTURE else [])
+    stored = campaign.repository.runs(status="valid" if failure is None else None)
     assert sum(run.failure_class is failure for run in stored) == attempts
 
 
 def test_the_remaining_time_counts_an_input_until_a_valid_run_has_made_it(tmp_path: Path) -> None:
-    scene = Scene(tmp_path, repetitions=2)
-    scene.go(GONE)
-    begins = [event for event in read_events(scene.folder) if event["event"] == "begin"]
+    campaign = FakeCampaign(tmp_path, repetitions=2)
+    campaign.run(INFRASTRUCTURE)
+    begins = [event for event in read_events(campaign.folder) if event["event"] == "begin"]
     assert begins[0]["left_s"] == begins[1]["left_s"], "the first attempt failed, so its input may not be there"
     last = begins[-1]
     checked_s = RUN_EXTRA_S + JOB_START_S
@@ -181,13 +183,13 @@ def test_the_remaining_time_counts_an_input_until_a_valid_run_has_made_it(tmp_pa
 
 
 def test_hosts_that_come_back_are_reached_anew_and_hosts_that_do_not_end_the_call(tmp_path: Path) -> None:
-    scene = Scene(tmp_path)
-    executor, made = scene.go(GONE, unreachable=2)
-    assert executor.mended == 3
-    assert made.statuses == {"failed": 1, "valid": 6}
-    other = Scene(tmp_path / "other")
+    campaign = FakeCampaign(tmp_path)
+    executor, result = campaign.run(INFRASTRUCTURE, unreachable=2)
+    assert executor.reconnections == 3
+    assert result.statuses == {"failed": 1, "valid": 6}
+    other = FakeCampaign(tmp_path / "other")
     with pytest.raises(HostError, match="no answer"):
-        other.go(GONE, unreachable=99)
+        other.run(INFRASTRUCTURE, unreachable=99)
     assert status_of(other.folder, 0.0).stopped == "no answer"
     assert len(other.prepare().remaining) == 6
 
@@ -195,58 +197,60 @@ def test_hosts_that_come_back_are_reached_anew_and_hosts_that_do_not_end_the_cal
 def test_an_unusable_host_ends_the_call_at_the_first_attempt_and_the_remaining_runs_stay_planned(
     tmp_path: Path,
 ) -> None:
-    scene = Scene(tmp_path)
+    campaign = FakeCampaign(tmp_path)
     with pytest.raises(UnusableHostError, match="no room left"):
-        scene.go(*[GONE] * 9, hands_type=Unfit)
-    assert [event["event"] for event in read_events(scene.folder)].count("begin") == 1
-    assert len(scene.repository.runs()) == 1
-    assert scene.waits == [], "nothing is waited for that could end no better"
-    assert len(scene.prepare().remaining) == 6
+        campaign.run(*[INFRASTRUCTURE] * 9, executor_type=UnusableHostExecutor)
+    assert [event["event"] for event in read_events(campaign.folder)].count("begin") == 1
+    assert len(campaign.repository.runs()) == 1
+    assert campaign.waits == [], "no wait before an attempt that would fail too"
+    assert len(campaign.prepare().remaining) == 6
 
 
 def test_three_runs_given_up_in_a_row_end_the_call_but_wrong_output_does_not(tmp_path: Path) -> None:
-    scene = Scene(tmp_path)
+    campaign = FakeCampaign(tmp_path)
     with pytest.raises(EngineError, match="3 runs in a row failed, the last because: workload!"):
-        scene.go(*[WORKLOAD] * 6)
-    assert len(scene.repository.runs()) == 6
-    _, made = Scene(tmp_path / "other").go(*[CHECKS] * 6)
-    assert made.statuses == {"invalid": 6}
+        campaign.run(*[WORKLOAD] * 6)
+    assert len(campaign.repository.runs()) == 6
+    _, result = FakeCampaign(tmp_path / "other").run(*[VALIDATION] * 6)
+    assert result.statuses == {"invalid": 6}
 
 
 def test_a_call_stops_after_the_given_number_of_runs_and_the_next_continues(tmp_path: Path) -> None:
-    scene = Scene(tmp_path)
-    executor, made = scene.go(WORKLOAD, stop=Stop("2 runs were asked for", runs=2))
-    assert made.stop_reason == "2 runs were asked for"
+    campaign = FakeCampaign(tmp_path)
+    executor, result = campaign.run(WORKLOAD, stop=Stop("2 runs were asked for", runs=2))
+    assert result.stop_reason == "2 runs were asked for"
     assert [number for _, number in executor.made] == [1, 2, 1]  # a retry belongs to its run
-    rest, made = scene.go()
-    assert made.stop_reason is None
-    assert len(rest.made) == 4
-    assert not {title for title, _ in executor.made} & {title for title, _ in rest.made}
-    assert scene.prepare().remaining == []
+    second_executor, result = campaign.run()
+    assert result.stop_reason is None
+    assert len(second_executor.made) == 4
+    assert not {title for title, _ in executor.made} & {title for title, _ in second_executor.made}
+    assert campaign.prepare().remaining == []
 
 
 def test_no_run_and_no_retry_begins_after_the_time_is_up(tmp_path: Path) -> None:
-    scene = Scene(tmp_path)
+    campaign = FakeCampaign(tmp_path)
 
-    def an_hour() -> None:
-        scene.now += 3600.0
+    def advance_an_hour() -> None:
+        campaign.now += 3600.0
 
-    executor, made = scene.go(None, WORKLOAD, stop=Stop("it was to end", at_unix_s=7000.0), before_job=an_hour)
+    executor, result = campaign.run(
+        None, WORKLOAD, stop=Stop("the time is up", at_unix_s=7000.0), before_job=advance_an_hour
+    )
     assert [number for _, number in executor.made] == [1, 1]
-    assert made.stop_reason == "it was to end"
-    assert scene.prepare().remaining[0][1] == 2  # the next call makes its second attempt
+    assert result.stop_reason == "the time is up"
+    assert campaign.prepare().remaining[0][1] == 2  # the next call makes its second attempt
 
 
 def test_only_selected_runs_are_made_and_the_others_stay_planned(tmp_path: Path) -> None:
-    scene = Scene(tmp_path)
-    executor, _ = scene.go(only=("terasort", "layout=HD2"))
+    campaign = FakeCampaign(tmp_path)
+    executor, _ = campaign.run(only=("terasort", "layout=HD2"))
     assert [title for title, _ in executor.made] == ["terasort on layout=HD2, repetition 1"]
-    assert len(scene.prepare().remaining) == 5
+    assert len(campaign.prepare().remaining) == 5
 
 
 def test_the_next_run_can_be_unplanned_and_depend_on_earlier_ones(tmp_path: Path) -> None:
     """As a tuner would: twice the containers after each run, until one of them fails."""
-    scene = Scene(tmp_path)
+    campaign = FakeCampaign(tmp_path)
 
     def doubled(plan: Plan, planned_runs: Sequence[PlannedRun], finished_runs: Sequence[Run]) -> list[PlannedRun]:
         if any(run.status is not RunStatus.VALID for run in finished_runs):
@@ -258,75 +262,75 @@ def test_the_next_run_can_be_unplanned_and_depend_on_earlier_ones(tmp_path: Path
             replace(first, configuration=configuration_of(levels, first.configuration.layout, settings, plan.rules))
         ]
 
-    scene.next_runs = doubled
-    executor, made = scene.go(None, None, CHECKS)
+    campaign.next_runs = doubled
+    executor, result = campaign.run(None, None, VALIDATION)
     assert [title.partition("containers=")[2] for title, _ in executor.made] == [
         "2, repetition 1",
         "4, repetition 1",
         "8, repetition 1",
     ]
-    assert made.stop_reason is None
-    assert scene.prepare().remaining == []
+    assert result.stop_reason is None
+    assert campaign.prepare().remaining == []
 
 
 def test_a_bundle_is_stored_before_the_next_runs_caches_are_dropped(tmp_path: Path) -> None:
-    scene = Scene(tmp_path)
+    campaign = FakeCampaign(tmp_path)
     seen: list[int] = []
-    scene.go(before_job=lambda: seen.append(len(scene.repository.runs())))
+    campaign.run(before_job=lambda: seen.append(len(campaign.repository.runs())))
     assert seen == [0, 1, 2, 3, 4, 5]
-    assert len(scene.repository.runs()) == 6
+    assert len(campaign.repository.runs()) == 6
 
 
 def test_a_bundle_that_cannot_be_stored_ends_the_call_and_the_next_call_stores_it(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
-    scene = Scene(tmp_path)
-    publish = scene.repository.publish
+    campaign = FakeCampaign(tmp_path)
+    publish = campaign.repository.publish
 
     def full(*_: object, **__: object) -> Path:
         raise RepositoryError("it could not be stored: No space left on device")
 
-    monkeypatch.setattr(scene.repository, "publish", full)
+    monkeypatch.setattr(campaign.repository, "publish", full)
     began_s = time.monotonic()
     with pytest.raises(RepositoryError, match="could not be stored") as raised:
-        scene.go(hands_type=Slow)
+        campaign.run(executor_type=SlowExecutor)
     assert time.monotonic() - began_s < 30, "the call waited for the concurrent run"
     assert str(tmp_path / "state" / "assay" / "unpublished") in str(raised.value)
-    events = read_events(scene.folder)
+    events = read_events(campaign.folder)
     assert [event["event"] for event in events].count("begin") == 2
     assert events[-1]["event"] == "stop"
-    assert scene.repository.runs() == []
+    assert campaign.repository.runs() == []
 
-    monkeypatch.setattr(scene.repository, "publish", publish)
+    monkeypatch.setattr(campaign.repository, "publish", publish)
     lines: list[str] = []
-    recover_unpublished(scene.repository, scene.prepare().journal, lines.append)
-    assert len(scene.repository.runs()) == 1
+    recover_unpublished(campaign.repository, campaign.prepare().journal, lines.append)
+    assert len(campaign.repository.runs()) == 1
     assert "is stored now" in lines[0]
-    assert scene.repository.verify() == []
-    executor, _ = scene.go()
-    assert len(executor.made) == 5, "it is not made again"
+    assert campaign.repository.verify() == []
+    executor, _ = campaign.run()
+    assert len(executor.made) == 5, "the stored run is not made again"
     assert not any((tmp_path / "state").rglob("run.json"))
-    assert attempts_of(read_events(scene.folder))[0].status == "valid"
+    assert attempts_of(read_events(campaign.folder))[0].status == "valid"
 
 
 def test_no_run_is_started_without_room_for_its_bundle(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    scene = Scene(tmp_path)
+    campaign = FakeCampaign(tmp_path)
     monkeypatch.setattr("assay.execution.campaign.loop.RESERVED_BYTES_MIN", 1 << 60)
     with pytest.raises(RepositoryError, match="no run is started, because its bundle might not be stored"):
-        scene.go()
-    assert [event["event"] for event in read_events(scene.folder)].count("begin") == 1
-    assert scene.repository.runs() == []
-    assert list(scene.repository.folders.partial.iterdir()) == []
+        campaign.run()
+    assert [event["event"] for event in read_events(campaign.folder)].count("begin") == 1
+    assert campaign.repository.runs() == []
+    assert list(campaign.repository.folders.partial.iterdir()) == []
     monkeypatch.undo()
-    taken: list[int] = []
-    partial = scene.repository.folders.partial
-    scene.go(before_job=lambda: taken.extend(path.stat().st_size for path in partial.glob("room~*/room")))
-    assert taken == [RESERVED_BYTES_MIN] * 6
-    assert list(partial.iterdir()) == [], "nothing of it stays"
+    reserved_bytes: list[int] = []
+    partial = campaign.repository.folders.partial
+    campaign.run(before_job=lambda: reserved_bytes.extend(path.stat().st_size for path in partial.glob("room~*/room")))
+    assert reserved_bytes == [RESERVED_BYTES_MIN] * 6
+    assert list(partial.iterdir()) == [], "the reserved space is free again"
 
 
-def loaded(path: Path) -> Any:
+def module_at(path: Path) -> Any:
     spec = importlib.util.spec_from_file_location(path.stem, path)
     assert spec is not None
     assert spec.loader is not None
@@ -336,27 +340,27 @@ def loaded(path: Path) -> Any:
     return module
 
 
-def test_the_journal_tells_where_the_time_went_and_what_to_expect(tmp_path: Path) -> None:
-    scene = Scene(tmp_path)
-    scene.go(WORKLOAD)
-    attempts = attempts_of(read_events(scene.folder))
+def test_the_journal_has_the_time_of_each_step_and_the_overheads_of_later_calls(tmp_path: Path) -> None:
+    campaign = FakeCampaign(tmp_path)
+    campaign.run(WORKLOAD)
+    attempts = attempts_of(read_events(campaign.folder))
     assert [attempt.status for attempt in attempts] == ["failed", *["valid"] * 6]
     assert attempts[0].failure_class == "workload"
     assert {step.name for step in attempts[1].steps} == {"restart", "job", "publish"}
-    benchmark = loaded(ROOT / "benchmarks" / "campaign_share.py")
+    benchmark = module_at(ROOT / "benchmarks" / "campaign_share.py")
     calls = (("start", 1.0), ("connect", 5.0), ("end", 9.0), ("connect", 100.0), ("stop", 103.0))
     assert benchmark.calls_s([{"event": name, "at_unix_s": at} for name, at in calls]) == 7.0
     share = benchmark.time_share(attempts, job_least_s=60.0)
     assert (share.runs, share.job_s) == (6, 360.0)
     assert share.steps_s["restart"] == 42.0
     assert benchmark.time_share(attempts, job_least_s=61.0).runs == 0
-    measured = measured_overheads(scene.repository.folders.campaigns, scene.plan.cluster.name)
+    measured = measured_overheads(campaign.repository.folders.campaigns, campaign.plan.cluster.name)
     assert measured.restart_s == 7.0
-    another = measured_overheads(scene.repository.folders.campaigns, "another")
+    another = measured_overheads(campaign.repository.folders.campaigns, "another")
     assert (another.restart_s, another.begin_s) == (15.0, None)
     assert call_starts_s({"event": name, "at_unix_s": at} for name, at in (*calls[1:], ("start", 104.0))) == [4.0]
 
 
-def test_later_runs_are_limited_by_what_like_ones_took(tmp_path: Path) -> None:
-    executor, _ = Scene(tmp_path, repetitions=2).go()
+def test_later_runs_are_limited_by_the_times_of_comparable_runs(tmp_path: Path) -> None:
+    executor, _ = FakeCampaign(tmp_path, repetitions=2).run()
     assert all("no comparable run" in limit for limit in executor.limits[:6])

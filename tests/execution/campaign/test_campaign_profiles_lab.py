@@ -8,9 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from assay.execution.lab.state import state_root
-from campaign_support import assay, assay_json, require_hadoop, write_lab_plan
-from lab_support import left_of, require_lab, unique_name
+from campaign_support import assay, assay_json, write_lab_plan
+from lab_support import lab_for_campaigns
 
 pytestmark = [pytest.mark.lab, pytest.mark.hadoop, pytest.mark.long]
 
@@ -26,12 +25,8 @@ timeout: 5min
 
 @pytest.fixture
 def name() -> Iterator[str]:
-    require_lab()
-    require_hadoop()
-    chosen = unique_name("profiles")
-    yield chosen
-    assay("lab", "status")  # whatever a failed test left is abandoned by now
-    assert left_of(chosen, state_root()) == []
+    with lab_for_campaigns("profiles") as name:
+        yield name
 
 
 def test_daemons_of_both_workers_are_profiled_in_each_run_without_a_restart(name: str, tmp_path: Path) -> None:

@@ -92,9 +92,9 @@ def test_a_valid_run_is_never_repeated_and_an_invalid_run_has_the_next_attempt_n
     runs = planned_runs(plan)
     assert [number for _, number in Schedule(runs).remaining_after(plan, [])] == [1] * len(runs)
     made = [finished(runs[0]), finished(runs[1], RunStatus.FAILED, 1)]
-    left = {planned.key: number for planned, number in Schedule(runs).remaining_after(plan, made)}
-    assert runs[0].key not in left
-    assert left[runs[1].key] == 2
+    remaining = {planned.key: number for planned, number in Schedule(runs).remaining_after(plan, made)}
+    assert runs[0].key not in remaining
+    assert remaining[runs[1].key] == 2
     made.append(finished(runs[1], RunStatus.INVALID, 2))
     assert (runs[1], 3) in Schedule(runs).remaining_after(plan, made)
     made.append(finished(runs[1], RunStatus.VALID, 3))
@@ -115,9 +115,9 @@ def test_a_run_is_repeated_until_its_mean_is_known_and_no_further(plan: Plan) ->
     restless = [replace(run, duration_s=10.0 * (1 + run.repetition % 2)) for run in steady]
     assert repeated[5] in remaining_planned(careful, runs, restless)
     assert repeated[5] in remaining_planned(careful, runs, [replace(run, status=RunStatus.INVALID) for run in steady])
-    left = {planned.key for planned, _ in Schedule(runs).remaining_after(careful, steady)}
-    assert not left & {run.key for run in repeated}
-    assert len(left) == len(runs) - len(repeated)
+    remaining = {planned.key for planned, _ in Schedule(runs).remaining_after(careful, steady)}
+    assert not remaining & {run.key for run in repeated}
+    assert len(remaining) == len(runs) - len(repeated)
 
 
 def test_a_finished_run_is_recognised_as_its_planned_one(plan: Plan) -> None:

@@ -15,7 +15,7 @@ from assay.store import Repository
 from campaign_support import assay_json
 from paths import TESTS
 from step_recorder import StepRecorder
-from toy_campaign import carried_out, write_toy_plan
+from toy_campaign import run_toy_campaign, write_toy_plan
 from toy_engine import ToyRules
 
 ENGINE_LINES_MAX = 70
@@ -51,7 +51,7 @@ def test_a_plan_names_only_engines_that_exist(plan_path: Path) -> None:
 def test_a_third_engine_makes_every_run_of_a_plan_and_records_it(plan_path: Path, tmp_path: Path) -> None:
     repository, observer = Repository.create(tmp_path / "repository"), StepRecorder()
     # Three consecutive failures end a campaign; here every second run fails.
-    summary = carried_out(plan_path, repository, observer)
+    summary = run_toy_campaign(plan_path, repository, observer)
     assert (summary.made, dict(summary.statuses)) == (8, {"valid": 4, "failed": 4})
     assert any(step.startswith("job: sh") for step in observer.steps)
 
@@ -92,8 +92,8 @@ def test_a_campaign_of_a_third_engine_continues_where_it_ended(plan_path: Path, 
     plan_path.write_text(plan_path.read_text().replace("  - words: {data: 100kB, how: badly, label: no-words}\n", ""))
     plan_path.write_text(plan_path.read_text().replace("repetitions: 2", "repetitions: 1"))
     repository = Repository.create(tmp_path / "repository")
-    assert carried_out(plan_path, repository, StepRecorder()).made == 2
-    again = carried_out(plan_path, repository, StepRecorder())
+    assert run_toy_campaign(plan_path, repository, StepRecorder()).made == 2
+    again = run_toy_campaign(plan_path, repository, StepRecorder())
     assert (again.made, again.already_there) == (0, 2)
 
 
@@ -121,8 +121,8 @@ def test_a_campaign_that_cannot_be_recorded_ends_without_failing_a_run(plan_path
     repository = Repository.create(tmp_path / "repository")
     breaker = JournalBreaker(repository)
     with pytest.raises(RepositoryError, match="the campaign can't be stored: Is a directory"):
-        carried_out(plan_path, repository, breaker)
+        run_toy_campaign(plan_path, repository, breaker)
     assert repository.runs() == []
     breaker.journal.rmdir()
     breaker.journal.with_suffix(".kept").rename(breaker.journal)
-    assert carried_out(plan_path, repository, StepRecorder()).made == 4
+    assert run_toy_campaign(plan_path, repository, StepRecorder()).made == 4

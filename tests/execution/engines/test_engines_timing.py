@@ -17,7 +17,7 @@ import pytest
 from assay.execution.engines.timing import BEAT_GAP_MAX_S, CLOCK_DIFFERENCE_MIN_S, Heartbeat, split_times, timed_command
 from assay.execution.hosts import LocalTransport
 from paths import TESTS
-from timed_child import carried_out
+from timed_child import run_script
 
 JOB_S, PAUSE_S, GAP_S = 2.5, 6.0, 3.0
 
@@ -145,6 +145,6 @@ async def test_a_missing_program_has_the_exit_status_of_a_shell(tmp_path: Path) 
 
 @pytest.mark.slow
 async def test_processes_that_a_program_leaves_do_not_count(tmp_path: Path) -> None:
-    finished = await carried_out(tmp_path, "sleep 3 & exit 0")
+    finished = await run_script(tmp_path, "sleep 3 & exit 0")
     assert finished.outcome.duration_s < 2
     assert b"assay-times" not in finished.logs["job.log"]

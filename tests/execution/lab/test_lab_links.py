@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator
 
 import pytest
@@ -20,10 +21,10 @@ FULL_RATE = 2e9 * SCALE
 @pytest.fixture(scope="module")
 def name() -> Iterator[str]:
     require_lab()
-    chosen = unique_name("links")
-    Lab.up(small_cluster(chosen), name=chosen, persistent=True).detach()
-    yield chosen
-    remove(chosen)
+    unique = unique_name("links")
+    Lab.up(small_cluster(unique), name=unique, persistent=True).detach()
+    yield unique
+    remove(unique)
 
 
 def test_links_get_another_rate_at_both_ends_and_return_to_the_original(name: str) -> None:
@@ -37,9 +38,9 @@ def test_links_get_another_rate_at_both_ends_and_return_to_the_original(name: st
 
 
 def test_a_lab_left_by_a_dead_process_has_its_links_restored(name: str) -> None:
-    dead = Lab.attach(name)
-    dead.links.shape(30e6)
-    dead._lock.release()  # as the kernel does when a process is killed
+    killed = Lab.attach(name)
+    killed.links.shape(30e6)
+    killed._lock.release()  # as the kernel does when a process is killed
     assert (lab_directory(name) / CHANGED_RATES_FILE).exists()
     assert set(rates(name)) == {30e6}
     lab = Lab.attach(name)
@@ -48,7 +49,7 @@ def test_a_lab_left_by_a_dead_process_has_its_links_restored(name: str) -> None:
     lab.detach()
 
 
-def test_leaving_a_lab_leaves_it_as_described(name: str) -> None:
+def test_detaching_a_lab_restores_the_described_rates(name: str) -> None:
     lab = Lab.attach(name)
     lab.links.shape(30e6)
     lab.detach()
@@ -65,9 +66,7 @@ def test_a_rate_that_the_kernel_does_not_have_is_an_error(name: str, monkeypatch
 
 
 def rates(name: str) -> list[float]:
-    """Return what tc says of both ends of both links, in bits/s."""
-    import json
-
+    """Return the rates that tc shows at both ends of both links, in bits/s."""
     ends = []
     for namespace in (f"assay-{name}.switch", f"assay-{name}-master", f"assay-{name}-worker"):
         shown = json.loads(run(["tc", "-j", "-n", namespace, "qdisc", "show"]))

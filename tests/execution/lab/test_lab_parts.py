@@ -157,8 +157,8 @@ def test_memory_is_scaled_down_to_the_floor() -> None:
 
 
 def test_a_subnet_that_the_machine_uses_is_not_chosen(monkeypatch: pytest.MonkeyPatch) -> None:
-    taken = [ipaddress.IPv4Network("10.213.0.0/17"), ipaddress.IPv4Network("10.213.128.7/32")]
-    monkeypatch.setattr(network, "_used_networks", lambda: iter(taken))
+    used_networks = [ipaddress.IPv4Network("10.213.0.0/17"), ipaddress.IPv4Network("10.213.128.7/32")]
+    monkeypatch.setattr(network, "_used_networks", lambda: iter(used_networks))
     planned = network.plan_network("demo", {"a": 1e9, "b": 1e9})
     assert str(planned.subnet) == "10.213.129.0/24"
     assert planned.addresses == {"a": "10.213.129.1", "b": "10.213.129.2"}
@@ -243,11 +243,11 @@ def test_removal_waits_while_a_modelled_disk_drains(tmp_path: Path, monkeypatch:
     time = SimpleNamespace(monotonic=lambda: float(next(clock)), sleep=lambda _: None)
     monkeypatch.setattr(undo, "time", time)
     image = tmp_path / "hdd.img"
-    left = [[Path("/dev/loop0")]] * 40
-    monkeypatch.setattr(undo, "loops_over", lambda _: left.pop() if left else [])
+    busy_devices = [[Path("/dev/loop0")]] * 40
+    monkeypatch.setattr(undo, "loops_over", lambda _: busy_devices.pop() if busy_devices else [])
     monkeypatch.setattr(undo, "run", lambda _: "")
     assert undo.UNDO["loop"]({"path": str(image)}) is None
-    assert not left
+    assert not busy_devices
 
 
 @pytest.mark.parametrize("name", ["", "UPPER", "a b", "../x", "a" * 60, "-a", "a/b"])

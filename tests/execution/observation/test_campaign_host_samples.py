@@ -22,7 +22,7 @@ from assay.store import Repository
 from assay.store.campaigns.host_samples import AGE_S_MAX, NODES_MAX, HostSamplesFile
 from prometheus_support import prometheus, waited_for
 from step_recorder import StepRecorder
-from toy_campaign import carried_out, write_toy_plan
+from toy_campaign import run_toy_campaign, write_toy_plan
 from web_support import served
 
 HEADER = b'{"assay_sampler":1,"t":100.0,"hostname":"h","cores":4,"ticks_per_s":100,"missing":{}}\n'
@@ -92,7 +92,7 @@ def separate_device(disk_path: Path) -> Iterator[Path]:
 
 def samples_during(plan: Path, root: Path) -> list[tuple[HostSample, ...]]:
     """Execute the plan, and return the contents of the samples file during the campaign."""
-    thread = threading.Thread(target=carried_out, args=(plan, Repository.open(root), StepRecorder()))
+    thread = threading.Thread(target=run_toy_campaign, args=(plan, Repository.open(root), StepRecorder()))
     thread.start()
     contents: list[tuple[HostSample, ...]] = []
     while thread.is_alive():
@@ -138,7 +138,7 @@ def test_prometheus_sees_the_nodes_of_a_running_job(
     cluster, disk = plan.parent / "cluster.yaml", disk_path / "disk"
     disk.mkdir()
     cluster.write_text(cluster.read_text().replace("kind: ssd,", f"kind: ssd, directories: [{disk}],"))
-    campaign = threading.Thread(target=carried_out, args=(plan, Repository.open(separate_device), StepRecorder()))
+    campaign = threading.Thread(target=run_toy_campaign, args=(plan, Repository.open(separate_device), StepRecorder()))
     with served(create_app(separate_device)) as server, prometheus(disk_path, server) as database:
         campaign.start()
         try:

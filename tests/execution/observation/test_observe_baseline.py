@@ -147,8 +147,8 @@ async def test_all_metadata_is_written_before_a_disk_is_measured(knows: bool) ->
     await _baseline_of(host)
     folder = "/data/.assay-baseline"
     synced = [("sync", "-f", "--", folder), *([] if knows else [("sync",)])]
-    wanted = [("rm",), ("mkdir",), *synced, ("fio",), *synced, ("fio",), ("rm",)]
-    assert [argv if argv[0] == "sync" else argv[:1] for argv in host.commands if argv[0] != "df"] == wanted
+    expected = [("rm",), ("mkdir",), *synced, ("fio",), *synced, ("fio",), ("rm",)]
+    assert [argv if argv[0] == "sync" else argv[:1] for argv in host.commands if argv[0] != "df"] == expected
     assert all("-rf" in argv for argv in host.commands if argv[0] == "rm")
 
 

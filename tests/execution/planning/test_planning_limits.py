@@ -77,8 +77,8 @@ def test_an_end_that_is_none_is_refused_with_the_forms(text: str) -> None:
 
 
 def test_only_takes_workloads_and_levels() -> None:
-    chosen = parse_selection(["terasort", "dfsio-read", "layout=HD2"], RUNS)
-    names = {(run.workload.key, run.configuration.layout.name) for run in RUNS if chosen.contains(run)}
+    selection = parse_selection(["terasort", "dfsio-read", "layout=HD2"], RUNS)
+    names = {(run.workload.key, run.configuration.layout.name) for run in RUNS if selection.contains(run)}
     assert names == {("terasort", "HD2"), ("dfsio-read", "HD2")}
     both = parse_selection(["layout=HD2", "layout=SS2"], RUNS)
     assert all(both.contains(run) for run in RUNS)

@@ -231,8 +231,8 @@ def test_no_chart_is_without_a_snapshot() -> None:
         if not node.name.startswith("_") and path.stem != "style"
     ]
     names = [name for _, name in charts]
-    wanted = {name if names.count(name) == 1 else f"{module}.{name}" for module, name in charts}
-    assert wanted == {name.partition(" ")[0] for name in specs()} | IN_CHARTS_RUNS
+    expected = {name if names.count(name) == 1 else f"{module}.{name}" for module, name in charts}
+    assert expected == {name.partition(" ")[0] for name in specs()} | IN_CHARTS_RUNS
 
 
 def test_charts_print_percentages_as_text_does() -> None:

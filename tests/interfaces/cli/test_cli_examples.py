@@ -29,9 +29,9 @@ def test_examples_are_copied_and_nothing_is_overwritten(tmp_path: Path) -> None:
     assert isinstance(again.exception, SpecificationError)
 
 
-@pytest.mark.parametrize(("options", "lacking"), [(["--local"], "java"), ([], "java, fio, iperf3")])
+@pytest.mark.parametrize(("options", "missing"), [(["--local"], "java"), ([], "java, fio, iperf3")])
 def test_a_demo_names_the_packages_of_what_is_missing_before_it_starts(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, options: list[str], lacking: str
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, options: list[str], missing: str
 ) -> None:
     monkeypatch.setenv("PATH", str(tmp_path))
     monkeypatch.setattr("assay.execution.lab.probe.probe", lambda: Capabilities((), {}, can_shape_links=True))
@@ -40,6 +40,6 @@ def test_a_demo_names_the_packages_of_what_is_missing_before_it_starts(
     )
     result = CliRunner().invoke(assay, ["demo", *options, "--repository", str(tmp_path / "runs")])
     assert isinstance(result.exception, HostError)
-    assert result.exception.message == f"not installed: {lacking}"
+    assert result.exception.message == f"not installed: {missing}"
     assert "apt-get install openjdk-17-jre-headless" in str(result.exception)
-    assert all(package in str(result.exception) for name, package in demo_module._PROGRAMS.items() if name in lacking)
+    assert all(package in str(result.exception) for name, package in demo_module._PROGRAMS.items() if name in missing)

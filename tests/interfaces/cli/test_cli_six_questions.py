@@ -9,9 +9,7 @@ import os
 from pathlib import Path
 
 import pytest
-from click.testing import CliRunner
 
-from assay.interfaces.cli.main import assay
 from assay.questions.decisions.answers import answer_questions
 from assay.questions.decisions.buyer import BUYER_QUESTIONS
 from assay.questions.decisions.decision import DecisionRequest
@@ -19,6 +17,7 @@ from assay.questions.decisions.sentences.question_sentences import QuestionView,
 from assay.questions.trust.flags import flags_in
 from assay.specs import load_prices
 from assay.store import Repository
+from command import printed
 from doc_commands import ALOJA
 from paths import ROOT
 
@@ -26,14 +25,8 @@ pytestmark = pytest.mark.slow
 EXAMPLE = ROOT / "examples" / "bsc-2015"
 
 
-def printed(*words: str | Path) -> str:
-    done = CliRunner().invoke(assay, [str(word) for word in words])
-    assert done.exit_code == 0, done.output
-    return done.stdout
-
-
 @pytest.fixture(scope="module", params=["bsc-2015", "aloja"])
-def asked(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path]:
+def inputs(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path]:
     """Return a repository and its price book."""
     folder = tmp_path_factory.mktemp(request.param)
     if request.param == "bsc-2015":
@@ -49,9 +42,9 @@ def asked(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFacto
 
 
 @pytest.fixture(scope="module")
-def views(asked: tuple[Path, Path]) -> dict[str, QuestionView]:
-    repository = Repository.open(asked[0])
-    request = DecisionRequest(prices=load_prices(asked[1]))
+def views(inputs: tuple[Path, Path]) -> dict[str, QuestionView]:
+    repository = Repository.open(inputs[0])
+    request = DecisionRequest(prices=load_prices(inputs[1]))
     views = map(view_of, answer_questions(repository, flags_in(repository).table, request))
     return {view.name: view for view in views}
 
@@ -61,27 +54,27 @@ def test_the_examples_answer_storage_network_and_costs(views: dict[str, Question
 
 
 @pytest.mark.parametrize("name", [question.name for question in BUYER_QUESTIONS])
-def test_the_first_line_is_the_decision_s_sentence(
-    asked: tuple[Path, Path], views: dict[str, QuestionView], name: str
+def test_the_first_line_is_the_sentence_of_the_decision(
+    inputs: tuple[Path, Path], views: dict[str, QuestionView], name: str
 ) -> None:
-    text = printed("decide", name, "--prices", asked[1], "--repository", asked[0])
+    text = printed("decide", name, "--prices", inputs[1], "--repository", inputs[0])
     assert text.splitlines()[0] == (views[name].advice or views[name].answer)
     if not views[name].answered:
         assert text.splitlines()[1].startswith("next: ")
 
 
-def test_one_command_lists_all_answers(asked: tuple[Path, Path], views: dict[str, QuestionView]) -> None:
-    lines = printed("decide", "--prices", asked[1], "--repository", asked[0]).splitlines()
+def test_one_command_lists_all_answers(inputs: tuple[Path, Path], views: dict[str, QuestionView]) -> None:
+    lines = printed("decide", "--prices", inputs[1], "--repository", inputs[0]).splitlines()
     assert [line for view in views.values() for line in lines if line == f"{view.name:<10}  {view.summary}"] == [
         f"{view.name:<10}  {view.summary}" for view in views.values()
     ]
 
 
 def test_the_list_names_the_command_of_costs_over_years(
-    asked: tuple[Path, Path], views: dict[str, QuestionView]
+    inputs: tuple[Path, Path], views: dict[str, QuestionView]
 ) -> None:
-    options = ("--prices", asked[1], "--repository", asked[0])
-    command = f"assay decide cheapest --years 3 --prices {asked[1]} --repository {asked[0]}"
+    options = ("--prices", inputs[1], "--repository", inputs[0])
+    command = f"assay decide cheapest --years 3 --prices {inputs[1]} --repository {inputs[0]}"
     assert f"Over 3 years: {command}\n" in printed("decide", *options)
     over_years = views["cheapest"].over_years
     assert over_years is not None
@@ -95,11 +88,11 @@ def test_the_list_names_the_command_of_costs_over_years(
 
 @pytest.mark.parametrize("words", [("decide", "cheapest"), ("cost",)])
 def test_details_have_every_option_over_years(
-    asked: tuple[Path, Path], views: dict[str, QuestionView], words: tuple[str, ...]
+    inputs: tuple[Path, Path], views: dict[str, QuestionView], words: tuple[str, ...]
 ) -> None:
     over_years = views["cheapest"].over_years
     assert over_years is not None
-    options = ("--years", "3", "--prices", asked[1], "--repository", asked[0])
+    options = ("--years", "3", "--prices", inputs[1], "--repository", inputs[0])
     brief, full = printed(*words, *options), printed(*words, "--details", *options)
     rows = [over_years.cells(option)[0] for option in over_years.further]
     assert rows or "Left out, because they ran in other settings only: " in over_years.covers

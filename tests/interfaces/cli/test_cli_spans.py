@@ -24,7 +24,7 @@ from assay.foundation.errors import SpecificationError
 from assay.interfaces.cli.main import assay
 from assay.interfaces.telemetry.spans import receiver_address, send_spans
 from assay.store import Repository
-from question_table import printed
+from command import printed
 from simulator_support import EXAMPLE, needs_simulator
 
 pytestmark = pytest.mark.slow

@@ -129,8 +129,8 @@ def test_an_import_lists_rejected_items_and_strict_refuses_all(tmp_path: Path) -
     assert strict.exit_code == 7
     assert "results.csv:3" in strict.output
     assert "No runs" in invoke(runs, *repository).output
-    taken = json.loads(invoke(import_results, "table", str(table), *MAP, "--json", *repository).output)
-    assert [(item["taken"], len(item["left"])) for item in taken["imports"]] == [(1, 1)]
+    answer = json.loads(invoke(import_results, "table", str(table), *MAP, "--json", *repository).output)
+    assert [(item["taken"], len(item["left"])) for item in answer["imports"]] == [(1, 1)]
     again = json.loads(invoke(import_results, "table", str(table), *MAP, "--json", *repository).output)
     assert [(item["taken"], item["already_there"]) for item in again["imports"]] == [(0, 1)]
 

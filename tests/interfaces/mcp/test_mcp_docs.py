@@ -11,8 +11,8 @@ from pathlib import Path
 import pytest
 
 from assay.interfaces.mcp.questions import question_names
+from command import printed
 from paths import EXAMPLES, ROOT
-from question_table import printed
 
 PAGE = ROOT / "docs" / "how-to" / "use-from-an-assistant.md"
 

@@ -136,8 +136,8 @@ def test_a_decision_has_its_words_and_its_charts(servers: Servers, repositories:
 def test_each_question_is_a_tool_that_only_reads(servers: Servers, repositories: dict[str, Path]) -> None:
     server = servers.of(repositories["bsc"])
     tools = server.tools()
-    asked = {question.call()[0] for question in (*QUESTIONS.values(), *SIMULATED.values())}
-    assert set(tools) == set(question_names()) == asked | {"compare"}
+    names = {question.call()[0] for question in (*QUESTIONS.values(), *SIMULATED.values())}
+    assert set(tools) == set(question_names()) == names | {"compare"}
     assert all(tool.annotations.read_only_hint for tool in tools.values())
     assert tools["decide"].description.startswith("Decide which option is faster")
     assert tools["decide"].input_schema["properties"]["question"] == {

@@ -17,8 +17,9 @@ from assay.store import Repository
 from assay.text import money
 from browser_support import CHART_TEXTS, watched_page
 from builders import build_repository, make_run
+from command import printed
 from detail_support import hybrid_run, hybrid_tasks, hybrid_trace
-from question_table import BSC, PRICES, printed
+from question_table import BSC, PRICES
 from web_support import client_of
 
 if TYPE_CHECKING:
@@ -73,8 +74,8 @@ def test_filters_narrow_the_runs_and_a_link_restores_them(browser: Browser, bsc:
         wait_for_matching(page, "16 of 16 runs match")
         page.locator('input[value="network=IB"]').check()
         page.get_by_label("2 SSDs (SS2)").check()
-        wanted = ("--where", "network=IB", "--where", "layout=SS2")
-        ids = [run["run_id"] for run in json.loads(printed("runs", *wanted, "--repository", bsc, "--json"))]
+        options = ("--where", "network=IB", "--where", "layout=SS2")
+        ids = [run["run_id"] for run in json.loads(printed("runs", *options, "--repository", bsc, "--json"))]
         wait_for_matching(page, f"{len(ids)} of 16 runs match")
         shown = [row.get_attribute("title") for row in page.locator("#runs tbody code").all()]
         assert sorted(filter(None, shown)) == sorted(ids)
@@ -125,10 +126,10 @@ def test_a_changed_price_gives_the_costs_of_the_server(browser: Browser, bsc: Pa
         page.get_by_label(f"{name}, USD per device-set-hour").fill(str(amount))
         client = client_of(bsc, book=load_prices(Path(PRICES)))
         (changed,) = client.post("/api/v1/cost", json={"changes": {name: amount}}).json()
-        wanted = sorted(row["cost"] for row in changed["rows"])
-        assert wanted[0] > at_book[0][0]
+        costs = sorted(row["cost"] for row in changed["rows"])
+        assert costs[0] > at_book[0][0]
         now = list(_computed(page).values())
-        assert [cost for cost, _ in now] == pytest.approx(wanted)
+        assert [cost for cost, _ in now] == pytest.approx(costs)
         assert all(shown.startswith(money(cost, "USD")) for cost, shown in now)
         assert view["headline"] not in page.locator("section.job").inner_text()
         with watched_page(browser, (bsc.parent / "site").as_uri(), width) as other:

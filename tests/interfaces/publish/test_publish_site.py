@@ -25,8 +25,9 @@ from assay.interfaces.cli.main import assay
 from assay.interfaces.publish.site_folder import LISTING, STAGING, SiteFile, write_site
 from assay.model import Check, Trace
 from assay.store import Repository
+from command import printed
 from detail_support import hybrid_run, hybrid_tasks, hybrid_trace
-from question_table import BSC, PRICES, printed
+from question_table import BSC, PRICES
 
 pytestmark = pytest.mark.slow
 PRIVATE = ("zebra17", "10.99.88.77", "/srv/quagga", "alice.okapi", "quagga-secret")
@@ -88,8 +89,8 @@ def test_the_downloads_have_every_run_and_can_be_pulled(bsc: Path, site: Path, t
     printed("import", site / "downloads" / "runs.parquet", "--repository", tmp_path / "imported")
     for name in ("pulled", "imported"):
         assert {run.run_id for run in Repository.open(tmp_path / name).runs()} == runs.keys()
-    asked = ("decide", "storage", "--prices", PRICES, "--json", "--repository")
-    assert printed(*asked, tmp_path / "pulled") == printed(*asked, bsc)
+    words = ("decide", "storage", "--prices", PRICES, "--json", "--repository")
+    assert printed(*words, tmp_path / "pulled") == printed(*words, bsc)
 
 
 def test_every_run_has_a_page_with_the_answers_of_the_command(tmp_path: Path) -> None:

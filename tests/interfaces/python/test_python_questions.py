@@ -10,13 +10,13 @@ import pytest
 
 import assay
 from assay.interfaces.python.answer import HTML_ROWS_MAX, Answer
+from command import printed
 from question_table import (
     PRICES,
     QUESTIONS,
     SIMULATED,
     Question,
     command_json,
-    printed,
     question_repositories,
     simulated_repository,
 )

@@ -83,22 +83,24 @@ def test_the_page_answers_in_its_headline_and_says_where_numbers_come_from(page:
     assert all(run.run_id in page for run in study_runs())
 
 
-def closely(runs: list[Run], lab: dict[str, Any] | None = None, stages: tuple[Stage, ...] = ()) -> Report:
+def content_with_details(runs: list[Run], lab: dict[str, Any] | None = None, stages: tuple[Stage, ...] = ()) -> Report:
     """Return the content with the details of one run of each configuration."""
 
     def observed_of(run: Run) -> CompleteRun:
-        whole = hybrid_run()
-        whole = replace(whole, run_id=run.run_id, environment=whole.environment | {"lab": lab}, stages=stages)
+        run_ = hybrid_run()
+        run_ = replace(run_, run_id=run.run_id, environment=run_.environment | {"lab": lab}, stages=stages)
         return CompleteRun(
-            whole, tuple(hybrid_tasks()), hybrid_trace(), run_detail(whole, hybrid_tasks(), hybrid_trace())
+            run_, tuple(hybrid_tasks()), hybrid_trace(), run_detail(run_, hybrid_tasks(), hybrid_trace())
         )
 
     return content_of(runs, observed_of=observed_of)
 
 
 @pytest.mark.slow
-def test_one_run_of_each_configuration_is_shown_closely() -> None:
-    content = closely(runs_with({"HD2": [4.0, 4.1, 4.2], "SS2": [2.0, 2.1, 2.2]}, metrics={"hdfs_read_bytes": 5e9}))
+def test_one_run_of_each_configuration_has_its_details() -> None:
+    content = content_with_details(
+        runs_with({"HD2": [4.0, 4.1, 4.2], "SS2": [2.0, 2.1, 2.2]}, metrics={"hdfs_read_bytes": 5e9})
+    )
     assert content.configurations is not None
     (section,) = content.configurations.sections
     assert [view.level for view in section.views] == ["HD2", "SS2"]
@@ -122,32 +124,32 @@ def test_one_run_of_each_configuration_is_shown_closely() -> None:
 
 
 @pytest.mark.slow
-def test_a_spark_run_has_its_stages_in_the_close_look() -> None:
+def test_the_details_of_a_spark_run_have_its_stages() -> None:
     stage = Stage(0, 0, "rows by range", (), 8, 2.0, 5.5, None, 10**8, 0, 0, 10**8, 4 * 10**6, 0.4, 0)
     last = replace(stage, stage_id=1, name="saved", parents=(0,), start_s=5.5, end_s=9.0, spilled_bytes=0)
     runs = runs_with({"HD2": [4.0, 4.1, 4.2], "SS2": [2.0, 2.1, 2.2]})
-    text = unescape(re.sub(r"<[^>]+>", " ", render_report(closely(runs, stages=(stage, last)))))
+    text = unescape(re.sub(r"<[^>]+>", " ", render_report(content_with_details(runs, stages=(stage, last)))))
     shown = " ".join(text.split())
     assert "Spark stages" in shown
     assert "HD2 0 – 2.0 5.5 8 rows by range HD2 1 0 5.5 9.0 8 saved SS2 0" in shown
     assert "HD2 0 100 MB – 100 MB – 4 MB 0.4 s –" in shown
-    assert "Spark stages" not in render_report(closely(runs))
+    assert "Spark stages" not in render_report(content_with_details(runs))
 
 
 def test_the_details_of_single_runs_are_in_the_json() -> None:
-    """Of real runs ``--json`` has task attempts, which are no dataclasses."""
-    report = closely(runs_with({"HD2": [4.0, 4.1, 4.2], "SS2": [2.0, 2.1, 2.2]}))
+    """Details of real runs have task attempts, which are no dataclasses."""
+    report = content_with_details(runs_with({"HD2": [4.0, 4.1, 4.2], "SS2": [2.0, 2.1, 2.2]}))
     answer = json.loads(json.dumps(json_value(report)))
     placed = answer["configurations"]["sections"][0]["views"][0]["timeline"]["placed"]
     assert {item["task"]["kind"] for item in placed} == {"map", "reduce"}
 
 
 @pytest.mark.slow
-def test_request_sizes_say_what_the_lab_lets_through() -> None:
+def test_request_sizes_have_the_largest_request_of_the_lab() -> None:
     runs = runs_with({"HD2": [4.0, 4.1, 4.2], "SS2": [2.0, 2.1, 2.2]})
     lab = {"nodes": {"worker1": {"devices": {"hdd1": {"request_bytes": 12288}}}}}
-    assert "The lab's largest request is 12 KiB on hdd1 (" in unescape(render_report(closely(runs, lab)))
-    assert "largest request" not in render_report(closely(runs))
+    assert "The lab's largest request is 12 KiB on hdd1 (" in unescape(render_report(content_with_details(runs, lab)))
+    assert "largest request" not in render_report(content_with_details(runs))
 
 
 def test_identifiers_inside_the_charts_are_unique(page: str) -> None:
@@ -218,7 +220,7 @@ def test_measured_and_simulated_runs_are_kept_apart() -> None:
 
 
 @pytest.mark.slow
-def test_compare_prints_the_contracts_json(root: Path) -> None:
+def test_details_of_a_decision_are_printed_as_json(root: Path) -> None:
     result = invoke("decide", "layout", "--details", "groups", "--baseline", "HD2", "--repository", root, "--json")
     answer = json.loads(result.stdout)
     assert answer["decisions"][0]["headline"]
@@ -243,7 +245,7 @@ def test_compare_prints_the_contracts_json(root: Path) -> None:
         assert 1 < c["low"] < c["ratio"] < c["high"]
 
 
-def test_compare_prints_a_table_and_verdicts(root: Path) -> None:
+def test_details_of_a_decision_are_printed_as_a_table_with_verdicts(root: Path) -> None:
     text = invoke(
         "decide", "layout", "--details", "groups", "--where", "workload=terasort", "--repository", root
     ).stdout
@@ -261,13 +263,13 @@ def test_compare_prints_a_table_and_verdicts(root: Path) -> None:
         (("layout", "--where", "workload=sleep"), "dfsio-write (TestDFSIO write), dfsio-read"),
     ],
 )
-def test_an_unknown_address_is_answered_with_the_known_ones(root: Path, arguments: tuple[str, ...], words: str) -> None:
+def test_an_unknown_name_is_refused_with_the_known_names(root: Path, arguments: tuple[str, ...], words: str) -> None:
     result = invoke("decide", *arguments, "--details", "groups", "--repository", root)
     assert isinstance(result.exception, AssayError)
     assert words in str(result.exception)
 
 
-def test_tco_prints_tables_and_json(root: Path, tmp_path: Path) -> None:
+def test_costs_over_years_are_printed_as_tables_and_json(root: Path, tmp_path: Path) -> None:
     prices = tmp_path / "prices.yaml"
     prices.write_text(PRICES_YAML)
     text = invoke("cost", "--years", "3", "--details", "--prices", prices, "--repository", root).stdout
@@ -296,7 +298,7 @@ def test_report_names_the_path_that_it_cannot_write(root: Path, tmp_path: Path) 
     assert str(tmp_path / "none" / "report.html") in str(result.exception)
 
 
-def test_report_without_a_file_says_how(root: Path) -> None:
+def test_report_without_a_file_is_refused_with_the_option(root: Path) -> None:
     result = invoke("report", "--repository", root)
     assert isinstance(result.exception, AssayError)
     assert "-o report.html" in str(result.exception)
@@ -307,7 +309,7 @@ TABLET_PX = 768
 
 @pytest.mark.parametrize("width_px", [1280, 390])
 @pytest.mark.parametrize("scheme", ["light", "dark"])
-def test_a_real_browser_shows_it_without_a_request_or_an_error(
+def test_the_report_opens_in_chromium_without_a_request_or_an_error(
     browser: Browser, page: str, tmp_path: Path, width_px: int, scheme: Literal["light", "dark"]
 ) -> None:
     file = tmp_path / "report.html"

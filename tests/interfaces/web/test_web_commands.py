@@ -90,8 +90,8 @@ def test_the_next_commands_of_a_terminal_answer_run_as_they_are_printed(
     more_tasks, priced, example = (shlex.split(step) for step in steps)
     assert "maps=12" in more_tasks
     assert run(more_tasks).startswith("With 25 GbE, 12 workers, 12 map tasks and 12 reduce tasks, ")
-    stated = run([word.replace("AMOUNT", "400") for word in priced])
-    assert "; a run costs " in stated.splitlines()[0]
+    answer = run([word.replace("AMOUNT", "400") for word in priced])
+    assert "; a run costs " in answer.splitlines()[0]
     assert Path(example[example.index("--catalogue") + 1]).is_file()
 
 

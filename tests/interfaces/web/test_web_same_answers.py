@@ -12,6 +12,7 @@ from starlette.testclient import TestClient
 
 import assay
 from assay.specs import load_prices
+from command import printed
 from doc_commands import parse
 from question_table import (
     CATALOGUE,
@@ -21,7 +22,6 @@ from question_table import (
     SIMULATED,
     Question,
     command_json,
-    printed,
     question_repositories,
     simulated_repository,
 )

@@ -7,12 +7,10 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from click.testing import CliRunner
 
 from answer_repositories import repository_of, text_of, without_spaces
 from assay.analysis.comparison.factors.device_classes import DeviceClass
 from assay.analysis.statistics import RunTable
-from assay.interfaces.cli.main import assay
 from assay.model import PriceBook
 from assay.questions.claims.claims import Finding
 from assay.questions.claims.findings import FindingsView, findings_view
@@ -22,6 +20,7 @@ from assay.questions.json_values import json_value
 from assay.questions.trust.flags import flags_in
 from assay.specs import load_prices
 from assay.store import Repository
+from command import printed
 from web_support import client_of
 
 pytestmark = pytest.mark.slow
@@ -85,9 +84,3 @@ def network_figures(
                 continue
             ratios = [effect.cost if book else effect.time for effect in of_all if effect.storage == storage]
             yield (item.ratio, item.low, item.high), [(ratio.ratio, ratio.low, ratio.high) for ratio in ratios if ratio]
-
-
-def printed(command: str, *arguments: str) -> str:
-    result = CliRunner().invoke(assay, [command, *arguments])
-    assert result.exit_code == 0, result.output
-    return result.output

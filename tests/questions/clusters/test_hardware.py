@@ -27,7 +27,7 @@ def read_of(node: str, device: str, value: float) -> Measurement:
     return Measurement(node, device, READ, value, 6e6, modelled=True)
 
 
-def kept(root: Path, *, described: bool = True, text: str | None = None) -> Repository:
+def repository_with_baseline(root: Path, *, described: bool = True, text: str | None = None) -> Repository:
     repository = Repository.create(root)
     run = replace(make_run(1), cluster=NAME, campaign_id="campaign-1", baseline_id="b-1")
     reads = [read_of("worker1", "hdd1", 5e6), read_of("worker1", "hdd2", 6e6), read_of("worker2", "hdd1", 2e6)]
@@ -43,7 +43,7 @@ def kept(root: Path, *, described: bool = True, text: str | None = None) -> Repo
 
 
 def test_like_devices_are_one_row_with_the_median_of_what_they_reached(tmp_path: Path) -> None:
-    repository = kept(tmp_path / "r")
+    repository = repository_with_baseline(tmp_path / "r")
     view = hardware_of(repository, repository.runs())
     assert [(row.name, row.nodes, row.cores) for row in view.nodes] == [("master", 1, 12), ("worker", 3, 6)]
     hdd, ssd = view.devices
@@ -67,7 +67,7 @@ def test_like_devices_are_one_row_with_the_median_of_what_they_reached(tmp_path:
 def test_vendor_models_of_devices_are_shown_and_separate_the_devices(tmp_path: Path) -> None:
     text = LAB.read_text().replace("{kind: hdd, ", "{kind: hdd, model: Maker HD-500, ")
     assert "Maker" in text
-    repository = kept(tmp_path / "r", text=text)
+    repository = repository_with_baseline(tmp_path / "r", text=text)
     view = hardware_of(repository, repository.runs())
     assert [row.product for row in view.devices] == ["Maker HD-500", ""]
     chapter = hardware_chapter(view)
@@ -79,7 +79,7 @@ def test_vendor_models_of_devices_are_shown_and_separate_the_devices(tmp_path: P
 
 @pytest.mark.parametrize("text", [None, "cluster: [", "cluster: other\nnodes: 3\n"])
 def test_a_cluster_without_a_readable_description_is_named_as_unknown(tmp_path: Path, text: str | None) -> None:
-    repository = kept(tmp_path / "r", described=False, text=text)
+    repository = repository_with_baseline(tmp_path / "r", described=False, text=text)
     view = hardware_of(repository, repository.runs())
     assert (view.nodes, view.devices, view.unknown) == ((), (), (NAME,))
     assert hardware_chapter(view) is None

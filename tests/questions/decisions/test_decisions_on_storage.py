@@ -8,12 +8,10 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from click.testing import CliRunner
 
 from answer_repositories import repository_of, text_of
 from assay.analysis.comparison.factors.device_classes import DeviceClass
 from assay.analysis.statistics import Verdict
-from assay.interfaces.cli.main import assay
 from assay.model.runs.run import Run
 from assay.questions.claims.findings import findings_view
 from assay.questions.decisions.ask import decisions_of
@@ -26,6 +24,7 @@ from assay.questions.trust.flags import flags_in
 from assay.specs import load_prices
 from assay.store import Repository
 from builders import build_repository, make_run
+from command import printed
 from web_support import client_of
 
 PRICES = """\
@@ -47,12 +46,6 @@ def clusters(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path]:
     return root, prices
 
 
-def printed(*words: str) -> str:
-    result = CliRunner().invoke(assay, list(words), catch_exceptions=False)
-    assert result.exit_code == 0, result.output
-    return result.output
-
-
 def test_the_question_on_layouts_is_answered_for_layouts_and_that_on_storage_for_classes_first(
     clusters: tuple[Path, Path],
 ) -> None:
@@ -71,11 +64,11 @@ def test_the_question_on_storage_over_years_states_the_costs_over_these_years(cl
     request = DecisionRequest("storage", prices=load_prices(prices), years=5)
     amounts = amount_sentences(decisions_of(repository, flags_in(repository).table, request)[0])
     assert amounts is not None
-    asked = ("decide", "storage", "--prices", str(prices), "--repository", str(root))
-    brief = printed(*asked, "--years", "5")
+    words = ("decide", "storage", "--prices", str(prices), "--repository", str(root))
+    brief = printed(*words, "--years", "5")
     assert "over 5 years" in amounts.over_years
     assert f"{amounts.over_years}\n{amounts.break_even}\n" in brief
-    assert amounts.over_years not in printed(*asked)
+    assert amounts.over_years not in printed(*words)
 
 
 @pytest.mark.slow
@@ -162,8 +155,8 @@ def test_conditions_do_not_change_the_variance_between_sessions_of_claims(cluste
     decision = decisions_of(repository, table, DecisionRequest("network", where=where))[0]
     effects = decision.storage_effects
     assert effects is not None
-    asked = ("findings", "--where", *where, "--json", "--repository", str(clusters[0]))
-    (claims,) = json.loads(printed(*asked))["by_origin"].values()
+    words = ("findings", "--where", *where, "--json", "--repository", str(clusters[0]))
+    (claims,) = json.loads(printed(*words))["by_origin"].values()
     evidence = next(claim for claim in claims if claim["name"] == "infiniband-needs-ssd")["evidence"]
     of_class = {
         effect.storage: (effect.time.ratio, effect.time.low, effect.time.high)
@@ -190,9 +183,9 @@ def test_verdicts_on_cost_by_storage_class_are_stated_where_they_differ(tmp_path
         CostVerdict.DEARER,
     }
     assert same_time.storage_costs == same_time.storage_effects
-    stated = cost_headline(same_time) or ""
-    assert "With hard disks, a job on InfiniBand costs 20 % more than on Ethernet" in stated
-    assert "With SSDs, a job on InfiniBand costs 20 % less than on Ethernet" in stated
+    sentence = cost_headline(same_time) or ""
+    assert "With hard disks, a job on InfiniBand costs 20 % more than on Ethernet" in sentence
+    assert "With SSDs, a job on InfiniBand costs 20 % less than on Ethernet" in sentence
     advice = storage_advice(same_time) or ""
     start, middle = (
         "By cost per job, InfiniBand is not worth it with hard disks (1.20×, 1.",

@@ -29,7 +29,7 @@ def test_the_first_valid_run_of_each_option_gives_one_ratio_for_each_workload() 
     assert first.add(make_run(5, layout="SS2", workload="terasort", duration_s=10.0)) == (), "a second repetition"
 
 
-def test_without_a_baseline_the_first_run_s_level_is_compared_with() -> None:
+def test_without_a_baseline_the_first_run_is_the_baseline() -> None:
     first = FirstRuns("layout", None)
     first.add(make_run(1, layout="SS2", duration_s=30.0))
     [answer] = first.add(make_run(2, layout="HD2", duration_s=60.0))

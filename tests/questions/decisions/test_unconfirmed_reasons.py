@@ -44,7 +44,7 @@ def _table(rng: np.random.Generator) -> RunTable:
     return table_of(runs)
 
 
-def test_an_unconfirmed_row_states_its_p_values_and_its_values(decision: Decision) -> None:
+def test_an_unconfirmed_row_states_its_p_values_and_the_number_of_levels(decision: Decision) -> None:
     (row,) = (row for row in decision.results if row.workload == "terasort")
     assert row.time is not None
     assert row.time.low is not None

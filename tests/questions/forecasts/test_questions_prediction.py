@@ -19,7 +19,7 @@ from assay.questions.forecasts.next_runs import NextRunsRequest, budget_of, char
 from assay.questions.forecasts.prediction import ClusterRequest, predict_configuration, prediction_sentence
 from assay.store import Repository
 from assay.text import seconds
-from learning import learning_runs, time_s
+from learning import learned_repository, learning_runs, time_s
 
 pytestmark = pytest.mark.slow
 ASKED = ("workload=TeraSort,disk=ssd", "maps=6")
@@ -27,10 +27,7 @@ ASKED = ("workload=TeraSort,disk=ssd", "maps=6")
 
 @pytest.fixture(scope="module")
 def repository(tmp_path_factory: pytest.TempPathFactory) -> Repository:
-    made = Repository.create(tmp_path_factory.mktemp("learned") / "repository")
-    for run in learning_runs():
-        made.publish(run)
-    return made
+    return learned_repository(tmp_path_factory)
 
 
 def test_short_names_are_accepted_and_defaults_are_listed(repository: Repository) -> None:
@@ -140,22 +137,22 @@ def test_outliers_of_two_methods_are_one_list_with_the_method(repository: Reposi
 
 
 def test_the_next_runs_are_unmeasured_configurations(tmp_path: Path) -> None:
-    some = Repository.create(tmp_path / "repository")
+    repository = Repository.create(tmp_path / "repository")
     runs = learning_runs()
     for run in runs[::2]:
-        some.publish(run)
-    chosen = next_runs(some, NextRunsRequest(budget_of("4runs"), ("workload=sort",), about="disk"))
-    assert len(chosen.runs) == 4
-    assert chosen.measured + chosen.candidates == 72
-    made = {
+        repository.publish(run)
+    proposal = next_runs(repository, NextRunsRequest(budget_of("4runs"), ("workload=sort",), about="disk"))
+    assert len(proposal.runs) == 4
+    assert proposal.measured + proposal.candidates == 72
+    measured = {
         (run.cluster, *run.levels.values(), *run.parameters.values()) for run in runs[::2] if run.workload == "sort"
     }
-    assert not made & {tuple(run.configuration.values()) for run in chosen.runs}
-    assert chosen.runs[-1].uncertainty_after < chosen.uncertainty
+    assert not measured & {tuple(run.configuration.values()) for run in proposal.runs}
+    assert proposal.runs[-1].uncertainty_after < proposal.uncertainty
     for run in runs[1::2]:
-        some.publish(run)
+        repository.publish(run)
     with pytest.raises(SpecificationError, match="every combination"):
-        next_runs(some, NextRunsRequest(budget_of("1run"), ("workload=sort",)))
+        next_runs(repository, NextRunsRequest(budget_of("1run"), ("workload=sort",)))
 
 
 def test_next_runs_use_networks_that_the_cluster_has_and_state_the_range_of_their_duration(tmp_path: Path) -> None:
@@ -163,13 +160,13 @@ def test_next_runs_use_networks_that_the_cluster_has_and_state_the_range_of_thei
     for run in learning_runs()[::2]:
         if (run.cluster, run.levels["network"]) != ("c8", "IB"):
             repository.publish(run)
-    chosen = next_runs(repository, NextRunsRequest(budget_of("30runs"), ("workload=sort",)))
-    made = {(run.configuration["cluster"], run.configuration["network"]) for run in chosen.runs}
-    assert made == {("c8", "ETH"), ("c12", "ETH"), ("c12", "IB")}
-    assert chosen.duration_range_s is not None
-    low_s, high_s = chosen.duration_range_s
-    assert low_s < chosen.duration_s < high_s
-    predicted = [run for run in chosen.runs if run.expected_s is not None]
+    proposal = next_runs(repository, NextRunsRequest(budget_of("30runs"), ("workload=sort",)))
+    clusters_with_networks = {(run.configuration["cluster"], run.configuration["network"]) for run in proposal.runs}
+    assert clusters_with_networks == {("c8", "ETH"), ("c12", "ETH"), ("c12", "IB")}
+    assert proposal.duration_range_s is not None
+    low_s, high_s = proposal.duration_range_s
+    assert low_s < proposal.duration_s < high_s
+    predicted = [run for run in proposal.runs if run.expected_s is not None]
     assert high_s - low_s == pytest.approx(sum((run.high_s or 0) - (run.low_s or 0) for run in predicted))
 
 

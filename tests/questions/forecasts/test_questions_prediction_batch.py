@@ -21,7 +21,7 @@ from assay.questions.forecasts.prediction_batch import batch_predicted
 from assay.store import Repository
 from assay.store.formats.source import Source
 from assay.store.formats.tables.configuration_rows import ConfigurationRow, read_configuration_rows
-from learning import learning_runs
+from learning import learned_repository
 from web_support import client_of
 
 pytestmark = pytest.mark.slow
@@ -40,10 +40,7 @@ pagerank,HDD,4,c8
 
 @pytest.fixture(scope="module")
 def repository(tmp_path_factory: pytest.TempPathFactory) -> Repository:
-    made = Repository.create(tmp_path_factory.mktemp("learned") / "repository")
-    for run in learning_runs():
-        made.publish(run)
-    return made
+    return learned_repository(tmp_path_factory)
 
 
 def asked(repository: Repository, file: Path, *options: str) -> Result:

@@ -93,14 +93,14 @@ def test_more_workers_have_a_verdict_and_the_assumption_that_the_data_stays(meas
 
 @needs_simulator
 def test_a_lab_states_sizes_at_full_scale_and_that_its_seconds_are_no_forecast(measured: Path) -> None:
-    asked = ("whatif", "--where", "layout=HD2", "--where", "workload=terasort", "--repository", str(measured))
-    plain, twice = command_result(*asked).output, command_result(*asked, "--set", "data=400MB").output
+    words = ("whatif", "--where", "layout=HD2", "--where", "workload=terasort", "--repository", str(measured))
+    plain, twice = command_result(*words).output, command_result(*words, "--set", "data=400MB").output
     [answer] = whatif_answers(measured, "--where", "layout=HD2", "--where", "workload=terasort")
     size = data_text(answer["data_bytes"] * answer["lab_scale"], answer["lab_scale"])
     assert size in plain
     assert "in the lab, 1/" in size
     assert f"With {data_text(400e6 * answer['lab_scale'], answer['lab_scale'])} of data, TeraSort " in twice
-    more = command_result(*asked, "--set", "workers.count=4").output
+    more = command_result(*words, "--set", "workers.count=4").output
     assert "the seconds are those of the lab. The prediction assumes " in more
     assert "so the lab machine is simulated with " in more
     assert "the seconds are those of the lab. For times on hosts" in twice
@@ -129,13 +129,13 @@ def test_a_change_has_a_title_and_an_unknown_change_its_setting(name: str, value
 
 @needs_simulator
 def test_runs_excluded_by_conditions_are_not_read(measured: Path, tmp_path: Path) -> None:
-    asked = ("--where", "layout=HD2", "--set", "layout=SS2", "--learn-from", str(measured))
+    options = ("--where", "layout=HD2", "--set", "layout=SS2", "--learn-from", str(measured))
     alone = tmp_path / measured.name
     shutil.copytree(measured, alone)
     store = Repository.open(alone)
     for run in store.runs(layout="SS2"):
         shutil.rmtree(store.bundle_path(run.run_id))
-    assert whatif_answers(measured, *asked) == whatif_answers(alone, *asked[:-1], str(alone))
+    assert whatif_answers(measured, *options) == whatif_answers(alone, *options[:-1], str(alone))
 
 
 @needs_simulator
@@ -163,8 +163,8 @@ def test_a_pulled_run_answers_as_it_does_where_it_was_made(tmp_path: Path) -> No
     made, pulled = measured_repository(tmp_path / "made", carried=True).root, tmp_path / "pulled"
     assert command_result("pull", str(made), "--repository", str(pulled)).exit_code == 0
     assert command_result("verify", "--repository", str(pulled)).exit_code == 0
-    asked = ("--where", "layout=HD2", "--set", "layout=SS2")
-    assert whatif_answers(pulled, *asked) == whatif_answers(made, *asked)
+    options = ("--where", "layout=HD2", "--set", "layout=SS2")
+    assert whatif_answers(pulled, *options) == whatif_answers(made, *options)
     assert command_result("report", "-o", str(tmp_path / "r.html"), "--repository", str(pulled)).exit_code == 0
     assert "120 MB/s" in (tmp_path / "r.html").read_text()  # the hardware table, from the cluster in the bundles
     hardware = ("--catalogue", str(HARDWARE / "catalogue.yaml"), "--prices", str(HARDWARE / "prices.yaml"))
@@ -193,12 +193,12 @@ def test_a_pulled_run_names_the_same_limits(tmp_path: Path) -> None:
 def test_an_older_bundle_is_simulated_with_a_given_cluster_file(measured: Path, tmp_path: Path) -> None:
     old = tmp_path / "old"
     command_result("pull", str(measured), "--repository", str(old))
-    asked = ("--where", "layout=HD2", "--set", "layout=SS2")
-    refused = command_result("whatif", *asked, "--repository", str(old))
+    options = ("--where", "layout=HD2", "--set", "layout=SS2")
+    refused = command_result("whatif", *options, "--repository", str(old))
     assert isinstance(refused.exception, AssayError)
     assert "--cluster " in str(refused.exception.hint)
-    given = whatif_answers(old, *asked, "--cluster", str(EXAMPLE.parent / "cluster.yaml"))
-    for answer, known in zip(given, whatif_answers(measured, *asked), strict=True):
+    given = whatif_answers(old, *options, "--cluster", str(EXAMPLE.parent / "cluster.yaml"))
+    for answer, known in zip(given, whatif_answers(measured, *options), strict=True):
         assert answer["simulated_s"] == pytest.approx(known["simulated_s"], rel=0.02)
 
 
@@ -218,8 +218,8 @@ def test_a_cluster_file_of_another_scale_than_the_runs_is_refused(measured: Path
     other_lab = tmp_path / "cluster.yaml"
     other_lab.write_text((EXAMPLE.parent / "cluster.yaml").read_text().replace("scale: 1/20", "scale: 1/7"))
     for file, described in ((full_scale, "hosts at full scale"), (other_lab, "a lab at scale 1/7")):
-        asked = ("whatif", "--where", "layout=HD2", "--cluster", str(file))
-        refused = command_result(*asked, "--repository", str(measured)).exception
+        words = ("whatif", "--where", "layout=HD2", "--cluster", str(file))
+        refused = command_result(*words, "--repository", str(measured)).exception
         assert isinstance(refused, SpecificationError)
         assert f" is {described}, but run " in refused.message
         assert refused.message.endswith(" was measured in a lab at scale 1/20")
@@ -243,12 +243,12 @@ def test_every_bundle_carries_its_plan_and_cluster(tmp_path: Path) -> None:
 def test_a_cluster_that_the_book_does_not_price_has_no_cost_and_the_reason(measured: Path, tmp_path: Path) -> None:
     book = tmp_path / "prices.yaml"
     book.write_text(f"{PRICES_YAML}amortisation: {{years: 3}}\n")
-    asked = ("--where", "layout=HD2", "--where", "workload=terasort", "--prices", str(book))
+    options = ("--where", "layout=HD2", "--where", "workload=terasort", "--prices", str(book))
     for change in ("workers.count=12", "nic=25Gbit/s", "layout=SS1"):
-        [answer] = whatif_answers(measured, *asked, "--set", change)
+        [answer] = whatif_answers(measured, *options, "--set", change)
         assert answer["cost_before"] > 0
         assert answer["cost_after"] is None
-        shown = command_result("whatif", *asked, "--set", change, "--repository", str(measured)).output
+        shown = command_result("whatif", *options, "--set", change, "--repository", str(measured)).output
         names = [part["name"] for part in answer["missing_prices"]]
         assert all(f"{part['name']} ({part['count_text']})" in shown for part in answer["missing_prices"])
         assert (f"- no cost: {answer['cost_unknown']}" in shown) == (not names)
@@ -263,20 +263,20 @@ def test_an_item_for_the_changed_network_prices_it(measured: Path, tmp_path: Pat
         "  - {name: 25 GbE, price: $400, per: node, when: {network: [25Gbit/s]}}\n"
         "  - {name: 10 GbE, price: $0, per: node, when: {network: [unknown]}}\n"
     )
-    asked = ("--where", "layout=HD2", "--where", "workload=terasort", "--prices", str(book))
-    [priced] = whatif_answers(measured, *asked, "--set", "nic=25GbE")
+    options = ("--where", "layout=HD2", "--where", "workload=terasort", "--prices", str(book))
+    [priced] = whatif_answers(measured, *options, "--set", "nic=25GbE")
     times = priced["simulated_s"] / priced["measured_s"]
     assert priced["cost_after"] / priced["cost_before"] == pytest.approx(5400 / 5000 * times, rel=1e-3)
-    [other] = whatif_answers(measured, *asked, "--set", "nic=40GbE")
+    [other] = whatif_answers(measured, *options, "--set", "nic=40GbE")
     assert other["cost_after"] is None
     assert "no price for network 40Gbit/s" in other["cost_unknown"]
 
 
 @needs_simulator
 def test_the_workers_of_a_lab_keep_their_share_of_the_cpu(measured: Path) -> None:
-    asked = ("--where", "layout=SS2", "--where", "workload=terasort")
-    [more] = whatif_answers(measured, *asked, "--set", "workers.count=6")
-    [faster_network] = whatif_answers(measured, *asked, "--set", "nic=25Gbit/s")
+    options = ("--where", "layout=SS2", "--where", "workload=terasort")
+    [more] = whatif_answers(measured, *options, "--set", "workers.count=6")
+    [faster_network] = whatif_answers(measured, *options, "--set", "nic=25Gbit/s")
     assert more["lab_cores"] == {"measured": 2.0, "changed": 4.0, "described_measured": 18, "described_changed": 36}
     assert faster_network["lab_cores"] is None
     assert more["limit_before"] == "cpu"
@@ -300,8 +300,8 @@ def test_a_book_of_parts_prices_more_workers(measured: Path, tmp_path: Path) -> 
         "prices: parts\ncurrency: USD\ndate: 2024-01-01\nsource: made up\namortisation: {years: 3}\nitems:\n"
         "  - {name: server, price: $4500, per: node}\n  - {name: disk, price: $250, per: device, device: hdd}\n"
     )
-    asked = ("--where", "layout=HD2", "--where", "workload=terasort", "--prices", str(book))
-    [answer] = whatif_answers(measured, *asked, "--set", "workers.count=12")
+    options = ("--where", "layout=HD2", "--where", "workload=terasort", "--prices", str(book))
+    [answer] = whatif_answers(measured, *options, "--set", "workers.count=12")
     assert answer["cost_unknown"] == ""
     before, after = 4 * 4500 + 6 * 250, 13 * 4500 + 24 * 250
     times = answer["simulated_s"] / answer["measured_s"]
@@ -388,8 +388,8 @@ def test_a_labs_profile_on_real_hosts_says_so() -> None:
     changed = changed_plan(plan, {"layout": "All-HDD"}, "dfsioe-read")
     run = only_run(changed)
     size = size_of(run, changed)
-    asked = SimulationRequest(changed.cluster, run.configuration, run.workload.name, size, shipped_profile())
-    scenario = scenario_of(asked)
+    request = SimulationRequest(changed.cluster, run.configuration, run.workload.name, size, shipped_profile())
+    scenario = scenario_of(request)
     assert scenario.document.cluster.cpu_pool is None
     assert any("learned in labs" in words for words in scenario.assumptions)
 
@@ -404,9 +404,9 @@ def test_an_assumed_compression_is_listed_also_if_the_profile_states_it() -> Non
         terasort = replace(profile.workloads["terasort"], compression={"snappy": share})
         known = replace(profile, workloads={**profile.workloads, "terasort": terasort})
         configuration = replace(run.configuration, parameters={**run.configuration.parameters, **snappy})
-        asked = SimulationRequest(changed.cluster, configuration, "terasort", size_of(run, changed), known)
+        request = SimulationRequest(changed.cluster, configuration, "terasort", size_of(run, changed), known)
         text = "assumed that snappy compresses map output to 40 % (not measured)"
-        assert (text in scenario_of(asked).assumptions) is listed
+        assert (text in scenario_of(request).assumptions) is listed
 
 
 def test_a_profile_needs_a_simulation() -> None:

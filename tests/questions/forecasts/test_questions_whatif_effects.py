@@ -25,8 +25,8 @@ def measured(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @needs_simulator
 def test_several_changes_have_the_effect_of_each_change_alone(measured: Path) -> None:
-    asked = ("--where", "workload=terasort", "--repository", str(measured))
-    both = command_result("whatif", "--set", "nic=25Gbit/s", "--set", "workers.count=12", "--json", *asked)
+    options = ("--where", "workload=terasort", "--repository", str(measured))
+    both = command_result("whatif", "--set", "nic=25Gbit/s", "--set", "workers.count=12", "--json", *options)
     effects = json.loads(both.output)["effects"]
     assert [effect["title"] for effect in effects] == [
         "25 Gbit/s per node alone",
@@ -40,7 +40,7 @@ def test_several_changes_have_the_effect_of_each_change_alone(measured: Path) ->
             mean = math.exp(sum(math.log(answer[key]) for answer in answers) / len(answers))
             assert effect[key] == pytest.approx(mean)
         assert effect["shown"] == sum(not answer["ratio_low"] <= 1 <= answer["ratio_high"] for answer in answers)
-    text = command_result("whatif", "--set", "nic=25Gbit/s", "--set", "workers.count=12", *asked).output
+    text = command_result("whatif", "--set", "nic=25Gbit/s", "--set", "workers.count=12", *options).output
     assert f"{effects[1]['ratio']:.2f}× ({effects[1]['ratio_low']:.2f} to {effects[1]['ratio_high']:.2f})" in text
 
 
@@ -57,11 +57,11 @@ def test_a_change_that_needs_another_one_is_not_possible_alone(measured: Path) -
 @needs_simulator
 def test_the_answer_names_missing_prices_and_stated_ones_price_the_changed_cluster(measured: Path) -> None:
     """The book prices six workers: twelve are six more, and the three measured ones are three fewer."""
-    asked = ("--where", "layout=HD2", "--where", "workload=terasort", "--prices", str(SANDISK / "prices.yaml"))
+    options = ("--where", "layout=HD2", "--where", "workload=terasort", "--prices", str(SANDISK / "prices.yaml"))
     changes = ("--set", "workers.count=12", "--set", "nic=25Gbit/s")
-    [missing] = whatif_answers(measured, *asked, *changes)
+    [missing] = whatif_answers(measured, *options, *changes)
     assert {part["name"]: part["count"] for part in missing["missing_prices"]} == {"network per node": 13, "worker": 6}
-    text = command_result("whatif", *asked, *changes, "--repository", str(measured)).output
+    text = command_result("whatif", *options, *changes, "--repository", str(measured)).output
     parts = (
         "network per node (13 nodes, 12 of them workers; in addition to the 10 Gbit/s that the price book includes) "
         "and worker (the price book prices 6 workers, the changed cluster has 12)"
@@ -71,13 +71,13 @@ def test_the_answer_names_missing_prices_and_stated_ones_price_the_changed_clust
     [step] = [line for line in text.splitlines() if "AMOUNT" in line]
     words = shlex.split(step.removeprefix("  next: assay ").replace("AMOUNT", "500"))
     assert command_result(*words).exit_code == 0
-    stated = ("--price", "worker=6000", "--price", "network per node=400")
-    [priced] = whatif_answers(measured, *asked, *changes, *stated)
+    price_options = ("--price", "worker=6000", "--price", "network per node=400")
+    [priced] = whatif_answers(measured, *options, *changes, *price_options)
     added_per_h = (9 * 6000 + 13 * 400) / 3 / 8760  # bought for three years, as the book's items
     assert priced["per_h_after"] == pytest.approx(priced["per_h_before"] + added_per_h, abs=1e-5)
     assert priced["cost_after"] == pytest.approx(priced["per_h_after"] * priced["simulated_s"] / 3600, rel=1e-3)
     assert priced["cost_low"] < priced["cost_after"] < priced["cost_high"]
-    text = command_result("whatif", *asked, *changes, *stated, "--repository", str(measured)).output
+    text = command_result("whatif", *options, *changes, *price_options, "--repository", str(measured)).output
     assert priced["per_h_before"] == pytest.approx((37561 - 3 * 6000) / 3 / 8760, abs=1e-5)
     assert "per hour instead of $0.74" in text
     cost = priced["cost"]
@@ -88,7 +88,7 @@ def test_the_answer_names_missing_prices_and_stated_ones_price_the_changed_clust
     assert f"{years} over 3 years instead of $19,561" in text
     assert LAB_NOTE in text
     assert f"{cost['ratio']:.2f}× ({cost['low']:.2f} to {cost['high']:.2f})" in text, "the table of changes has it"
-    unknown = command_result("whatif", *asked, *changes, "--price", "switch=1", "--repository", str(measured))
+    unknown = command_result("whatif", *options, *changes, "--price", "switch=1", "--repository", str(measured))
     assert "has no price 'switch'" in str(unknown.exception or unknown.output)
     assert "network per node" in str(getattr(unknown.exception, "hint", unknown.output))
 
@@ -110,13 +110,13 @@ def rented(tmp_path: Path) -> Path:
 def test_a_worker_of_a_rented_cluster_has_a_price_per_hour_and_a_price_that_is_too_high_is_refused_in_words(
     measured: Path, rented: Path
 ) -> None:
-    asked = ("--where", "layout=HD2", "--where", "workload=terasort", "--prices", str(rented), "--set")
-    text = command_result("whatif", *asked, "workers.count=12", "--repository", str(measured)).output
+    options = ("--where", "layout=HD2", "--where", "workload=terasort", "--prices", str(rented), "--set")
+    text = command_result("whatif", *options, "workers.count=12", "--repository", str(measured)).output
     part = "each worker (the price book prices 8 workers, the changed cluster has 12)"
     assert f"The price book lacks the price per hour of {part}." in text
     assert "  next: assay whatif --price worker=AMOUNT --set workers.count=12 " in text
     assert "Example prices per hour, written off over 3 years, made up: small server $0.17" in text
-    changes = (*asked, "workers.count=12", "--price")
+    changes = (*options, "workers.count=12", "--price")
     result = command_result("whatif", *changes, "worker=4500", "--repository", str(measured))
     assert result.exit_code == 0, result.output
     assert (
@@ -131,17 +131,17 @@ def test_a_worker_of_a_rented_cluster_has_a_price_per_hour_and_a_price_that_is_t
 
 @needs_simulator
 def test_an_unchanged_number_of_workers_needs_no_price_of_a_worker(measured: Path, rented: Path) -> None:
-    asked = ("--where", "layout=HD2", "--where", "workload=terasort", "--prices", str(rented), "--set", "layout=SS2")
-    [priced] = whatif_answers(measured, *asked)
+    options = ("--where", "layout=HD2", "--where", "workload=terasort", "--prices", str(rented), "--set", "layout=SS2")
+    [priced] = whatif_answers(measured, *options)
     assert (priced["per_h_before"], priced["per_h_after"]) == (pytest.approx(4), pytest.approx(6))
     assert priced["missing_prices"] == []
-    text = command_result("whatif", *asked, "--repository", str(measured)).output
+    text = command_result("whatif", *options, "--repository", str(measured)).output
     assert (
         "Both costs are of the price book's number of workers: the price book prices 8 workers, the measured cluster "
         "has 3."
     ) in text
-    [stated] = whatif_answers(measured, *asked, "--price", "worker=0.25")
-    assert stated["per_h_before"] == pytest.approx(4 - 5 * 0.25)
+    [answer] = whatif_answers(measured, *options, "--price", "worker=0.25")
+    assert answer["per_h_before"] == pytest.approx(4 - 5 * 0.25)
 
 
 @needs_simulator
@@ -149,8 +149,8 @@ def test_a_free_cluster_has_no_cost_ratio(measured: Path, tmp_path: Path) -> Non
     book = tmp_path / "free.yaml"
     items = "  - {name: all, price: $0, per: worker-hour, covers: [nodes, network, devices]}\n"
     book.write_text(f"prices: free\ncurrency: USD\ndate: 2026-01-01\nsource: test\nitems:\n{items}")
-    asked = ("--where", "layout=HD2", "--where", "workload=terasort", "--prices", str(book), "--set", "layout=SS2")
-    [answer] = whatif_answers(measured, *asked)
+    options = ("--where", "layout=HD2", "--where", "workload=terasort", "--prices", str(book), "--set", "layout=SS2")
+    [answer] = whatif_answers(measured, *options)
     assert (answer["cost_before"], answer["cost"]) == (0, None)
 
 
@@ -160,8 +160,8 @@ def test_extra_costs_are_lines_of_the_cost_of_a_day_before_and_after_the_changes
 ) -> None:
     book = tmp_path / "prices.yaml"
     book.write_text((EXAMPLE.parent / "prices.yaml").read_text() + "extras: {egress: {price: $0.09}}\n")
-    asked = ("--where", "layout=HD2", "--where", "workload=terasort", "--set", "layout=SS2")
-    priced = (*asked, "--prices", str(book))
+    options = ("--where", "layout=HD2", "--where", "workload=terasort", "--set", "layout=SS2")
+    priced = (*options, "--prices", str(book))
     extra = ("--extra-costs", "egress=50GB,idle=3h")
     [alone], [with_extra] = whatif_answers(measured, *priced), whatif_answers(measured, *priced, *extra)
     assert alone["cost_lines_before"] == alone["cost_lines_after"] == []
@@ -183,7 +183,7 @@ def test_extra_costs_are_lines_of_the_cost_of_a_day_before_and_after_the_changes
     assert any(line.split()[-3:] == ["Sum", *cells] for line in text.splitlines())
     assert ONCE_A_DAY in text
     assert "With extra costs, the cost ratio also depends on the seconds of the lab." in text
-    unpriced = command_result("whatif", *asked, *extra, "--repository", str(measured))
+    unpriced = command_result("whatif", *options, *extra, "--repository", str(measured))
     assert "--extra-costs needs --prices." in unpriced.output
     refused = command_result("whatif", *priced, "--extra-costs", "storage=1TB", "--repository", str(measured))
     assert "no price of storage" in str(refused.exception or refused.output)

@@ -39,8 +39,8 @@ def _assay(*arguments: str) -> Result:
 
 
 def test_filters_select_by_hardware() -> None:
-    chosen = list_instances(InstanceRequest("i4i.*", cores=4, memory="100GB"))
-    assert [instance.name for instance in chosen.instances][:2] == ["i4i.4xlarge", "i4i.8xlarge"]
+    types = list_instances(InstanceRequest("i4i.*", cores=4, memory="100GB"))
+    assert [instance.name for instance in types.instances][:2] == ["i4i.4xlarge", "i4i.8xlarge"]
     hard = list_instances(InstanceRequest(disks="hdd")).instances
     assert {instance.family for instance in hard} >= {"d3", "d3en"}
     assert all(instance.current_generation and not instance.accelerators for instance in hard)

@@ -165,9 +165,9 @@ def _hardware(tmp_path: Path) -> tuple[Path, Path]:
     made = invoke("instances", "catalogue", *types, "--count", "3-5", "--cpu-speed", "x86_64=1:0.6:1.6", *rates)
     catalogue, prices = tmp_path / "cloud.yaml", tmp_path / "prices.yaml"
     catalogue.write_text(made.stdout)
-    chosen = [word for name in types for word in ("--type", name)]
+    type_options = [word for name in types for word in ("--type", name)]
     table = EXAMPLES / "logs" / "prices.csv"
-    made = invoke("prices", "instances", table, "--region", "us-east-1", *chosen, "--date", "2026-11-27")
+    made = invoke("prices", "instances", table, "--region", "us-east-1", *type_options, "--date", "2026-11-27")
     prices.write_text(made.stdout)
     return catalogue, prices
 
@@ -184,12 +184,12 @@ def test_shapes_have_time_money_and_origin(tmp_path: Path) -> None:
     assert first["time_low_s"] < first["time_s"] < first["time_high_s"]
     assert first["job_cost"] == pytest.approx(first["rate_per_h"] * first["time_s"] / 3600)
     assert len({shape["levels"]["worker"] for shape in values["shapes"]}) == 2, "each kind of worker has a shape"
-    asked = api.size(
+    answer = api.size(
         LOGS, catalogue=catalogue, prices=prices, simulations=6, deadline="40min", budget="$20/h", grow="3x"
     )
-    assert asked.to_dict() == values
+    assert answer.to_dict() == values
     text = invoke(*words).stdout
-    assert text.startswith(asked.sentence)
+    assert text.startswith(answer.sentence)
     assert text.startswith("Unchecked estimate: "), "the simulated time differs by 2 or more from the log's"
     assert text.index("Assumptions") < text.index("Shapes: simulated"), "assumptions come before the table"
     assert first["interrupted_time_s"] is None

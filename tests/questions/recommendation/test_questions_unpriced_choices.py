@@ -148,10 +148,10 @@ def test_the_page_the_api_and_python_refuse_with_the_same_words(tmp_path: Path) 
     assert obstacle is not None
     with pytest.raises(SpecificationError, match=re.escape(obstacle.sentence)):
         assay_package.open(root).recommend("terasort:1TB", catalogue=HARDWARE, prices=LAB_PRICES)
-    asked = {"catalogue": "hardware", "prices_text": LAB_PRICES.read_text()}
+    form = {"catalogue": "hardware", "prices_text": LAB_PRICES.read_text()}
     with client_of(root) as client:
         same = {"origin": "http://localhost", "sec-fetch-site": "same-origin"}
-        key = client.post("/api/v1/recommend", json=asked, headers=same).json()["key"]
+        key = client.post("/api/v1/recommend", json=form, headers=same).json()["key"]
         state: dict[str, Any] = {"over": False}
         until = time.monotonic() + 60
         while not state["over"] and time.monotonic() < until:
@@ -167,13 +167,13 @@ def test_the_page_the_api_and_python_refuse_with_the_same_words(tmp_path: Path) 
 def test_a_what_if_question_has_no_cost_for_more_disks_at_a_price_of_zero(tmp_path: Path) -> None:
     root = measured_repository(tmp_path / "r").root
     changes = ("--where", "workload=terasort", "--where", "layout=HD2", "--prices", str(LAB_PRICES), "--set")
-    for asked in (("worker.devices.hdd.count=12", "--set", "layout=HD12"), ("worker.devices.hdd.count=12",)):
-        [effect] = whatif_answers(root, *changes, *asked)
+    for options in (("worker.devices.hdd.count=12", "--set", "layout=HD12"), ("worker.devices.hdd.count=12",)):
+        [effect] = whatif_answers(root, *changes, *options)
         assert effect["cost_before"] > 0
         assert effect["cost_after"] is None
         assert [part["name"] for part in effect["missing_prices"]] == ["hdd device"]
         assert effect["missing_prices"][0]["count"] == 30
-        [stated] = whatif_answers(root, *changes, *asked, "--price", "hdd device=250")
-        assert stated["per_h_after"] > stated["per_h_before"]
+        [answer] = whatif_answers(root, *changes, *options, "--price", "hdd device=250")
+        assert answer["per_h_after"] > answer["per_h_before"]
     [swapped] = whatif_answers(root, *changes, "layout=SS2")
     assert swapped["per_h_after"] > swapped["per_h_before"], "the book prices SSDs instead of hard disks"

@@ -20,7 +20,7 @@ def filled(root: Path, content: bytes) -> tuple[Repository, str]:
 
 def test_parts_have_whole_lines_with_their_numbers_and_together_are_the_log(tmp_path: Path) -> None:
     repository, run_id = filled(tmp_path, LOG)
-    wanted = LOG.decode("utf-8", "replace").replace("\r", "").split("\n")
+    expected = LOG.decode("utf-8", "replace").replace("\r", "").split("\n")
     lines: list[str] = []
     at: int | None = 0
     while at is not None:
@@ -29,7 +29,7 @@ def test_parts_have_whole_lines_with_their_numbers_and_together_are_the_log(tmp_
         assert sum(map(len, part.lines)) <= PART_BYTES
         lines += part.lines
         at = part.next_offset_bytes
-    assert lines == wanted
+    assert lines == expected
 
 
 def test_a_part_of_a_log_that_starts_within_a_line_begins_with_the_next_line(tmp_path: Path) -> None:

@@ -170,7 +170,7 @@ def test_a_wrong_file_is_refused_with_its_name_and_what_to_do(
     assert not list(store.folders.bundles.rglob("profile.json"))
 
 
-def test_wrong_requests_are_refused(store: Repository, tmp_path: Path) -> None:
+def test_wrong_arguments_are_refused_with_a_message(store: Repository, tmp_path: Path) -> None:
     good, first = written(tmp_path, "a.collapsed", COLLAPSED), make_run(1).run_id
     command(store, "export", "pprof", "--run", make_run(2).run_id, "-o", tmp_path / "b.pb.gz")
     for words, message in (
@@ -209,7 +209,7 @@ def test_frames_have_the_form_that_categories_know() -> None:
     assert parse_collapsed(f"{stored_frame('a;b')} 1")[0] == {("a,b",): 1}
 
 
-def with_run(
+def add_run_at(
     store: Repository, number: int, started_s: float, tasks: Sequence[TaskAttempt] = (), stages: tuple[Stage, ...] = ()
 ) -> str:
     started_at = datetime.fromtimestamp(started_s, UTC).isoformat()
@@ -226,7 +226,7 @@ def test_an_async_profiler_recording_is_cut_into_the_phases_of_its_attempt(store
     middle_s = run_two_methods(tmp_path, option) - started_s
     where = ("job_1", "task_1", "attempt_1_r_0", "reduce", "worker1", "succeeded")
     task = TaskAttempt(*where, 0.0, 99.0, middle_s, middle_s, 0, 0, 0, 0, None, None, None)
-    run_id = with_run(store, 10, started_s, [task])
+    run_id = add_run_at(store, 10, started_s, [task])
     done = import_profile(store, [target], ProfileImportRequest(run_id))
     assert done.facts.interval_ms == (5.0 if shutil.which("jfr") else None)
     by_phase = {phase: code_profile(store, run_id, CodeProfileRequest(phase=phase)) for phase, _ in done.parts}
@@ -255,7 +255,7 @@ def test_a_flight_recorder_file_is_cut_into_the_stages_of_its_run(store: Reposit
     stages = tuple(
         Stage(number, 0, "s", (), 1, start_s, end_s, None, 0, 0, 0, 0, 0, 0.0, 0) for number, start_s, end_s in ends
     )
-    run_id = with_run(store, 11, started_s, stages=stages)
+    run_id = add_run_at(store, 11, started_s, stages=stages)
     done = import_profile(store, [target], ProfileImportRequest(run_id, interval_ms=10.0))
     assert {part for part, _ in done.parts} <= {"stage-0", "stage-1", "no-stage"}
     graphs = flame_graphs_of_run(store, run_id)
@@ -275,8 +275,8 @@ def test_a_truncated_recording_or_one_of_another_time_is_refused(store: Reposito
     with pytest.raises(FormatError) as error:
         import_profile(store, [target], ProfileImportRequest(make_run(1).run_id))
     assert "after the run's start, and the run took 60 s" in error.value.message
-    for kept in (4, 60, 1000):
-        cut = written(tmp_path, "cut.jfr", target.read_bytes()[:kept])
+    for size_bytes in (4, 60, 1000):
+        cut = written(tmp_path, "cut.jfr", target.read_bytes()[:size_bytes])
         with pytest.raises(FormatError) as error:
             import_profile(store, [cut], ProfileImportRequest(make_run(1).run_id))
         assert "not a complete JFR recording" in error.value.message

@@ -24,7 +24,7 @@ from effort import examples
 
 
 def index_files(repository: Repository) -> dict[str, int]:
-    """Return the index's files with their modification times, position show whether a file was written again."""
+    """Return the index's files with their modification times, which show whether a file was written again."""
     return {path.name: path.stat().st_mtime_ns for path in repository.folders.index.glob("runs-*.parquet")}
 
 

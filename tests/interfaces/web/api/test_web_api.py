@@ -155,10 +155,11 @@ def test_speedups_are_those_of_the_command_line(client: TestClient, root: Path) 
 
 
 def test_prices_in_the_question_are_used_and_not_kept(client: TestClient) -> None:
-    asked = {"prices": PRICES_YAML.replace("per: cluster,", "per: cluster-hour,"), "where": ["workload=terasort"]}
-    plane = client.post(f"{API}/cost", json=asked).json()[0]
+    body = {"prices": PRICES_YAML.replace("per: cluster,", "per: cluster-hour,"), "where": ["workload=terasort"]}
+    plane = client.post(f"{API}/cost", json=body).json()[0]
     assert {row["label"] for row in plane["rows"]} == {"HD2", "SS2"}
-    dearer = client.post(f"{API}/cost", json={**asked, "prices": asked["prices"].replace("46,567", "93134")}).json()[0]  # type: ignore[attr-defined]
+    doubled = {**body, "prices": body["prices"].replace("46,567", "93134")}  # type: ignore[attr-defined]
+    dearer = client.post(f"{API}/cost", json=doubled).json()[0]
     cost = {row["label"]: row["cost"] for row in plane["rows"]}
     assert {row["label"]: row["cost"] for row in dearer["rows"]}["SS2"] == pytest.approx(2 * cost["SS2"], rel=1e-6)
     assert client.post(f"{API}/cost", json={}).status_code == 400

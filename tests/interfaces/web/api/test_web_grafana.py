@@ -21,7 +21,7 @@ from assay.store.campaigns.status import CampaignStatus
 from builders import make_run
 from paths import EXAMPLES
 
-RUNNING = CampaignStatus(
+STATUS = CampaignStatus(
     "c1", "plan", "lab", 1.0, True, 1, 18, 4, 1, 6, "TeraSort", 2.0, "job", 600.0, 700.0, (), None, 2.0
 )
 DASHBOARD: dict[str, Any] = json.loads((EXAMPLES / "grafana" / "dashboard.json").read_text())
@@ -40,7 +40,7 @@ def exported() -> dict[str, set[str]]:
     option = OptionFigures("storage", "layout", "HD2", "SS2", "measured", "", time, cost)
     host = HostSample("n1", 1.0, 4.0, {"user": 1.0}, 2.0, {"d1": (1.0, 2.0, 3.0)}, {"eth0": (1.0, 2.0)})
     view = replace(
-        monitoring(table_of([make_run(1)]), [RUNNING]), decisions=DecisionFigures((option,), 1.0), hosts=(("c1", host),)
+        monitoring(table_of([make_run(1)]), [STATUS]), decisions=DecisionFigures((option,), 1.0), hosts=(("c1", host),)
     )
     registry.register(MonitoringCollector(view))
     families = text_string_to_metric_families(generate_latest(registry).decode())

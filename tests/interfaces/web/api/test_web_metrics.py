@@ -26,7 +26,8 @@ from assay.specs import load_prices
 from assay.store import Repository
 from assay.store.campaigns.status import CampaignStatus
 from builders import build_repository, make_run, study_runs
-from question_table import SANDISK, printed
+from command import printed
+from question_table import SANDISK
 from web_support import READ, client_of, filled, guarded
 
 RUNNING = CampaignStatus(

@@ -110,10 +110,10 @@ def test_a_comparison_names_flagged_runs_and_the_observed_side(client: TestClien
     runs = [("run", make_run(6).run_id), ("run", make_run(OTHER).run_id)]
     page = client.get("/compare", params=[*runs, ("of", "configurations")])
     assert "1 of 7 valid runs is an outlier (1 too slow)" in page.text
-    apart = client.get("/compare", params=[("run", make_run(OTHER).run_id), ("run", make_run(OTHER + 1).run_id)])
+    compared = client.get("/compare", params=[("run", make_run(OTHER).run_id), ("run", make_run(OTHER + 1).run_id)])
     assert re.search(
         r"Phases or devices of A: 2 hard disks \(HD2\)[^.]* were observed, but only times of B: 2 SSDs \(SS2\)[^.]*\.",
-        apart.text,
+        compared.text,
     )
 
 

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 pytestmark = pytest.mark.browser
 axe = pytest.importorskip(
-    "axe_playwright_python.sync_playwright", reason="SKIPPED LOUDLY: no axe, pages were not checked"
+    "axe_playwright_python.sync_playwright", reason="axe is not installed: pages were NOT checked"
 )
 
 
@@ -63,13 +63,13 @@ def test_a_click_zooms_and_widths_are_the_shares_of_the_samples(browser: Browser
     with watched_page(browser, folder.as_uri()) as watched:
         page = opened(watched, "run")
         page.get_by_role("combobox", name="Phase").select_option("reduce")
-        whole = width_of(page, "all:")
-        assert width_of(page, "DFS.read") / whole == pytest.approx(100 / 118, rel=0.01)
+        full_width_px = width_of(page, "all:")
+        assert width_of(page, "DFS.read") / full_width_px == pytest.approx(100 / 118, rel=0.01)
         page.locator('.flame g[aria-label*="DFS.read"]').click()
-        assert width_of(page, "DFS.read") == pytest.approx(whole)
+        assert width_of(page, "DFS.read") == pytest.approx(full_width_px)
         assert page.get_by_role("treeitem").count() == 3, "callers stay above"
         page.get_by_role("button", name="Reset zoom").click()
-        assert width_of(page, "DFS.read") / whole == pytest.approx(100 / 118, rel=0.01)
+        assert width_of(page, "DFS.read") / full_width_px == pytest.approx(100 / 118, rel=0.01)
         watched.check()
 
 

@@ -246,8 +246,8 @@ def test_windows_line_ends_do_not_slow_down_reading(tmp_path: Path, monkeypatch:
     path = tmp_path / "execs.csv"
     path.write_bytes(text.replace("\n", "\r\n").encode())
     monkeypatch.setattr(ExecTable, "cells", noted)
-    taken = sum(len(item) for item in FORMAT.items([Source(path, path.name)]) if isinstance(item, ImportedRows))
-    assert taken > 200
+    run_count = sum(len(item) for item in FORMAT.items([Source(path, path.name)]) if isinstance(item, ImportedRows))
+    assert run_count > 200
     assert alone == []
 
 

@@ -79,7 +79,7 @@ def table(*rows: dict[str, str], columns: str = COLUMNS) -> str:
     return "\n".join([columns, *(",".join(entry[name] for name in names) for entry in rows)]) + "\n"
 
 
-def taken(folder: Path, **files: str | bytes) -> list[ImportedRun | SkippedItem]:
+def imported_items(folder: Path, **files: str | bytes) -> list[ImportedRun | SkippedItem]:
     """Write the files (``a_csv`` is a.csv) and import them."""
     sources = []
     for name, content in files.items():
@@ -90,18 +90,18 @@ def taken(folder: Path, **files: str | bytes) -> list[ImportedRun | SkippedItem]
 
 
 def only(folder: Path, text: str, **files: str) -> Run:
-    (item,) = taken(folder, t_csv=text, **files)
+    (item,) = imported_items(folder, t_csv=text, **files)
     assert isinstance(item, ImportedRun), item
     return item.run
 
 
-def left(folder: Path, text: str) -> SkippedItem:
-    (skipped,) = (item for item in taken(folder, t_csv=text) if isinstance(item, SkippedItem))
+def skipped_item(folder: Path, text: str) -> SkippedItem:
+    (skipped,) = (item for item in imported_items(folder, t_csv=text) if isinstance(item, SkippedItem))
     return skipped
 
 
 def test_a_row_of_execs_becomes_a_run(tmp_path: Path) -> None:
-    (item,) = taken(tmp_path, t_csv=table(PLAIN))
+    (item,) = imported_items(tmp_path, t_csv=table(PLAIN))
     assert isinstance(item, ImportedRun)
     run = item.run
     assert (item.key, item.where, run.workload) == (PLAIN["exec"], "t.csv:2", "terasort")
@@ -121,14 +121,14 @@ def test_a_row_of_execs_becomes_a_run(tmp_path: Path) -> None:
     assert run.environment["cluster"]["layout_devices"] == {"hdd": 2, "ssd": 1}
 
 
-def test_columns_may_stand_in_any_order_and_under_any_delimiter(tmp_path: Path) -> None:
-    turned = table(PLAIN, columns=",".join(reversed(COLUMNS.split(","))))
+def test_columns_may_have_any_order_and_any_delimiter(tmp_path: Path) -> None:
+    reversed_table = table(PLAIN, columns=",".join(reversed(COLUMNS.split(","))))
     expected = only(tmp_path, table(PLAIN))
-    assert only(tmp_path, turned) == expected
+    assert only(tmp_path, reversed_table) == expected
     for delimiter in ";\t|":
-        assert only(tmp_path, turned.replace(",", delimiter)) == expected
-    assert only(tmp_path, turned.replace("\n", "\r\n")) == expected
-    assert only(tmp_path, "\ufeff" + turned) == expected
+        assert only(tmp_path, reversed_table.replace(",", delimiter)) == expected
+    assert only(tmp_path, reversed_table.replace("\n", "\r\n")) == expected
+    assert only(tmp_path, "\ufeff" + reversed_table) == expected
 
 
 def test_quoted_cells_and_decimal_commas_are_read(tmp_path: Path) -> None:
@@ -137,7 +137,7 @@ def test_quoted_cells_and_decimal_commas_are_read(tmp_path: Path) -> None:
 
 
 def test_a_gzipped_table_is_the_same(tmp_path: Path) -> None:
-    (run,) = taken(tmp_path, t_csv=gzip.compress(table(PLAIN).encode()))
+    (run,) = imported_items(tmp_path, t_csv=gzip.compress(table(PLAIN).encode()))
     assert isinstance(run, ImportedRun)
     assert run.run == only(tmp_path, table(PLAIN))
 
@@ -203,7 +203,7 @@ def test_a_folder_that_contradicts_its_row_gives_a_warning(tmp_path: Path) -> No
 )
 def test_a_row_with_an_invalid_duration_is_skipped_with_its_line(tmp_path: Path, duration: str, words: str) -> None:
     other = row(id_exec="8", exec=PLAIN["exec"].replace("terasort", "sort"), bench="sort")
-    items = taken(tmp_path, t_csv=table(row(exe_time=duration), other))
+    items = imported_items(tmp_path, t_csv=table(row(exe_time=duration), other))
     assert isinstance(items[0], SkippedItem)
     assert items[0].where == "t.csv:2"
     assert words in items[0].why
@@ -220,19 +220,19 @@ def test_a_row_with_an_invalid_duration_is_skipped_with_its_line(tmp_path: Path,
     ],
 )
 def test_an_implausible_row_is_rejected_with_its_reason(tmp_path: Path, changes: dict[str, str], words: str) -> None:
-    assert words in left(tmp_path, table(row(**changes))).why
+    assert words in skipped_item(tmp_path, table(row(**changes))).why
 
 
-def test_a_row_with_missing_cells_or_a_stray_quote_costs_that_row_alone(tmp_path: Path) -> None:
+def test_only_the_row_with_missing_cells_or_a_stray_quote_is_skipped(tmp_path: Path) -> None:
     second = row(id_exec="8", exec=PLAIN["exec"].replace("terasort", "sort"), bench="sort")
     lines = table(PLAIN, second).splitlines()
-    items = taken(tmp_path, t_csv="\n".join([lines[0], "1,2,3", '"' + lines[1], lines[2]]))
+    items = imported_items(tmp_path, t_csv="\n".join([lines[0], "1,2,3", '"' + lines[1], lines[2]]))
     assert [type(item) for item in items] == [SkippedItem, SkippedItem, ImportedRun]
     assert [item.where for item in items] == ["t.csv:2", "t.csv:3", "t.csv:4"]
 
 
 def test_a_duplicate_run_is_imported_once(tmp_path: Path) -> None:
-    items = taken(tmp_path, a_csv=table(PLAIN, PLAIN), b_csv=table(PLAIN))
+    items = imported_items(tmp_path, a_csv=table(PLAIN, PLAIN), b_csv=table(PLAIN))
     assert isinstance(items[0], ImportedRun)
     assert [(item.where, item.why) for item in items[1:] if isinstance(item, SkippedItem)] == [
         ("a.csv:3", "the same run is at a.csv:2"),
@@ -241,14 +241,16 @@ def test_a_duplicate_run_is_imported_once(tmp_path: Path) -> None:
 
 
 def test_an_id_of_two_runs_skips_the_second(tmp_path: Path) -> None:
-    items = taken(tmp_path, t_csv=table(PLAIN, row(exec=PLAIN["exec"].replace("terasort", "sort"), bench="sort")))
+    items = imported_items(
+        tmp_path, t_csv=table(PLAIN, row(exec=PLAIN["exec"].replace("terasort", "sort"), bench="sort"))
+    )
     assert [type(item) for item in items] == [ImportedRun, SkippedItem]
     assert "the id 7 is also at line 2" in str(items[1])
 
 
 def test_tables_that_were_joined_may_repeat_the_header(tmp_path: Path) -> None:
     second = row(id_exec="8", exec=PLAIN["exec"].replace("terasort", "sort"), bench="sort")
-    items = taken(tmp_path, t_csv=table(PLAIN) + "\n" + table(second))
+    items = imported_items(tmp_path, t_csv=table(PLAIN) + "\n" + table(second))
     assert [type(item) for item in items] == [ImportedRun, ImportedRun]
 
 
@@ -303,13 +305,13 @@ def test_the_name_of_a_newer_folder_has_the_name_of_the_cluster(tmp_path: Path) 
 
 
 def test_a_damaged_list_of_clusters_is_rejected_and_runs_are_imported(tmp_path: Path) -> None:
-    items = taken(tmp_path, t_csv=table(PLAIN), c_csv=CLUSTERS + "1,2\n")
+    items = imported_items(tmp_path, t_csv=table(PLAIN), c_csv=CLUSTERS + "1,2\n")
     assert [type(item) for item in items] == [SkippedItem, ImportedRun]
     assert items[0].where == "c.csv:6"
 
 
 def test_a_list_of_clusters_alone_holds_no_runs(tmp_path: Path) -> None:
-    (item,) = taken(tmp_path, c_csv=CLUSTERS)
+    (item,) = imported_items(tmp_path, c_csv=CLUSTERS)
     assert isinstance(item, SkippedItem)
     assert "not of runs" in item.why
 
@@ -359,23 +361,23 @@ def test_cost_and_end_are_read_where_the_wider_table_has_them(tmp_path: Path, en
 
 def test_equal_rows_without_an_id_are_two_runs_and_with_one_they_are_one(tmp_path: Path) -> None:
     nameless = "\n".join(line.partition(",")[2] for line in (WIDE_COLUMNS, WIDE, WIDE))
-    first, second = taken(tmp_path, t_csv=nameless)
+    first, second = imported_items(tmp_path, t_csv=nameless)
     assert isinstance(first, ImportedRun)
     assert isinstance(second, ImportedRun)
     assert first.key == second.key
-    assert isinstance(taken(tmp_path, t_csv=f"{WIDE_COLUMNS}\n{WIDE}\n{WIDE}")[1], SkippedItem)
+    assert isinstance(imported_items(tmp_path, t_csv=f"{WIDE_COLUMNS}\n{WIDE}\n{WIDE}")[1], SkippedItem)
 
 
-def test_the_key_of_a_row_stays_in_a_longer_copy_with_its_columns_turned(tmp_path: Path) -> None:
+def test_the_key_of_a_row_does_not_depend_on_the_order_of_columns(tmp_path: Path) -> None:
     text = f"{WIDE_COLUMNS}\n{WIDE}\n"
-    turned = "\n".join(",".join(reversed(line.split(","))) for line in text.splitlines())
-    (first,), (other,) = taken(tmp_path, t_csv=text), taken(tmp_path, t_csv=turned)
+    reversed_table = "\n".join(",".join(reversed(line.split(","))) for line in text.splitlines())
+    (first,), (other,) = imported_items(tmp_path, t_csv=text), imported_items(tmp_path, t_csv=reversed_table)
     assert isinstance(first, ImportedRun)
     assert isinstance(other, ImportedRun)
     assert first.key == other.key
 
 
-def test_later_columns_say_more_of_a_run(tmp_path: Path) -> None:
+def test_later_columns_are_read_too(tmp_path: Path) -> None:
     columns = f"{COLUMNS},filter,outlier,exec_type,hadoop_version,datasize"
     more = PLAIN | {
         "filter": "1",
@@ -389,9 +391,9 @@ def test_later_columns_say_more_of_a_run(tmp_path: Path) -> None:
     assert len(run.warnings) == 3
 
 
-def test_rows_that_are_equal_share_what_they_have_in_common(tmp_path: Path) -> None:
+def test_rows_with_equal_settings_share_objects_in_memory(tmp_path: Path) -> None:
     rows = [row(id_exec=str(number), exec=PLAIN["exec"].replace("101500", f"1015{number}")) for number in (10, 11)]
-    first, second = (item.run for item in taken(tmp_path, t_csv=table(*rows)) if isinstance(item, ImportedRun))
+    first, second = (item.run for item in imported_items(tmp_path, t_csv=table(*rows)) if isinstance(item, ImportedRun))
     assert first.parameters is second.parameters
     assert first.environment is second.environment
     assert first.sources is second.sources
@@ -402,13 +404,13 @@ def test_rows_that_are_equal_share_what_they_have_in_common(tmp_path: Path) -> N
     [(b"", "is empty"), (b"a,b\n1,2\n", "lacks the columns"), (b"\0\1\2", "is binary"), (b"\x1f\x8bxx", "can't be")],
 )
 def test_a_file_that_is_no_table_is_rejected_as_a_whole(tmp_path: Path, content: bytes, why: str) -> None:
-    (item,) = taken(tmp_path, t_csv=content)
+    (item,) = imported_items(tmp_path, t_csv=content)
     assert isinstance(item, SkippedItem)
     assert why in item.why
 
 
 @pytest.mark.parametrize(
-    ("head", "its"),
+    ("head", "expected"),
     [
         (COLUMNS.encode() + b"\n1,", True),
         (WIDE_COLUMNS.encode(), True),
@@ -423,8 +425,8 @@ def test_a_file_that_is_no_table_is_rejected_as_a_whole(tmp_path: Path, content:
         (b'"' * 70_000, False),
     ],
 )
-def test_only_files_of_the_format_are_recognised(head: bytes, its: bool) -> None:
-    assert FORMAT.recognises("x", head) is its
+def test_only_files_of_the_format_are_recognised(head: bytes, expected: bool) -> None:
+    assert FORMAT.recognises("x", head) is expected
 
 
 def _check(items: list[ImportedRun | SkippedItem]) -> None:
@@ -462,7 +464,7 @@ def test_damaged_tables_give_sound_runs_or_reasons(tmp_path: Path) -> None:
 def test_any_text_in_any_cell_is_a_run_or_a_reason(tmp_path: Path, cells: dict[str, str]) -> None:
     quoted = {name: '"' + text.replace('"', '""') + '"' for name, text in cells.items()}
     try:
-        items = taken(tmp_path, t_csv=table(row(**quoted)).encode(errors="surrogatepass"))
+        items = imported_items(tmp_path, t_csv=table(row(**quoted)).encode(errors="surrogatepass"))
     except FormatError:
         pytest.fail("an error of one file ends the import")
     _check(items)

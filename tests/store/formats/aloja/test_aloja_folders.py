@@ -97,8 +97,8 @@ def test_any_folder_name_gives_a_configuration_or_none(name: str) -> None:
 
 
 def test_the_log_has_the_time_of_each_benchmark(tmp_path: Path) -> None:
-    runs, left = read(write_folder(tmp_path))
-    assert left == []
+    runs, skipped = read(write_folder(tmp_path))
+    assert skipped == []
     assert list(runs) == ["prep_terasort", "terasort"]
     run = runs["terasort"].run
     assert (runs["terasort"].key, runs["terasort"].where) == (FIRST, f"{NAME}/log_{NAME}.log:3")
@@ -160,10 +160,10 @@ def test_an_invalid_line_of_the_log_is_skipped(tmp_path: Path, line: str, why: s
     folder = write_folder(tmp_path)
     log = folder / f"log_{NAME}.log"
     log.write_text(log.read_text() + line)
-    runs, left = read(folder)
+    runs, skipped = read(folder)
     assert list(runs) == ["prep_terasort", "terasort"]
-    assert [item.where for item in left] == [f"{NAME}/log_{NAME}.log:4"]
-    assert why in left[0].why
+    assert [item.where for item in skipped] == [f"{NAME}/log_{NAME}.log:4"]
+    assert why in skipped[0].why
 
 
 def test_a_benchmark_that_ran_twice_is_two_runs_without_its_files(tmp_path: Path) -> None:
@@ -179,14 +179,14 @@ def test_a_benchmark_that_ran_twice_is_two_runs_without_its_files(tmp_path: Path
 def test_without_a_log_the_job_histories_tell_the_time(tmp_path: Path) -> None:
     folder = write_folder(tmp_path)
     (folder / f"log_{NAME}.log").unlink()
-    runs, left = read(folder)
+    runs, skipped = read(folder)
     assert runs == {}
-    assert any("it is unknown which of them made the input" in item.why for item in left)
+    assert any("it is unknown which of them made the input" in item.why for item in skipped)
     preparation = folder / "prep_terasort" / "history"
     preparation.mkdir(parents=True)
     (preparation / "job_201405131650_0001_1_ann_prep").write_text(history(1, -80, -21))
-    runs, left = read(folder)
-    assert left == []
+    runs, skipped = read(folder)
+    assert skipped == []
     assert (runs["terasort"].run.duration_s, runs["prep_terasort"].run.duration_s) == (98, 59)
     assert "no log has the wall time" in runs["terasort"].run.sources["duration_s"]
     assert {item.job_id for item in runs["terasort"].tasks} == {"job_201405131650_0002"}
@@ -204,8 +204,8 @@ def test_a_job_that_failed_according_to_its_history_alone_is_a_failed_run(tmp_pa
 
 
 def test_the_later_forms_configuration_is_that_of_config_sh(tmp_path: Path) -> None:
-    runs, left = read(write_later(tmp_path))
-    assert left == []
+    runs, skipped = read(write_later(tmp_path))
+    assert skipped == []
     run = runs["terasort"].run
     assert (run.duration_s, run.started_at, run.cluster) == (100.25, "2014-05-13T16:53:20.000+00:00", "m1000-01")
     assert (run.engine_version, run.layout) == ("2.7.1", "SS2")
@@ -234,9 +234,9 @@ def test_the_later_forms_configuration_is_that_of_config_sh(tmp_path: Path) -> N
     ],
 )
 def test_ambiguous_settings_of_config_sh_are_skipped(tmp_path: Path, old: str, new: str, why: str) -> None:
-    runs, left = read(write_later(tmp_path, CONFIG.replace(old, new)))
+    runs, skipped = read(write_later(tmp_path, CONFIG.replace(old, new)))
     assert "terasort" not in runs
-    assert any(why in item.why for item in left)
+    assert any(why in item.why for item in skipped)
 
 
 def test_archives_are_not_read_and_the_run_has_a_warning(tmp_path: Path) -> None:
@@ -244,8 +244,8 @@ def test_archives_are_not_read_and_the_run_has_a_warning(tmp_path: Path) -> None
     folder.mkdir()
     (folder / f"log_{NAME}.log").write_text(sent("sort", START_S, 50, f"conf_{CONF}"))
     (folder / "sort.tar.bz2").write_bytes(b"BZh9")
-    runs, left = read(folder)
-    assert left == []
+    runs, skipped = read(folder)
+    assert skipped == []
     assert "unpack it first" in runs["sort"].run.warnings[0].words
 
 
@@ -254,9 +254,9 @@ def test_a_folder_without_times_and_a_file_without_a_folder_are_rejected(tmp_pat
     folder.mkdir()
     (folder / "readme.txt").write_text("hello")
     (tmp_path / "stray.log").write_text("hello")
-    runs, left = read(folder, tmp_path / "stray.log")
+    runs, skipped = read(folder, tmp_path / "stray.log")
     assert runs == {}
-    assert [item.where for item in left] == ["stray.log", NAME]
+    assert [item.where for item in skipped] == ["stray.log", NAME]
 
 
 def test_the_folder_of_the_benchmark_may_be_named_alone(tmp_path: Path) -> None:

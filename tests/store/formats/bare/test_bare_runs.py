@@ -166,13 +166,13 @@ def test_clients_are_runs_and_their_sum_is_none(tmp_path: Path) -> None:
     whole = json.loads(fio_report())
     whole["client_stats"] = clients
     del whole["jobs"]
-    first, other, left = read(fio_import.FORMAT, json.dumps(whole), tmp_path)
+    first, other, skipped = read(fio_import.FORMAT, json.dumps(whole), tmp_path)
     assert isinstance(first, ImportedRun)
     assert isinstance(other, ImportedRun)
     assert (first.run.environment["node"], other.run.environment["node"]) == ("worker1", "worker2")
     assert first.key != other.key
-    assert not isinstance(left, ImportedRun)
-    assert "sum" in left.why
+    assert not isinstance(skipped, ImportedRun)
+    assert "sum" in skipped.why
 
 
 @pytest.mark.parametrize(

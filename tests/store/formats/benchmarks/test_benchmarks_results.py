@@ -26,8 +26,8 @@ from import_samples import (
     TPCXHS,
     imported_runs,
     items,
-    left,
     read_or_refused,
+    skipped_items,
     source_of,
 )
 from mutation import fuzz_count, mutations
@@ -155,8 +155,8 @@ def test_iso_dates_without_a_zone_are_unknown() -> None:
 def test_an_invalid_block_is_skipped_and_the_others_are_read(old: str, new: str, why: str, tmp_path: Path) -> None:
     read = items(testdfsio_import.FORMAT, tmp_path, DFSIO.replace(old, new, 1))
     assert [type(item) for item in read] == [SkippedItem, ImportedRun]
-    assert why in left(read)[0].why
-    assert left(read)[0].where.startswith("results.log:")
+    assert why in skipped_items(read)[0].why
+    assert skipped_items(read)[0].where.startswith("results.log:")
 
 
 def test_stock_and_enhanced_results_are_distinguished(tmp_path: Path) -> None:
@@ -164,8 +164,8 @@ def test_stock_and_enhanced_results_are_distinguished(tmp_path: Path) -> None:
     enhanced = items(dfsioe.FORMAT, tmp_path, DFSIO + DFSIOE)
     assert [item.run.workload for item in imported_runs(stock)] == ["dfsio-write", "dfsio-read"]
     assert [item.run.workload for item in imported_runs(enhanced)] == ["dfsioe-read"]
-    assert ["enhanced" in item.why for item in left(stock)] == [True]
-    assert ["stock" in item.why for item in left(enhanced)] == [True, True]
+    assert ["enhanced" in item.why for item in skipped_items(stock)] == [True]
+    assert ["stock" in item.why for item in skipped_items(enhanced)] == [True, True]
 
 
 @given(
@@ -254,8 +254,8 @@ def test_a_hibench_row_becomes_a_run(tmp_path: Path) -> None:
 def test_an_invalid_row_is_skipped_with_its_line(row: str, why: str, tmp_path: Path) -> None:
     read = items(hibench_report.FORMAT, tmp_path, f"{HEADING}{row}\n{ROWS[0]}")
     assert [type(item) for item in read] == [SkippedItem, ImportedRun]
-    assert left(read)[0].where == "results.log:2"
-    assert why in left(read)[0].why
+    assert skipped_items(read)[0].where == "results.log:2"
+    assert why in skipped_items(read)[0].why
 
 
 def test_a_size_of_zero_is_unknown_and_a_type_without_engine_has_none(tmp_path: Path) -> None:
@@ -292,7 +292,7 @@ def test_a_tpcx_hs_run_has_its_steps_size_and_metric(tmp_path: Path) -> None:
 def test_a_tpcx_hs_run_that_contradicts_itself_is_skipped(old: str, new: str, why: str, tmp_path: Path) -> None:
     read = items(tpcxhs.FORMAT, tmp_path, TPCXHS.replace(old, new, 1))
     assert [type(item) for item in read] == [SkippedItem, ImportedRun]
-    assert why in left(read)[0].why
+    assert why in skipped_items(read)[0].why
 
 
 def test_a_failed_tpcx_hs_run_is_a_failed_run(tmp_path: Path) -> None:

@@ -226,21 +226,21 @@ def test_impossible_times_are_skipped(tmp_path: Path, key: str, ms: int, why: st
         (kind, record, fields | {key: at + ms} if key in fields and kind in kinds else fields)
         for kind, record, fields in job()
     ]
-    (left,) = read(tmp_path, {HISTORY: samples.binary(events)})
-    assert isinstance(left, SkippedItem)
-    assert why in left.why
+    (skipped,) = read(tmp_path, {HISTORY: samples.binary(events)})
+    assert isinstance(skipped, SkippedItem)
+    assert why in skipped.why
 
 
 def test_a_duplicate_job_is_imported_once(tmp_path: Path) -> None:
-    runs, left = read(tmp_path, {"a/" + HISTORY: samples.binary(job()), "b/" + HISTORY: samples.as_json(job())})
+    runs, skipped = read(tmp_path, {"a/" + HISTORY: samples.binary(job()), "b/" + HISTORY: samples.as_json(job())})
     assert isinstance(runs, ImportedRun)
-    assert left == SkippedItem("b/" + HISTORY, f"job_1700_0001 is also in a/{HISTORY}")
+    assert skipped == SkippedItem("b/" + HISTORY, f"job_1700_0001 is also in a/{HISTORY}")
 
 
 def test_a_damaged_configuration_costs_the_parameters_and_not_the_run(tmp_path: Path) -> None:
-    left, runs = read(tmp_path, {HISTORY: samples.binary(job()), "job_1700_0001_conf.xml": CONF[:-30]})
-    assert isinstance(left, SkippedItem)
-    assert left.where.startswith("job_1700_0001_conf.xml:")
+    skipped, runs = read(tmp_path, {HISTORY: samples.binary(job()), "job_1700_0001_conf.xml": CONF[:-30]})
+    assert isinstance(skipped, SkippedItem)
+    assert skipped.where.startswith("job_1700_0001_conf.xml:")
     assert isinstance(runs, ImportedRun)
     assert runs.run.parameters == {}
     assert "parameters are not known" in runs.run.warnings[0].words

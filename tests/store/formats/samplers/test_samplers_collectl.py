@@ -155,9 +155,9 @@ def test_a_file_that_grew_keeps_its_key(tmp_path: Path) -> None:
 def test_a_truncated_line_is_rejected_and_its_interval_stays_empty(tmp_path: Path) -> None:
     lines = PLOT.splitlines(keepends=True)
     lines[-2] = lines[-2][:40] + "\n"
-    left, result = read(FORMAT, "".join(lines), tmp_path)
-    assert isinstance(left, SkippedItem)
-    assert left.where == f"file:{len(lines) - 1}"
+    skipped, result = read(FORMAT, "".join(lines), tmp_path)
+    assert isinstance(skipped, SkippedItem)
+    assert skipped.where == f"file:{len(lines) - 1}"
     assert isinstance(result, ImportedRun)
     check(result)
     assert growth(result, "disk:sda", "reads") == 40

@@ -152,10 +152,10 @@ def test_partitions_and_volumes_are_no_second_disk(tmp_path: Path) -> None:
 def test_a_first_sadf_sample_with_a_wrapped_interval_is_skipped(tmp_path: Path) -> None:
     """Old releases print the wrapped interval of the first sample."""
     samples = [sadf_sample(0, 184467440737095516, disk=[DISK_11]), sadf_sample(10, disk=[DISK_11])]
-    left, result = read(sadf.FORMAT, sadf_file(samples), tmp_path)
-    assert isinstance(left, SkippedItem)
-    assert "sample 1" in left.where
-    assert "no sample before it" in left.why
+    skipped, result = read(sadf.FORMAT, sadf_file(samples), tmp_path)
+    assert isinstance(skipped, SkippedItem)
+    assert "sample 1" in skipped.where
+    assert "no sample before it" in skipped.why
     assert isinstance(result, ImportedRun)
     assert growth(result, "disk:sda", "read_bytes") == 2048 * 512 * 10
     assert words_of(result.run.warnings) == ("1 of 2 samples could not be read",)
@@ -374,9 +374,9 @@ def test_an_iostat_that_was_killed_leaves_whole_reports(tmp_path: Path) -> None:
     text = reports([[EXTENDED]] * 4, ISO)
     last = text.index("10:00:15")
     for end in (last - 30, text.rindex('"util"'), text.rindex("}\n      ]") + 1):
-        left, result = read(iostat.FORMAT, text[:end], tmp_path)
-        assert isinstance(left, SkippedItem)
-        assert "cut off" in left.why
+        skipped, result = read(iostat.FORMAT, text[:end], tmp_path)
+        assert isinstance(skipped, SkippedItem)
+        assert "cut off" in skipped.why
         assert isinstance(result, ImportedRun)
         check(result)
         assert growth(result, "disk:sda", "reads") == 100

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
@@ -20,7 +19,7 @@ from assay.store.formats.spark.event_import import FORMAT
 from assay.store.formats.spark.parameters import spark_parameters
 from builders import words_of
 from effort import examples
-from import_samples import items_of_files, only
+from import_samples import items_of_files, only, skip_reason
 from mutation import fuzz_count, mutations
 from paths import ROOT
 
@@ -30,12 +29,6 @@ LOG = samples.log(samples.application())
 
 def read(folder: Path, files: dict[str, bytes]) -> list[ImportedRun | SkippedItem]:
     return items_of_files(FORMAT, folder, files)
-
-
-def why(items: Iterable[ImportedRun | SkippedItem]) -> str:
-    (item,) = items
-    assert isinstance(item, SkippedItem), item
-    return item.why
 
 
 def changed(event: str, **fields: Any) -> list[samples.Event]:
@@ -172,15 +165,15 @@ def test_the_end_of_an_application_determines_its_status(
     ],
 )
 def test_skipped_items_have_a_reason(tmp_path: Path, content: bytes, reason: str) -> None:
-    stated = why(read(tmp_path, {"app-1": content}))
-    assert any(part in stated for part in reason.split("|"))
+    skip_text = skip_reason(read(tmp_path, {"app-1": content}))
+    assert any(part in skip_text for part in reason.split("|"))
 
 
 def test_a_broken_line_is_named(tmp_path: Path) -> None:
     lines = LOG.splitlines(keepends=True)
     lines[7] = lines[7][:40] + b"\n"
-    (left,) = read(tmp_path, {"app-1": b"".join(lines)})
-    assert left.where == "app-1:8"
+    (skipped,) = read(tmp_path, {"app-1": b"".join(lines)})
+    assert skipped.where == "app-1:8"
 
 
 def test_a_task_whose_executor_was_lost_afterwards_counts_as_lost(tmp_path: Path) -> None:
@@ -255,7 +248,7 @@ def test_a_rolled_log_is_one_application(tmp_path: Path) -> None:
 def test_a_rolled_log_without_one_of_its_files_is_skipped(tmp_path: Path, missing: str) -> None:
     files = rolled()
     del files[FOLDER + missing]
-    assert "a file is missing or repeated" in why(read(tmp_path, files))
+    assert "a file is missing or repeated" in skip_reason(read(tmp_path, files))
 
 
 def test_a_compacted_log_gives_a_time_and_parameters_and_no_metrics(tmp_path: Path) -> None:
@@ -273,9 +266,9 @@ def test_a_compacted_log_gives_a_time_and_parameters_and_no_metrics(tmp_path: Pa
 
 
 def test_a_duplicate_application_is_imported_once(tmp_path: Path) -> None:
-    runs, left = read(tmp_path, {"a": LOG, "b": LOG})
+    runs, skipped = read(tmp_path, {"a": LOG, "b": LOG})
     assert isinstance(runs, ImportedRun)
-    assert left == SkippedItem("b", "app-1 is also in a")
+    assert skipped == SkippedItem("b", "app-1 is also in a")
 
 
 def test_files_are_recognised_and_others_are_not() -> None:

@@ -8,7 +8,6 @@ import random
 import re
 import struct
 import tracemalloc
-from collections.abc import Iterable
 from importlib import import_module
 from pathlib import Path
 from typing import Any
@@ -22,7 +21,7 @@ from assay.store.formats.source import Source
 from assay.store.formats.spark import codecs as spark_codecs
 from assay.store.formats.spark.codecs import codec_of, unpacked
 from assay.store.formats.spark.event_import import FORMAT
-from import_samples import items_of_files, only
+from import_samples import items_of_files, only, skip_reason
 from mutation import fuzz_count, mutations
 
 LOG = samples.log(samples.application())
@@ -33,12 +32,6 @@ needs_cramjam = pytest.mark.skipif(
 
 def read(folder: Path, files: dict[str, bytes]) -> list[ImportedRun | SkippedItem]:
     return items_of_files(FORMAT, folder, files)
-
-
-def why(items: Iterable[ImportedRun | SkippedItem]) -> str:
-    (item,) = items
-    assert isinstance(item, SkippedItem), item
-    return item.why
 
 
 def lzf(content: bytes, *, chunk: int = 100) -> bytes:
@@ -95,7 +88,7 @@ def test_a_missing_package_is_named(head: bytes, package: str, tmp_path: Path, m
         raise ModuleNotFoundError(name=name)
 
     monkeypatch.setattr(spark_codecs, "import_module", absent)
-    message = why(read(tmp_path, {"app-1.zstd": head + b"x" * 20}))
+    message = skip_reason(read(tmp_path, {"app-1.zstd": head + b"x" * 20}))
     assert re.search(f"the Python package '{package}' that unpacks it is not installed", message)
 
 

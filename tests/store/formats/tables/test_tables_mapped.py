@@ -23,7 +23,7 @@ from assay.store.formats.tables.published import FORMAT as PUBLISHED
 from assay.store.formats.tables.table import check_mapping, read_table, table_format
 from builders import words_of
 from fuzz_targets import COLUMNS as MAP
-from import_samples import imported_runs, items, left, read_or_refused, source_of
+from import_samples import imported_runs, items, read_or_refused, skipped_items, source_of
 from mutation import fuzz_count, mutations
 from odd_tables import in_order
 from paths import EXAMPLES
@@ -85,7 +85,7 @@ def test_hardware_is_recorded_and_names_a_cluster_that_has_no_name(tmp_path: Pat
     assert first.recorded.hardware == Hardware(4, 8, 32e9, "m4.2xlarge", "aws", "IaaS")
     assert (first.cluster, second.cluster) == ("aws 4x m4.2xlarge", "aws 8x m4.2xlarge")
     assert last.recorded.hardware == Hardware(None, None, None, service_type="IaaS")
-    (bad,) = left(read)
+    (bad,) = skipped_items(read)
     assert (bad.where, bad.why) == ("results.log:4", "workers is 'many', which is not a number")
     lines = CLOUD.splitlines()[0] + "\nsort,5,2,1,1GB,a,b\n"
     (named,) = imported_runs(table(tmp_path, lines, HARDWARE_MAP, cluster="rack"))
@@ -104,7 +104,7 @@ def test_cells_become_the_fields_of_the_map(tmp_path: Path) -> None:
     assert (third.workload, third.duration_s, third.status) == ("word count, small", 600.0, RunStatus.INVALID)
     assert (third.cause, third.data_bytes, third.parameters) == ("the table says invalid", None, {})
     assert [item.where for item in read] == [f"results.log:{line}" for line in (2, 3, 4, 6)]
-    assert "more than 0" in left(read)[0].why
+    assert "more than 0" in skipped_items(read)[0].why
 
 
 @pytest.mark.parametrize("separator", ["\t", ";", "|"])
@@ -136,7 +136,7 @@ def test_a_decimal_comma_is_accepted_where_the_table_shows_that_it_is_one(tmp_pa
     unclear = table(tmp_path, "job;t\nsort;1,250\nsort;12\n", mapping)
     assert [item.run.duration_s for item in imported_runs(shown)] == [1.25, 12.5]
     assert [item.run.duration_s for item in imported_runs(unclear)] == [12.0]
-    assert "separate thousands or decimals" in left(unclear)[0].why
+    assert "separate thousands or decimals" in skipped_items(unclear)[0].why
 
 
 @pytest.mark.parametrize(
@@ -159,27 +159,32 @@ def test_an_invalid_row_is_skipped_with_its_line(row: str, why: str, tmp_path: P
     mapping = {"job": "workload", "t": "duration_s", "disks": "layout"}
     read = table(tmp_path, f"job,t,disks\n{row}\nsort,5,HD2\n", mapping)
     assert [type(item) for item in read] == [SkippedItem, ImportedRun]
-    assert why in left(read)[0].why
-    assert left(read)[0].where == "results.log:2"
+    assert why in skipped_items(read)[0].why
+    assert skipped_items(read)[0].where == "results.log:2"
 
 
 def test_an_open_quote_ends_the_table_with_a_warning(tmp_path: Path) -> None:
     read = table(tmp_path, 'job,t\nsort,5\n"sort,6\nsort,7\n', {"job": "workload", "t": "duration_s"})
     assert [type(item) for item in read] == [ImportedRun, SkippedItem]
-    assert left(read)[0].why == "can't be read from here on, 2 lines: a quote that opens in this line is never closed"
-    assert left(read)[0].where == "results.log:3"
+    assert (
+        skipped_items(read)[0].why
+        == "can't be read from here on, 2 lines: a quote that opens in this line is never closed"
+    )
+    assert skipped_items(read)[0].where == "results.log:3"
 
 
 def test_the_error_for_a_late_closing_quote_states_its_number_of_lines(tmp_path: Path) -> None:
     read = table(tmp_path, 'job,t\n"sort,5\nsort,6\nsort",7,8\nsort,9\n', {"job": "workload", "t": "duration_s"})
-    assert [item.where for item in left(read)] == ["results.log:2"]
-    assert "continues for 3 lines: a quote" in left(read)[0].why
+    assert [item.where for item in skipped_items(read)] == ["results.log:2"]
+    assert "continues for 3 lines: a quote" in skipped_items(read)[0].why
     assert [item.run.duration_s for item in imported_runs(read)] == [9.0]
 
 
 def test_a_table_without_rows_states_it(tmp_path: Path) -> None:
     read = table(tmp_path, "job,t\n", {"job": "workload", "t": "duration_s"})
-    assert [(item.where, item.why) for item in left(read)] == [("results.log:1", "has a header and no row below it")]
+    assert [(item.where, item.why) for item in skipped_items(read)] == [
+        ("results.log:1", "has a header and no row below it")
+    ]
 
 
 @pytest.mark.parametrize("text", ["", "\n\n", "job,disks\nsort,HD2\n", "job,t,t\nsort,5,6\n"])
@@ -216,8 +221,8 @@ def test_rows_far_wider_than_the_header_are_left_and_not_kept(tmp_path: Path) ->
         assert tracemalloc.get_traced_memory()[1] < 60_000_000
     finally:
         tracemalloc.stop()
-    assert [len(imported_runs(read)), len(left(read))] == [10, 10]
-    assert left(read)[0].why == "has 100001 cells, the header 2"
+    assert [len(imported_runs(read)), len(skipped_items(read))] == [10, 10]
+    assert skipped_items(read)[0].why == "has 100001 cells, the header 2"
 
 
 def test_an_unknown_column_is_named_with_the_known_columns(tmp_path: Path) -> None:
@@ -280,7 +285,7 @@ def test_typed_results_become_published_runs(tmp_path: Path) -> None:
     assert words_of(second.warnings) == ("the duration follows from a printed throughput",)
     assert second.parameters == {"dfs.replication": "2"}
     assert [item.where for item in read] == ["results.yaml:5", "results.yaml:6", "results.yaml:15"]
-    assert "not a run" in left(read)[0].why
+    assert "not a run" in skipped_items(read)[0].why
 
 
 @pytest.mark.parametrize(
@@ -376,7 +381,7 @@ def test_lisa14_prints_no_run_times_of_jobs() -> None:
         "HDD": 120.0,
         "SSD": 1300.0,
     }
-    assert len(left(example("lisa14"))) == 3
+    assert len(skipped_items(example("lisa14"))) == 3
 
 
 @pytest.mark.parametrize("name", ["sandisk-2014", "bsc-2015", "lisa14"])

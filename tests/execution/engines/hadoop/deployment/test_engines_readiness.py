@@ -28,7 +28,7 @@ HOSTS = {node.name: LocalTransport(node.name) for node in CLUSTER.nodes}
 WORKER = CLUSTER.workers[0]
 
 
-def moved(folder: Path, data: str = "data") -> Deployment:
+def deployment_below(folder: Path, data: str = "data") -> Deployment:
     """Return a deployment whose home and devices are below ``folder``, the same for every node."""
     types = {
         node.type.name: replace(
@@ -42,66 +42,66 @@ def moved(folder: Path, data: str = "data") -> Deployment:
     return replace(deployment(), cluster=cluster, home=str(folder / "home" / "deployments"))
 
 
-def folders(made: Deployment) -> dict[str, list[str]]:
-    directories = {node.name: [made.directory] for node in made.cluster.nodes}
-    for node in made.cluster.workers:
-        directories[node.name] += made.hdfs_directories(node)
+def folders(hadoop: Deployment) -> dict[str, list[str]]:
+    directories = {node.name: [hadoop.directory] for node in hadoop.cluster.nodes}
+    for node in hadoop.cluster.workers:
+        directories[node.name] += hadoop.hdfs_directories(node)
     return directories
 
 
-async def asked(made: Deployment) -> str:
+async def refusal(hadoop: Deployment) -> str:
     with pytest.raises(UnusableHostError) as raised:
-        await require_ready(made, HOSTS, folders(made))
+        await require_ready(hadoop, HOSTS, folders(hadoop))
     return str(raised.value)
 
 
-def version(directory: str, cluster: str) -> None:
+def write_version(directory: str, cluster: str) -> None:
     file = Path(directory, "current", "VERSION")
     file.parent.mkdir(parents=True, exist_ok=True)
     file.write_text(f"#Sun\nnamespaceID=1\nclusterID={cluster}\n")
 
 
 @pytest.mark.slow
-async def test_fit_hosts_are_unchanged_except_for_their_folders(tmp_path: Path) -> None:
-    made = moved(tmp_path)
-    await require_ready(made, HOSTS, folders(made))
-    left = [path for directory in made.hdfs_directories(made.cluster.workers[0]) for path in os.scandir(directory)]
-    assert left == []
+async def test_hosts_without_a_problem_get_only_their_folders(tmp_path: Path) -> None:
+    hadoop = deployment_below(tmp_path)
+    await require_ready(hadoop, HOSTS, folders(hadoop))
+    files = [path for directory in hadoop.hdfs_directories(hadoop.cluster.workers[0]) for path in os.scandir(directory)]
+    assert files == []
 
 
 @pytest.mark.slow
 async def test_hdfs_formatted_in_other_directories_is_reported_with_both_and_a_remedy(tmp_path: Path) -> None:
-    before = moved(tmp_path, "old")
-    version(before.image_directory, "CID-1")
+    before = deployment_below(tmp_path, "old")
+    write_version(before.image_directory, "CID-1")
     await record_directories(before, HOSTS[CLUSTER.master.name])
     await require_ready(before, HOSTS, folders(before))
-    words = await asked(moved(tmp_path, "new"))
+    words = await refusal(deployment_below(tmp_path, "new"))
     assert f"the HDFS of layout {before.layout.name} was made in {tmp_path}/old/hdd1" in words
     assert f"but is now expected in {tmp_path}/new/hdd1" in words
     assert f"remove {before.directory}" in words
     shutil.rmtree(before.directory)  # as the hint says
-    await require_ready(moved(tmp_path, "new"), HOSTS, folders(moved(tmp_path, "new")))
+    await require_ready(deployment_below(tmp_path, "new"), HOSTS, folders(deployment_below(tmp_path, "new")))
 
 
 @pytest.mark.slow
 async def test_a_directory_of_another_hdfs_is_reported(tmp_path: Path) -> None:
-    made = moved(tmp_path)
-    version(made.image_directory, "CID-1")
-    version(made.hdfs_directories(made.cluster.workers[0])[0], "CID-2")
-    assert "belongs to another HDFS (CID-2, not CID-1)" in await asked(made)
+    hadoop = deployment_below(tmp_path)
+    write_version(hadoop.image_directory, "CID-1")
+    write_version(hadoop.hdfs_directories(hadoop.cluster.workers[0])[0], "CID-2")
+    assert "belongs to another HDFS (CID-2, not CID-1)" in await refusal(hadoop)
 
 
 @pytest.mark.slow
 async def test_clocks_that_differ_and_containers_that_do_not_fit_are_reported(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    made = replace(moved(tmp_path), parameters={CONTAINERS_MEMORY: str(1 << 40)})
+    hadoop = replace(deployment_below(tmp_path), parameters={CONTAINERS_MEMORY: str(1 << 40)})
 
-    class Later:
+    class ClockAhead:
         time = staticmethod(lambda: time.time() + 5400.0 + 30.0)
 
-    monkeypatch.setattr(readiness, "time", Later)
-    words = await asked(made)
+    monkeypatch.setattr(readiness, "time", ClockAhead)
+    words = await refusal(hadoop)
     assert "its clock is 1 h 30 min" in words
     assert "behind this machine's" in words
     assert f"lower {CONTAINERS_MEMORY}" in words
@@ -113,8 +113,8 @@ def test_the_health_seen_by_masters_is_described() -> None:
     assert health_text(None, 2) == "a master daemon does not answer"
 
 
-def script(user: str, folder: Path, as_user: bool = False) -> list[list[str]]:
-    """Return what the script says of a folder to a user."""
+def problems_of(user: str, folder: Path, as_user: bool = False) -> list[list[str]]:
+    """Return the problems of a folder that the script prints for a user."""
     source = (resources.files("assay.execution.engines.hadoop.deployment.node") / "ready.py").read_text()
     owned = [str(folder)] if as_user else []
     options = {"folders": [str(folder)], "own": owned, "room_bytes": 1 << 20, "metadata": []}
@@ -125,10 +125,10 @@ def script(user: str, folder: Path, as_user: bool = False) -> list[list[str]]:
 
 
 @pytest.fixture
-def small(disk_path: Path) -> Iterator[Path]:
+def disk(disk_path: Path) -> Iterator[Path]:
     if os.geteuid() != 0:
         pytest.skip("file systems are mounted by root")
-    folder = disk_path / "small"
+    folder = disk_path / "disk"
     folder.mkdir()
     subprocess.run(["mount", "-t", "tmpfs", "-o", "size=8m,mode=755", "assay", str(folder)], check=True)
     disk_path.chmod(0o755)
@@ -138,21 +138,21 @@ def small(disk_path: Path) -> Iterator[Path]:
 
 @pytest.mark.root
 @pytest.mark.slow
-def test_full_read_only_and_forbidden_folders_are_distinguished_with_a_remedy(small: Path) -> None:
-    data = small / "data"
-    assert script("root", data) == []
-    assert script("nobody", small / "new") == [
-        [f"{small}/new can't be written by nobody", "chown it to nobody, or name another directory"]
+def test_full_read_only_and_forbidden_folders_are_distinguished_with_a_remedy(disk: Path) -> None:
+    data = disk / "data"
+    assert problems_of("root", data) == []
+    assert problems_of("nobody", disk / "new") == [
+        [f"{disk}/new can't be written by nobody", "chown it to nobody, or name another directory"]
     ]
     data.chmod(0o777)
-    [[words, hint]] = script("nobody", data, as_user=True)
+    [[words, hint]] = problems_of("nobody", data, as_user=True)
     assert words == f"{data} belongs to root, and a DataNode of nobody sets its mode"
     assert "chown" in hint
-    (small / "fill").write_bytes(b"x" * ((7 << 20) + (960 << 10)))
-    assert script("root", data)[0][0].startswith(f"{data} has 0 MB free, but daemons need 1 MB")
-    subprocess.run(["dd", "if=/dev/zero", f"of={small / 'rest'}", "bs=4k"], check=False, capture_output=True)
-    assert script("root", data) == [[f"{data} has no room left", "free space on that device"]]
+    (disk / "fill").write_bytes(b"x" * ((7 << 20) + (960 << 10)))
+    assert problems_of("root", data)[0][0].startswith(f"{data} has 0 MB free, but daemons need 1 MB")
+    subprocess.run(["dd", "if=/dev/zero", f"of={disk / 'rest'}", "bs=4k"], check=False, capture_output=True)
+    assert problems_of("root", data) == [[f"{data} has no room left", "free space on that device"]]
     for name in ("fill", "rest"):
-        (small / name).unlink()
-    subprocess.run(["mount", "-o", "remount,ro", str(small)], check=True)
-    assert script("root", data)[0][0] == f"{data} is mounted read-only"
+        (disk / name).unlink()
+    subprocess.run(["mount", "-o", "remount,ro", str(disk)], check=True)
+    assert problems_of("root", data)[0][0] == f"{data} is mounted read-only"

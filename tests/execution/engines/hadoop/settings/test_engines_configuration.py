@@ -135,15 +135,15 @@ def test_a_split_device_has_as_many_directories_for_blocks_too() -> None:
 
 def test_a_storage_policy_sets_the_kinds_of_directories_and_another_file_system() -> None:
     tiered = Layout("t", (Directories("hdd1"), Directories("ssd1", 2)), (Directories("hdd2"),), StoragePolicy.ONE_SSD)
-    chosen = replace(deployment(), layout=tiered)
-    assert properties(chosen, CLUSTER.workers[0])["dfs.datanode.data.dir"].split(",") == [
+    tiered_deployment = replace(deployment(), layout=tiered)
+    assert properties(tiered_deployment, CLUSTER.workers[0])["dfs.datanode.data.dir"].split(",") == [
         "[DISK]/mnt/hdd1/assay/t.ONE_SSD/hdfs",
         "[SSD]/mnt/ssd1/assay/t.ONE_SSD/hdfs1",
         "[SSD]/mnt/ssd1/assay/t.ONE_SSD/hdfs2",
     ]
-    assert chosen.image_directory.endswith("/t.ONE_SSD/namenode")
-    assert replace(chosen, workers=1).name == "t.ONE_SSD.1"
-    lazy = replace(chosen, layout=replace(tiered, policy=StoragePolicy.LAZY_PERSIST), memory_bytes=2**26)
+    assert tiered_deployment.image_directory.endswith("/t.ONE_SSD/namenode")
+    assert replace(tiered_deployment, workers=1).name == "t.ONE_SSD.1"
+    lazy = replace(tiered_deployment, layout=replace(tiered, policy=StoragePolicy.LAZY_PERSIST), memory_bytes=2**26)
     files = properties(lazy, CLUSTER.workers[0])
     assert files["dfs.datanode.data.dir"].endswith(",[RAM_DISK]/dev/shm/assay-abc123/t.LAZY_PERSIST/worker1")
     assert files["dfs.datanode.max.locked.memory"] == str(2**26)

@@ -29,7 +29,7 @@ LEARNED_S_MAX = 120.0
 MISSING = ("sort", "SSD", "IB")
 
 
-def test_the_map_counts_valid_runs_and_what_never_was() -> None:
+def test_the_map_counts_valid_runs_and_unmeasured_cells() -> None:
     runs = [
         configured(n, w, lay, "IB", 4, 8)
         for n, (w, lay) in enumerate((("sort", "HDD"), ("sort", "SSD"), ("kmeans", "SSD")))
@@ -46,10 +46,10 @@ def test_the_map_counts_valid_runs_and_what_never_was() -> None:
 @pytest.fixture(scope="module")
 def client(tmp_path_factory: pytest.TempPathFactory) -> TestClient:
     root = tmp_path_factory.mktemp("learned") / "repository"
-    made = Repository.create(root)
+    repository = Repository.create(root)
     for run in learning_runs():
         if (run.workload, run.layout, run.levels["network"]) != MISSING:
-            made.publish(run)
+            repository.publish(run)
     return client_of(root)
 
 
@@ -71,10 +71,10 @@ def test_a_prediction_is_shown_among_measured_runs_as_predicted(client: TestClie
 def test_a_prediction_from_many_runs_shows_its_progress_and_blocks_no_other_page(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    made = Repository.create(tmp_path / "r")
+    repository = Repository.create(tmp_path / "r")
     for run in learning_runs():
-        made.publish(run)
-    client = client_of(made.root)
+        repository.publish(run)
+    client = client_of(repository.root)
     monkeypatch.setattr(api_predict, "BACKGROUND_RUNS_MIN", 1)
     monkeypatch.setattr(api_predict, "QUICK_S", 0.0)
     page = client.get("/predict").text
@@ -93,24 +93,24 @@ def test_a_prediction_from_many_runs_shows_its_progress_and_blocks_no_other_page
 
 @pytest.mark.slow
 def test_a_cell_that_was_never_measured_has_a_plan_that_measures_it(client: TestClient, tmp_path: Path) -> None:
-    asked = {"where": ["workload=sort", "layout=SSD", "network=IB", "cluster=c8"]}
-    none = client.get("/api/v1/missing", params=asked)
-    assert none.status_code == 400
-    assert "the repository has no plan on c8" in none.text
+    params = {"where": ["workload=sort", "layout=SSD", "network=IB", "cluster=c8"]}
+    refusal = client.get("/api/v1/missing", params=params)
+    assert refusal.status_code == 400
+    assert "the repository has no plan on c8" in refusal.text
     root = tmp_path / "repository"
-    made = Repository.create(root)
+    repository = Repository.create(root)
     for run in learning_runs():
-        made.publish(replace(run, cluster="bsc-2015"))
+        repository.publish(replace(run, cluster="bsc-2015"))
     plan = load_plan(ROOT / "examples" / "bsc-2015" / "plan.yaml")
-    create_campaign(made.folders.campaigns, plan, 1)
+    create_campaign(repository.folders.campaigns, plan, 1)
     other = client_of(root)
-    asked = {"where": ["workload=sort", "layout=SSD", "network=IB", "cluster=bsc-2015"]}
-    missing = other.get("/api/v1/missing", params=asked)
+    params = {"where": ["workload=sort", "layout=SSD", "network=IB", "cluster=bsc-2015"]}
+    missing = other.get("/api/v1/missing", params=params)
     assert missing.status_code == 200, missing.text
     assert "plan: missing" in missing.text
     assert "- workload: sort" in missing.text
     assert "layout: SSD" in missing.text
-    assert "/api/v1/missing?where=workload%3Dsort" in other.get("/predict", params=asked).text
+    assert "/api/v1/missing?where=workload%3Dsort" in other.get("/predict", params=params).text
 
 
 @pytest.mark.slow
@@ -126,9 +126,9 @@ def test_without_a_chosen_configuration_the_page_predicts_the_workload_with_most
     assert "You chose no configuration." in page
     answer = client.get("/api/v1/predict", params={"where": [f"workload={workload}"]}).json()
     assert f"{answer['expected_s']:,.0f} s" in page
-    chosen = client.get("/predict", params={"where": [f"workload={workload}"]}).text
-    assert "You chose no configuration." not in chosen
-    assert f"{answer['expected_s']:,.0f} s" in chosen
+    page_of_workload = client.get("/predict", params={"where": [f"workload={workload}"]}).text
+    assert "You chose no configuration." not in page_of_workload
+    assert f"{answer['expected_s']:,.0f} s" in page_of_workload
 
 
 @pytest.mark.slow
@@ -155,15 +155,15 @@ def test_an_impossible_prediction_is_refused_with_the_reason(tmp_path: Path) -> 
 @pytest.mark.slow
 def test_measured_runs_next_to_those_of_a_lab_are_reported(tmp_path: Path) -> None:
     """Runs at full size have no lab scale; that is shown as a level, not as a number."""
-    made = Repository.create(tmp_path / "r")
+    repository = Repository.create(tmp_path / "r")
     for run in learning_runs():
-        made.publish(run)
+        repository.publish(run)
     for number in range(900, 903):
-        made.publish(make_run(number, workload="sort", lab_scale=0.05))
-    page = client_of(made.root).get("/predict", params={"where": ["workload=sort"]})
+        repository.publish(make_run(number, workload="sort", lab_scale=0.05))
+    page = client_of(repository.root).get("/predict", params={"where": ["workload=sort"]})
     assert page.status_code == 200
-    usual = page.text.partition("so the most common value: ")[2].partition("</p>")[0]
-    assert usual
-    assert "none" not in usual, "what a configuration does not have is not listed"
-    result = CliRunner().invoke(assay, ["explain", "--where", "workload=sort", "--repository", str(made.root)])
+    values = page.text.partition("so the most common value: ")[2].partition("</p>")[0]
+    assert values
+    assert "none" not in values, "absent values are not listed"
+    result = CliRunner().invoke(assay, ["explain", "--where", "workload=sort", "--repository", str(repository.root)])
     assert result.exit_code == 0, result.output

@@ -97,12 +97,12 @@ def test_controls_stand_at_what_was_measured(client: TestClient, run_id: str) ->
 
 @needs_simulator
 def test_the_page_and_the_api_give_one_answer(client: TestClient, run_id: str) -> None:
-    asked = {"run": run_id, "set": ["layout=SS2", "workers.count=5"]}
-    [answer] = client.get("/api/v1/whatif", params=asked).json()["configurations"]
+    params = {"run": run_id, "set": ["layout=SS2", "workers.count=5"]}
+    [answer] = client.get("/api/v1/whatif", params=params).json()["configurations"]
     assert answer["origin"] == "simulated"
     sent = client.post("/whatif/results", content=f"run={run_id}&layout=SS2&workers.count=5", headers=SAME).text
     assert f"<b>{answer['simulated_s']:.1f} s</b>" in sent
-    for effect in client.get("/api/v1/whatif", params={"set": asked["set"]}).json()["effects"]:
+    for effect in client.get("/api/v1/whatif", params={"set": params["set"]}).json()["effects"]:
         assert effect["title"] in sent
         assert f"{effect['ratio']:.2f}× ({effect['ratio_low']:.2f} to {effect['ratio_high']:.2f})" in sent
     linked = client.get("/whatif", params={"run": run_id, "layout": "SS2", "workers.count": "5"}).text
@@ -156,8 +156,8 @@ def test_an_answer_takes_the_server_less_than_150_ms_of_cpu_once_it_is_warm(clie
 
 @needs_simulator
 def test_one_configuration_alone_has_the_same_answer_and_simulates_no_other(client: TestClient, run_id: str) -> None:
-    asked = f"run={run_id}&workers.count=7"
-    whole = client.post("/whatif/results", content=asked, headers=SAME).text
+    query = f"run={run_id}&workers.count=7"
+    whole = client.post("/whatif/results", content=query, headers=SAME).text
     simulated: list[int] = []
     simulators = client.app.state.context.simulators  # type: ignore[attr-defined]
     simulate = simulators.simulate
@@ -169,7 +169,7 @@ def test_one_configuration_alone_has_the_same_answer_and_simulates_no_other(clie
 
     simulators.simulate = counted
     try:
-        alone = client.post("/whatif/results", content=f"{asked}&shown_only=1", headers=SAME).text
+        alone = client.post("/whatif/results", content=f"{query}&shown_only=1", headers=SAME).text
     finally:
         simulators.simulate = simulate
     assert simulated == [DRAWS]
@@ -309,8 +309,8 @@ def test_more_workers_have_no_price_in_a_book_of_whole_clusters_and_the_page_has
     assert "(purchase price of each in USD; 9 more)" in page
     assert "$0.0" not in page
     priced = {"run": run_id, "workers.count": "12", "price.worker": "6000"}
-    asked = {"run": run_id, "set": ["workers.count=12"], "price": ["worker=6000"]}
-    money = client.get("/api/v1/whatif", params=asked).json()["money"]
+    params = {"run": run_id, "set": ["workers.count=12"], "price": ["worker=6000"]}
+    money = client.get("/api/v1/whatif", params=params).json()["money"]
     assert money.startswith(("A run costs ", "No difference in the cost of a run is shown: "))
     page = client.get("/whatif", params=priced).text
     assert 'name="price.worker" value="6000"' in page
@@ -342,8 +342,8 @@ def test_extra_costs_are_answered_when_they_are_complete_and_reset_with_the_othe
         extra.fill("idle=3h")
         extra.press("Enter")
         page.get_by_role("cell", name="idle time between jobs (3 h 00 min)").wait_for()
-        asked = {"run": [run_id], "layout": ["SS2"], "extra_costs": ["idle=3h"]}
-        assert parse_qs(urlsplit(page.url).query) == asked
+        params = {"run": [run_id], "layout": ["SS2"], "extra_costs": ["idle=3h"]}
+        assert parse_qs(urlsplit(page.url).query) == params
         others = page.locator("#whatif-rows a").all()
         assert all("extra_costs=idle" in (link.get_attribute("href") or "") for link in others)
         page.locator("#whatif-start").click()

@@ -5,11 +5,11 @@ every node. assay's defaults are in :mod:`assay.execution.engines.hadoop.setting
 override them, but not addresses and directories, which follow from the cluster and the layout.
 """
 
+import html
 import json
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
-from xml.sax.saxutils import escape
 
 from assay.execution.engines.hadoop.settings import containers
 from assay.execution.engines.hadoop.settings.defaults import BY_DEFAULT
@@ -301,8 +301,6 @@ def render(deployment: Deployment, node: Node) -> dict[str, str]:
 
 
 def _xml(values: Mapping[str, Any]) -> str:
-    lines = [
-        f"  <property><name>{escape(name)}</name><value>{escape(str(value))}</value></property>"
-        for name, value in values.items()
-    ]
+    texts = {html.escape(name, quote=False): html.escape(str(value), quote=False) for name, value in values.items()}
+    lines = [f"  <property><name>{name}</name><value>{text}</value></property>" for name, text in texts.items()]
     return "\n".join(['<?xml version="1.0" encoding="UTF-8"?>', "<configuration>", *lines, "</configuration>", ""])
