@@ -112,7 +112,7 @@ def specs() -> dict[str, Spec]:
         "throughput_bars": throughput_bars(summaries, palette),
         "speedup_forest": speedup_forest([(c.group, c) for c in compared], palette),
         "speedup_forest counted": speedup_forest(
-            named_speedups(speedups), palette, domain=speedup_domain(compared), counted=True
+            named_speedups(speedups), palette, domain=speedup_domain(compared), shows_groups=True
         ),
         "phase_timeline": phase_timeline(summaries, palette),
         "disk_traffic_areas": disk_traffic_areas(sides, palette),

@@ -137,7 +137,10 @@ def test_the_chart_has_a_row_for_each_level_with_its_sets_and_a_ring_without_an_
     assert domain[0] <= 0.9
     assert domain[1] == pytest.approx(99)
     spec = speedup_forest(
-        [(s.candidate, s) for s in [*speedups, *single_group]], colours_of(["HD2", "SS2"]), domain=domain, counted=True
+        [(s.candidate, s) for s in [*speedups, *single_group]],
+        colours_of(["HD2", "SS2"]),
+        domain=domain,
+        shows_groups=True,
     )
     texts = [row["label"] for row in spec["data"]["values"]]
     assert [text.partition("× ")[2] for text in texts] == [f"({GROUPS} groups)", f"({GROUPS} groups)", "(1 group)"]

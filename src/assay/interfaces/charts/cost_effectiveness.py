@@ -279,13 +279,13 @@ def _interval(
     }
 
 
-def _names(rows: Sequence[Spec], at: Spec) -> Spec:
+def _names(rows: Sequence[Spec], axes: Spec) -> Spec:
     """Return the layer of names; a name is visible only at the plot widths for which it was placed."""
     offsets = {key: {"expr": f"datum.{key}"} for key in ("align", "dx", "dy")}
     return {
         "data": {"values": list(rows)},
         "mark": {"type": "text", "baseline": "middle", **offsets},
-        "encoding": {**at, "text": _NAME_IF_IT_FITS},
+        "encoding": {**axes, "text": _NAME_IF_IT_FITS},
     }
 
 
@@ -325,11 +325,11 @@ def _tooltip(currency: str) -> list[Spec]:
     ]
 
 
-def _pareto_front(at: Spec) -> Spec:
+def _pareto_front(axes: Spec) -> Spec:
     return {
         "transform": [{"filter": "datum.front"}],
         "mark": {"type": "line", "interpolate": "step-after", "color": INK, "opacity": 0.45, "strokeDash": [4, 3]},
-        "encoding": {**at, "order": {"field": "time", "type": "quantitative"}},
+        "encoding": {**axes, "order": {"field": "time", "type": "quantitative"}},
     }
 
 
@@ -365,15 +365,15 @@ def cost_effectiveness_chart(
     shapes = shapes_of({**colours, **palette})
     colour_by_text = {layout_text(name): colour for name, colour in colours.items()}
     colour = {"field": "layout", "type": "nominal", "legend": legend, "scale": colour_scale(colour_by_text)}
-    at: Spec = {"x": {"field": "time", **x}, "y": {"field": "cost", **y}}
+    axes: Spec = {"x": {"field": "time", **x}, "y": {"field": "cost", **y}}
     layers: list[Spec] = [
-        _pareto_front(at),
+        _pareto_front(axes),
         _interval("x", "time", "y", "cost", {"x": x, "y": y}, colour),
         _interval("y", "cost", "x", "time", {"x": x, "y": y}, colour),
         {
             "mark": {"type": "point", "filled": True, "opacity": 1},
             "encoding": {
-                **at,
+                **axes,
                 "color": colour,
                 "tooltip": _tooltip(currency),
                 "shape": {
@@ -394,7 +394,7 @@ def cost_effectiveness_chart(
                 },
             },
         },
-        _names(names, at),
+        _names(names, axes),
     ]
     background = _quadrants(divide, x, y, lines) if divide is not None else []
     background += _previous_positions(previous_points, points, {"x": x, "y": y}) if previous_points else []

@@ -44,17 +44,17 @@ class StoragePoint(Protocol):
 def _storage_rows(
     layouts: Sequence[str], costs: Sequence[tuple[float, float]], axes: tuple[Extent, Extent], width_px: int
 ) -> list[Spec]:
-    """Return a point for each layout, with a name that crosses no line of the baseline, the first of ``layouts``.
+    """Return a point for each layout. The baseline is the first of ``layouts``; no name crosses its lines.
 
     ``costs``: cost per capacity and cost per performance, relative to the baseline. ``axes``: extents of these two.
     """
     x_extent, y_extent = axes
-    shares = [
+    points = [  # x as a share of the width, y in pixels
         (x_extent.share(capacity), HEIGHT_PX * (1 - y_extent.share(performance))) for capacity, performance in costs
     ]
-    x, y = shares[0]
+    x, y = points[0]
     sides = name_sides(
-        shares, layouts, (_NARROW_PLOT_PX, width_px), lines=(Line((x, x), (0, HEIGHT_PX)), Line((0, 1), (y, y)))
+        points, layouts, (_NARROW_PLOT_PX, width_px), lines=(Line((x, x), (0, HEIGHT_PX)), Line((0, 1), (y, y)))
     )
     return [
         {

@@ -78,7 +78,8 @@ def _share_a_level(line: Spec, other_line: Spec, levels: int) -> bool:
     return False
 
 
-def _at(field: str, name: str, levels: int, distance: float = 1.0) -> list[Spec]:
+def _position(field: str, name: str, levels: int, distance: float = 1.0) -> list[Spec]:
+    """Return the calculation of ``x`` and ``y`` (with suffix ``name``) of a level on a circle."""
     angle = f"(datum.{field} / {levels} * 2 * PI - PI / 2)"
     return [
         {"calculate": f"{distance} * cos{angle}", "as": f"x{name}"},
@@ -94,7 +95,7 @@ def _axis(field: str) -> Spec:
 def _lines(rows: list[Spec], levels: int) -> Spec:
     return {
         "data": {"values": rows},
-        "transform": [*_at("a", "1", levels), *_at("b", "2", levels)],
+        "transform": [*_position("a", "1", levels), *_position("b", "2", levels)],
         "mark": {"type": "rule", "stroke": INK, "opacity": 0.35, "strokeCap": "round"},
         "encoding": {
             "x": _axis("x1"),
@@ -119,7 +120,7 @@ def _numbers(rows: list[Spec], levels: int) -> Spec:
     ]
     return {
         "data": {"values": rows},
-        "transform": [*_at("a", "1", levels), *_at("b", "2", levels), *positions],
+        "transform": [*_position("a", "1", levels), *_position("b", "2", levels), *positions],
         "mark": {"type": "text", "fontSize": 12, "fontWeight": 600, "dy": -7},
         "encoding": {"x": _axis("x"), "y": _axis("y"), "text": {"field": "sets", "format": ","}},
     }
@@ -129,7 +130,7 @@ def _points(rows: list[Spec], colours: dict[str, str]) -> Spec:
     shapes = {"domain": list(colours), "range": list(shapes_of(colours).values())}
     return {
         "data": {"values": rows},
-        "transform": _at("a", "", len(rows)),
+        "transform": _position("a", "", len(rows)),
         "mark": {"type": "point", "filled": True, "size": 170, "opacity": 1},
         "encoding": {
             "x": _axis("x"),
@@ -146,7 +147,7 @@ def _names(rows: list[Spec], levels: int) -> list[Spec]:
     return [
         {
             "data": {"values": rows},
-            "transform": [*_at("a", "", levels, 1.2 if align == "center" else 1.1), {"filter": condition}],
+            "transform": [*_position("a", "", levels, 1.2 if align == "center" else 1.1), {"filter": condition}],
             "mark": {"type": "text", "fontSize": 12, "fontWeight": 600, "limit": 140, "align": align},
             "encoding": {"x": _axis("x"), "y": _axis("y"), "text": {"field": "level"}},
         }

@@ -14,7 +14,7 @@ from assay.text import format_ratio, plural, scale_text, workload_title
 
 _ROW_PX = 30
 """Height of a row, in pixels."""
-_WIDE = 6.0
+_WIDE_RATIO_MIN = 6.0
 """Minimum ratio of the ends of an axis that uses the sparse ticks (``_FEW_TICKS``)."""
 _FEW_TICKS = (0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1, 2, 5, 10, 20, 50, 100)
 _TICKS = (0.1, 0.2, 0.5, 0.7, 1, 1.5, 2, 3, 4, 5, 7, 10, 15, 20, 30, 50, 100)
@@ -115,7 +115,7 @@ def named_speedups(speedups: Sequence[SpeedupResult]) -> list[tuple[str, Speedup
 
 def _ticks(domain: tuple[float, float]) -> list[float]:
     """Return the labelled values of the axis: enough to read it, and few enough not to overlap."""
-    steps = _TICKS if domain[1] / domain[0] < _WIDE else _FEW_TICKS
+    steps = _TICKS if domain[1] / domain[0] < _WIDE_RATIO_MIN else _FEW_TICKS
     ticks = [tick for tick in steps if domain[0] <= tick <= domain[1]]
     for per_unit in _FINER_PER_UNIT:
         if len(ticks) < _TICKS_MIN:
@@ -137,8 +137,8 @@ def _axis(domain: tuple[float, float], baselines: Sequence[str], rows: Sequence[
     }
 
 
-def _row(name: str, c: ForestRow, domain: tuple[float, float], *, counted: bool) -> Spec:
-    count = f" ({plural(c.groups, 'group')})" if counted and c.groups else ""
+def _row(name: str, c: ForestRow, domain: tuple[float, float], *, shows_groups: bool) -> Spec:
+    count = f" ({plural(c.groups, 'group')})" if shows_groups and c.groups else ""
     return {
         "name": name,
         "candidate": c.candidate,
@@ -174,18 +174,18 @@ def speedup_forest(
     width_px: int = FULL_PX,
     *,
     domain: tuple[float, float] | None = None,
-    counted: bool = False,
+    shows_groups: bool = False,
 ) -> Spec:
     """Return a chart with a row for each comparison that has a ratio (baseline time / candidate time).
 
     A row without an interval has a ring instead of a dot. ``domain``: ends of the axis; by default they follow from
-    these comparisons. ``counted``: print the number of matched groups after the ratio.
+    these comparisons. ``shows_groups``: print the number of matched groups after the ratio.
     """
     rows_with_ratio = [(name, c) for name, c in named_rows if c.ratio is not None]
     comparisons = [c for _, c in rows_with_ratio]
     ends = speedup_domain(comparisons) if domain is None else domain
     baselines = list(dict.fromkeys(c.baseline for c in comparisons))
-    rows = [_row(name, c, ends, counted=counted) for name, c in rows_with_ratio]
+    rows = [_row(name, c, ends, shows_groups=shows_groups) for name, c in rows_with_ratio]
     x: Spec = _axis(ends, baselines, rows)
     y: Spec = {
         "field": "name",

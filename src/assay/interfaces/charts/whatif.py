@@ -76,7 +76,7 @@ def change_chart(
         },
     ]
     return chart(
-        "Where a run was measured (hollow) and where it would be, simulated, with the interval of nine of ten runs",
+        "Time and cost of a run, measured (hollow) and simulated with the changes, with its 90 percent interval",
         {
             "width": width_px,
             "height": _HEIGHT_PX if has_costs else {"step": 34},

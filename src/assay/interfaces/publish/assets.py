@@ -12,7 +12,7 @@ from assay.interfaces.web.rendering.rendering import Rendering
 from assay.interfaces.web.rendering.vega import versions
 
 _MODULE_LINE = re.compile(r"^import .*\n|^export (?=async |function |const )", re.MULTILINE)
-_PLAIN = ("tokens.css", "app.css", "icon.svg", "theme.js")
+_COPIED_FILES = ("tokens.css", "app.css", "icon.svg", "theme.js")
 """Files that are published as they are."""
 _SCRIPTS = {
     "site.js": ("charts.js", "page.js"),
@@ -27,15 +27,15 @@ VEGA = "vega.js"
 def asset_files(rendering: Rendering) -> Iterator[SiteFile]:
     """Yield the files of the folder ``assets``."""
     contents = rendering.assets()
-    for name in (*_PLAIN, *(name for name in contents if name.endswith(".otf"))):
+    for name in (*_COPIED_FILES, *(name for name in contents if name.endswith(".otf"))):
         yield SiteFile(f"assets/{name}", lambda content=contents[name]: content)  # type: ignore[misc]
     for name, modules in _SCRIPTS.items():
         last_line = "drawAll();\n" if "charts.js" in modules else ""
         text = "".join(_MODULE_LINE.sub("", contents[module].decode()) for module in modules) + last_line
-        yield SiteFile(f"assets/{name}", lambda text=text: _enclosed(text.encode()))  # type: ignore[misc]
-    yield SiteFile(f"assets/{VEGA}", lambda: _enclosed(rendering.asset(versions(), VEGA)[0]), key=versions())
+        yield SiteFile(f"assets/{name}", lambda text=text: _in_function(text.encode()))  # type: ignore[misc]
+    yield SiteFile(f"assets/{VEGA}", lambda: _in_function(rendering.asset(versions(), VEGA)[0]), key=versions())
 
 
-def _enclosed(script: bytes) -> bytes:
+def _in_function(script: bytes) -> bytes:
     """Return a script in a function, so that its names are not global."""
     return b'(() => {\n"use strict";\n' + script + b"})();\n"

@@ -22,7 +22,7 @@ from assay.text import column_title, layout_text, level_text
 
 _FILTERS = ("workload", "cluster", DEVICE_CLASS, LAYOUT_FACTOR, "origin")
 """Columns whose filters are first."""
-_FIXED = (*COLUMNS_SHOWN, "status", "origin", "lab_scale")
+_LISTED_COLUMNS = (*COLUMNS_SHOWN, "status", "origin", "lab_scale")
 """Columns that the list shows, with or without a filter."""
 
 
@@ -33,7 +33,7 @@ def explorer_data(
     table = with_columns((DEVICE_CLASS,), table)
     page = run_page(repository, table, RunPageRequest(limit=1, columns=()))
     order = {facet.column: [level.level for level in facet.levels] for facet in page.facets}
-    first_columns = [name for name in (*_FILTERS, *_FIXED) if name in table.columns]
+    first_columns = [name for name in (*_FILTERS, *_LISTED_COLUMNS) if name in table.columns]
     colours = palette(table, LAYOUT_FACTOR)
     ids = repository.ids_at(table, range(len(table)))
     data = {

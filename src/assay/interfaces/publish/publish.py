@@ -24,7 +24,7 @@ from assay.interfaces.publish.relative_page import relative_values
 from assay.interfaces.publish.run_pages import run_pages
 from assay.interfaces.publish.site_folder import SiteFile, SiteSummary, check_site, newest_path, write_site
 from assay.interfaces.web.rendering.rendering import Rendering
-from assay.interfaces.web.rendering.shown_decisions import show_questions
+from assay.interfaces.web.rendering.shown_decisions import shown_questions_of
 from assay.interfaces.web.state.answering import palette
 from assay.model import LAYOUT_FACTOR, ImportedRun, PriceBook, Run, TaskAttempt, Trace
 from assay.questions.commands import NO_OPTIONS
@@ -84,7 +84,7 @@ class _Site:
             "version": __version__,
             "here": path,
         }
-        common_values["priced"] = self.request.prices is not None
+        common_values["has_cost_page"] = self.request.prices is not None
         return self.rendering.html(name, **common_values, **values).encode()
 
     @property
@@ -161,19 +161,19 @@ def _decide_page(site: _Site) -> bytes:
         "site_decide",
         "index.html",
         counts=counts_of(site.table),
-        questions=show_questions(site.table, site.answers, lambda _: (), NO_OPTIONS),
+        questions=shown_questions_of(site.table, site.answers, lambda _: (), NO_OPTIONS),
         book=site.request.prices,
         where=site.request.where,
     )
 
 
 def _cost_page(site: _Site, book: PriceBook) -> bytes:
-    shared = {"book": book, "colours": palette(site.table, LAYOUT_FACTOR)}
+    common_fields = {"book": book, "colours": palette(site.table, LAYOUT_FACTOR)}
     try:
         views = cost_effectiveness(site.repository, site.table, book, all_runs=flags_in(site.repository).table)
     except AssayError as error:
-        return site.page("site_cost", "cost.html", problem=error, **shared)
-    return site.page("site_cost", "cost.html", problem=None, **shared, **cost_values(views))
+        return site.page("site_cost", "cost.html", problem=error, **common_fields)
+    return site.page("site_cost", "cost.html", problem=None, **common_fields, **cost_values(views))
 
 
 def _relative_page(site: _Site) -> bytes:
@@ -187,8 +187,8 @@ def _data_page(site: _Site) -> bytes:
         "site_data",
         "data.html",
         downloads=[(name, text, sizes[name]) for name, text in DOWNLOADS],
-        removed=site.public.removed,
-        kept=site.request.keep_private,
+        removed_fields=site.public.removed,
+        keeps_private_fields=site.request.keep_private,
         runs=len(site.table),
     )
 

@@ -78,7 +78,7 @@ def _run_page(run: Run, outlier: str, observations: ObservationsOf, page: SitePa
         outlier=outlier,
         over_time=rounded(chart) if chart else None,
         phases=sections.get("phases"),
-        limited=limit_answer(limits) if limits else None,
+        limit_sentence=limit_answer(limits) if limits else None,
         limits=limit_sections(limits) if limits else (),
         sections=[[sections[name] for name in names if name in sections] for names in _SECTIONS],
     )

@@ -25,7 +25,9 @@ from assay.questions.report.values import FactorLevels, Report
 from assay.text import capitalised, numbers, outlier_runs_text, plural, slug
 
 LEVELS_MAX = 8
-"""Maximum number of levels listed for a setting, and of warnings in the chapter on the method."""
+"""Maximum number of levels listed for a setting."""
+WARNINGS_MAX = 8
+"""Maximum number of warnings in the chapter on the method."""
 PLAN_LINES_MAX = 60
 """Maximum number of lines of a plan in the document; the package has the whole file."""
 PLANS_MAX = 3
@@ -34,7 +36,7 @@ PLANS_MAX = 3
 
 def method_chapter(report: Report) -> Chapter:
     """Return the chapter on how the runs were made and compared."""
-    warnings = [Paragraph((f"{capitalised(str(warning))}.",), "warn") for warning in report.warnings[:LEVELS_MAX]]
+    warnings = [Paragraph((f"{capitalised(str(warning))}.",), "warn") for warning in report.warnings[:WARNINGS_MAX]]
     return Chapter("method", "How it was measured", (Facts(report.method), *warnings))
 
 

@@ -31,7 +31,7 @@ from assay.text import plural, slug
 
 PLANS = "plans"
 PRICES = "prices.yaml"
-_PLAIN = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,99}")
+_FILE_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,99}")
 
 
 def plan_files(campaigns: Path, plans: Sequence[PlanText], user_plan: Plan | None) -> dict[str, bytes]:
@@ -51,13 +51,13 @@ def plan_files(campaigns: Path, plans: Sequence[PlanText], user_plan: Plan | Non
         cluster = cluster_text(campaigns, plan.campaign_id)
         if not cluster and user_plan is not None and plan.text == user_plan.source:
             cluster = user_plan.cluster_source
-        _add(files, plan.plan, plan.text, cluster)
+        _add_plan(files, plan.plan, plan.text, cluster)
     if user_plan is not None and not plans:
-        _add(files, user_plan.name, user_plan.source, user_plan.cluster_source)
+        _add_plan(files, user_plan.name, user_plan.source, user_plan.cluster_source)
     return files
 
 
-def _add(files: dict[str, bytes], name: str, text: str, cluster: str) -> None:
+def _add_plan(files: dict[str, bytes], name: str, text: str, cluster: str) -> None:
     """Add a plan and its cluster file to ``files``; another plan of the same name gets a number."""
     folder = base = f"{PLANS}/{slug(name)}"
     number = 1
@@ -73,7 +73,7 @@ def _cluster_file(plan: str) -> str:
     """Return the name of a plan's cluster file; ``cluster.yaml`` if the plan states a path or no name."""
     content = document_of(plan.encode(), "plan.yaml").content
     name = str(content.get("cluster", "")) if isinstance(content, Mapping) else ""
-    return name if _PLAIN.fullmatch(name) and name != "plan.yaml" else "cluster.yaml"
+    return name if _FILE_NAME.fullmatch(name) and name != "plan.yaml" else "cluster.yaml"
 
 
 def campaign_files(campaigns: Path, plans: Sequence[PlanText]) -> dict[str, bytes]:

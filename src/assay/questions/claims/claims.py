@@ -142,7 +142,7 @@ def _ssd_gains(claim: Claim, study: Study) -> _Outcome:
 def _ssd_makes_no_difference(claim: Claim, study: Study) -> _Outcome:
     """Supported if the gain is within the margin of equivalence; contradicted if it is outside."""
     gain = storage_gain(study, study.workloads_of(claim.workload_class))
-    low, high = _interval_90(gain.deciding_mean if gain and not gain.few else None)
+    low, high = _interval_90(gain.deciding_mean if gain and not gain.has_few_groups else None)
     return _Outcome(
         low >= 1 / EQUIVALENCE_RATIO and high <= EQUIVALENCE_RATIO,
         low > EQUIVALENCE_RATIO or high < 1 / EQUIVALENCE_RATIO,
@@ -166,7 +166,7 @@ def _smaller_with_compression(claim: Claim, study: Study) -> _Outcome:
     if sides.with_condition is None or sides.without_condition is None:
         return _Outcome(False, False, (no_evidence(RatioKind.RATIO_OF_SPEEDUPS, label), *evidence), EQUIVALENCE_METHOD)
     ratio = ratio_of(sides.without_condition.deciding_mean, sides.with_condition.deciding_mean)
-    has_few_runs = sides.without_condition.few or sides.with_condition.few
+    has_few_runs = sides.without_condition.has_few_groups or sides.with_condition.has_few_groups
     low, high = _interval_90(None if has_few_runs else ratio)
     evidence_of_ratio = ratio_evidence(ratio, sides.without_condition, sides.with_condition, label, claim.jobs)
     return _Outcome(
@@ -226,7 +226,7 @@ def _evidence(gain: ClaimEstimate | None, claim: Claim, compared_text: str, cond
 
 def _interval(gain: ClaimEstimate | None) -> tuple[float, float]:
     """Return the 95 % interval that decides a claim; infinite for a gain that settles no claim."""
-    ratio = gain.deciding_mean.ratio if gain and not gain.few else None
+    ratio = gain.deciding_mean.ratio if gain and not gain.has_few_groups else None
     if ratio is None or ratio.low is None or ratio.high is None:
         return -np.inf, np.inf
     return ratio.low, ratio.high

@@ -87,7 +87,7 @@ def no_evidence(measure: RatioKind, compared_text: str) -> ClaimEvidence:
 
 def evidence_of(gain: ClaimEstimate, subject: ClaimScope) -> ClaimEvidence:
     """Return the evidence of a gain."""
-    names = {row.workload: gain.of_workload(row).ratio for row in gain.rows}
+    names = {row.workload: gain.mean_on(row).ratio for row in gain.rows}
     gain_by_workload = {
         name: ratio.value > 1
         for name, ratio in names.items()
@@ -110,7 +110,7 @@ def evidence_of(gain: ClaimEstimate, subject: ClaimScope) -> ClaimEvidence:
         workloads=tuple(names),
         low_90=low_90,
         high_90=high_90,
-        few=gain.few,
+        few=gain.has_few_groups,
         above=worse_workloads if gain.in_cost else better_workloads,
         below=better_workloads if gain.in_cost else worse_workloads,
         clusters=gain.clusters,
@@ -130,7 +130,7 @@ def ratio_evidence(
     low_90, high_90 = interval_90(ratio)
     value, groups = ratio.ratio, min(first.estimate.groups, second.estimate.groups)
     workloads = tuple(row.workload for row in first.rows)
-    has_few_runs = first.few or second.few
+    has_few_runs = first.has_few_groups or second.has_few_groups
     text = f"{capitalised(compared_text)}: {format_ratio(value.value)} ({_interval(value.low, value.high)})."
     if has_few_runs:
         text = f"{_undecided_text(jobs, groups)} In the tested settings, {compared_text}: {format_ratio(value.value)} "
@@ -166,7 +166,7 @@ def _sentence(gain: ClaimEstimate, evidence: ClaimEvidence, subject: ClaimScope)
         if gain.in_cost
         else f"{option} {option_verb(factor, gain.pair.option)} {amount} as fast as {baseline}"
     )
-    if gain.few:
+    if gain.has_few_groups:
         groups = evidence.groups
         settings = "the tested setting" if groups == 1 else f"the {groups} tested settings"
         interval = _interval(evidence.low, evidence.high)

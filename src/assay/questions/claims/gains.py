@@ -50,11 +50,11 @@ class ClaimEstimate:
         return self.other_clusters or self.estimate.mean
 
     @property
-    def few(self) -> bool:
+    def has_few_groups(self) -> bool:
         """Whether there are too few matched groups for a statement on other settings (docs/adr/0029)."""
         return self.estimate.groups < GROUPS_MIN
 
-    def of_workload(self, row: OptionRow) -> LogMean:
+    def mean_on(self, row: OptionRow) -> LogMean:
         """Return the log gain of one workload."""
         estimate = row.cost if self.in_cost else row.time
         assert estimate is not None

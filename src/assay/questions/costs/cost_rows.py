@@ -122,11 +122,11 @@ class RowGroup:
     """Rows that one chart of time against cost compares."""
 
     name: str
-    """The group in words: ``the 4 rows on cluster m1000-01``; empty where all rows are in one chart."""
+    """The group in words: ``the 4 options on cluster m1000-01``; empty where all rows are in one chart."""
     rows: tuple[CostEffectivenessRow, ...]
 
     def title(self, workload: str) -> str:
-        """Return the title of a chart of the group: ``TeraSort, the 4 rows on cluster m1000-01``."""
+        """Return the title of a chart of the group: ``TeraSort, the 4 options on cluster m1000-01``."""
         return f"{workload}, {self.name}" if self.name else workload
 
 

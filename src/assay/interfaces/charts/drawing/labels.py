@@ -18,7 +18,7 @@ _POINT_PX: Final = 10.0
 """Half the width of the largest point, in pixels."""
 _NICE_STEPS: Final = 10
 """Number of steps that Vega aims for when it rounds the end of a linear axis."""
-_NICE: Final = ((10, math.sqrt(50)), (5, math.sqrt(10)), (2, math.sqrt(2)))
+_NICE_MULTIPLES: Final = ((10, math.sqrt(50)), (5, math.sqrt(10)), (2, math.sqrt(2)))
 """Vega's steps on a linear axis: a multiple of a power of ten, and the smallest quotient that uses it. Smaller
 quotients use the power of ten itself."""
 
@@ -46,7 +46,9 @@ def extent_of(intervals: Sequence[tuple[float, float]], *, is_log: bool) -> Exte
         return Extent(10.0 ** math.floor(low), 10.0 ** max(math.ceil(high), math.floor(low) + 1), is_log=True)
     exact_step = max(ends) / _NICE_STEPS
     power = 10.0 ** math.floor(math.log10(exact_step))
-    step = power * next((multiple for multiple, quotient_min in _NICE if exact_step / power >= quotient_min), 1)
+    step = power * next(
+        (multiple for multiple, quotient_min in _NICE_MULTIPLES if exact_step / power >= quotient_min), 1
+    )
     return Extent(0.0, step * math.ceil(max(ends) / step), is_log=False)
 
 

@@ -26,6 +26,8 @@ from assay.model import Phase
 from assay.questions.runs.code_profiles.code_over_time import CodeOverTime
 
 TIME_TITLE = "Time since the run's start (s)"
+FIRST_LANE_LABEL = "split(datum.label, ' · ')[1] == '1' ? split(datum.label, ' · ')[0] : ''"
+"""Expression that names the node at its first lane only."""
 LABELS_PX = 112
 """Width of the names next to a panel, in pixels: equal for all panels, so their time axes align."""
 DASHES = ([1, 0], [7, 3], [2, 3], [9, 3, 2, 3], [4, 2], [1, 2], [12, 3], [6, 2, 2, 2, 2, 2])
@@ -66,7 +68,7 @@ class OverTime:
     start_s: float
     end_s: float
     phases: Sequence[Phase] = ()
-    placed: Sequence[PlacedTask] = ()
+    placed_tasks: Sequence[PlacedTask] = ()
     tasks_title: str = "Tasks, a lane for each container"
     lines: Sequence[Lines] = ()
     limits: Sequence[LimitSpan] = ()
@@ -87,7 +89,7 @@ def over_time(window: OverTime, width_px: int = FULL_PX) -> Spec:
         rows = _spans([(phase.name, phase.name, phase) for phase in window.phases], window)
         order = list(dict.fromkeys(phase.name for phase in window.phases))
         panels.append(_bars("Phases", rows, {"sort": order, "scale": {"domain": order}}, _PHASE_PX, window, width_px))
-    if window.placed:
+    if window.placed_tasks:
         panels.append(_task_panel(window, width_px))
     if window.code:
         panels.append(_code_panel(window.code, window, width_px))
@@ -187,16 +189,16 @@ def _limit_panel(window: OverTime, width_px: int) -> Spec:
 def _task_panel(window: OverTime, width_px: int) -> Spec:
     spans = [
         (f"{attempt.node} · {attempt.lane + 1}", phase.name, phase)
-        for attempt in window.placed
+        for attempt in window.placed_tasks
         for phase in task_phases(attempt.task)
         if phase.end_s > phase.start_s
     ]
     slots = [
-        f"{node} · {lane + 1}" for node, lane in sorted({(attempt.node, attempt.lane) for attempt in window.placed})
+        f"{node} · {lane + 1}"
+        for node, lane in sorted({(attempt.node, attempt.lane) for attempt in window.placed_tasks})
     ]
     step_px = min(_LANE_PX, max(2.0, _LANES_PX / max(1, len(slots))))
-    first_lane_label = "split(datum.label, ' · ')[1] == '1' ? split(datum.label, ' · ')[0] : ''"
-    y = {"sort": slots, "scale": {"domain": slots}, "axis": {"labelExpr": first_lane_label}}
+    y = {"sort": slots, "scale": {"domain": slots}, "axis": {"labelExpr": FIRST_LANE_LABEL}}
     panel = _bars(window.tasks_title, _spans(spans, window), y, step_px, window, width_px)
     if not {name for _, name, _ in spans} <= {phase.name for phase in window.phases}:
         panel["encoding"]["color"].pop("legend")  # the legend of the phase panel lacks some of these colours

@@ -72,7 +72,7 @@ def run_over_time(
             start_s=start_s,
             end_s=end_s,
             phases=run.phases,
-            placed=drawn_tasks.placed,
+            placed_tasks=drawn_tasks.placed,
             tasks_title=title,
             lines=lines,
             limits=spans,

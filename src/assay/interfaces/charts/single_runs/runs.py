@@ -10,6 +10,7 @@ from assay.analysis.run_profile.devices import Purpose, PurposeUse
 from assay.analysis.run_profile.phases import Breakdown, Occupancy, rank, task_phases
 from assay.analysis.run_profile.tasks import PlacedTask
 from assay.interfaces.charts.drawing.style import FULL_PX, HALF_PX, Spec, chart, grouped_bars, phase_scale
+from assay.interfaces.charts.single_runs.one_run import FIRST_LANE_LABEL, TIME_TITLE
 
 PURPOSE_TITLES = {
     Purpose.HDFS: "HDFS",
@@ -17,7 +18,6 @@ PURPOSE_TITLES = {
     Purpose.SHARED: "HDFS + intermediate",
     Purpose.UNKNOWN: "All disks",
 }
-_TIME = "Time since the run's start (s)"
 _AXIS_PX = 40
 """Width of the y axis with its labels, in pixels."""
 _GAP_PX = 24
@@ -86,7 +86,7 @@ def task_occupancy(sides: Mapping[str, Sequence[Occupancy]], width_px: int = FUL
         "height": 130,
         "mark": {"type": "area", "interpolate": "step-after", "line": False},
         "encoding": {
-            "x": {"field": "t", "type": "quantitative", "title": _TIME, "axis": {"tickCount": 5}},
+            "x": {"field": "t", "type": "quantitative", "title": TIME_TITLE, "axis": {"tickCount": 5}},
             "y": {
                 "field": "tasks",
                 "type": "quantitative",
@@ -127,7 +127,6 @@ def task_timeline(placed: Sequence[PlacedTask], end_s: float, width_px: int = HA
     ]
     slots = sorted({(attempt.node, attempt.lane) for attempt in placed})
     step = min(_LANE_PX, max(2.0, _LANES_PX / max(1, len(slots))))
-    first_lane_label = "split(datum.label, ' · ')[1] == '1' ? split(datum.label, ' · ')[0] : ''"
     return chart(
         "Task attempts over time by node and container, coloured by phase",
         {
@@ -141,12 +140,12 @@ def task_timeline(placed: Sequence[PlacedTask], end_s: float, width_px: int = HA
                     "type": "nominal",
                     "title": None,
                     "sort": [f"{n} · {k + 1}" for n, k in slots],
-                    "axis": {"labelExpr": first_lane_label},
+                    "axis": {"labelExpr": FIRST_LANE_LABEL},
                 },
                 "x": {
                     "field": "start",
                     "type": "quantitative",
-                    "title": _TIME,
+                    "title": TIME_TITLE,
                     "scale": {"domain": [0, end_s], "nice": False},
                 },
                 "x2": {"field": "end"},

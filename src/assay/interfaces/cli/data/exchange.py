@@ -41,13 +41,13 @@ def pull(source: str, token_file: Path | None, as_json: bool, repository: Path) 
         from assay.store.exchange.remote import pull as pull_remote
 
         with Remote(source, _token(token_file)) as remote:
-            _show(lambda progress: pull_remote(remote, target, progress), as_json)
+            _copy_and_exit(lambda progress: pull_remote(remote, target, progress), as_json)
     if Path(source).is_file():
         from assay.store.exchange.package import pull_package
 
-        _show(lambda progress: pull_package(Path(source), target, progress), as_json)
+        _copy_and_exit(lambda progress: pull_package(Path(source), target, progress), as_json)
     opened_repository = Repository.open(Path(source))
-    _show(lambda progress: copy_bundles(opened_repository, target, progress), as_json)
+    _copy_and_exit(lambda progress: copy_bundles(opened_repository, target, progress), as_json)
 
 
 @click.command(cls=AssayCommand)
@@ -67,13 +67,13 @@ def push(target: str, create: bool, token_file: Path | None, as_json: bool, repo
         from assay.store.exchange.remote import push as push_remote
 
         with Remote(target, _token(token_file)) as remote:
-            _show(lambda progress: push_remote(opened_repository, remote, progress), as_json)
+            _copy_and_exit(lambda progress: push_remote(opened_repository, remote, progress), as_json)
     if not create and not Repository.is_at(Path(target)):
         raise RepositoryError(
             "not a repository", where=target, hint="check the name, or create a repository with --create"
         )
     target_repository = Repository.create(Path(target))
-    _show(lambda progress: copy_bundles(opened_repository, target_repository, progress), as_json)
+    _copy_and_exit(lambda progress: copy_bundles(opened_repository, target_repository, progress), as_json)
 
 
 def _is_address(text: str) -> bool:
@@ -96,7 +96,7 @@ def _token(path: Path | None) -> str | None:
     return words[0]
 
 
-def _show(copy: Callable[[Callable[[int, int], None]], CopySummary], as_json: bool) -> NoReturn:
+def _copy_and_exit(copy: Callable[[Callable[[int, int], None]], CopySummary], as_json: bool) -> NoReturn:
     """Copy bundles with a progress bar, print the counts, and exit. If a bundle was refused, the exit code is not 0."""
     from rich.console import Console  # imported here to keep start-up short
     from rich.progress import Progress
@@ -106,10 +106,12 @@ def _show(copy: Callable[[Callable[[int, int], None]], CopySummary], as_json: bo
         task = bar.add_task("copying bundles")
         result = copy(lambda n, total: bar.update(task, completed=n, total=total))
     if as_json:
-        refusals = [{"bundle": p.run_id, "file": p.file, "detail": p.detail} for p in result.refused]
+        refusals = [
+            {"bundle": refusal.run_id, "file": refusal.file, "detail": refusal.detail} for refusal in result.refused
+        ]
         print_json({"copied": result.copied, "already_there": result.already_there, "refused": refusals})
     else:
         click.echo(f"{plural(result.copied, 'bundle')} copied, {result.already_there} already present")
-        for problem in result.refused:
-            click.echo(f"  refused: {problem.run_id}: {problem.file}: {problem.detail}", err=True)
+        for refusal in result.refused:
+            click.echo(f"  refused: {refusal.run_id}: {refusal.file}: {refusal.detail}", err=True)
     sys.exit(RepositoryError.exit_code if result.refused else 0)

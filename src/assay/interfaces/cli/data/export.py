@@ -44,9 +44,10 @@ _RUN_WRITERS: dict[str, Callable[[Repository, str], bytes]] = {
     "pprof": lambda opened_repository, run: pprof_bytes(stacks_of_run(opened_repository, run)),
     "perfetto": _perfetto,
 }
-_BINARY = ("pprof", "perfetto")
+_BINARY_FORMS = ("pprof", "perfetto")
 _PARAVER = "paraver"
 _RUN_FORMS = (*_RUN_WRITERS, _PARAVER)
+"""Formats of one run; all others are of many runs."""
 
 
 @click.command(cls=AssayCommand)
@@ -125,7 +126,7 @@ def _export_run(opened_repository: Repository, form: str, run: str, output: Path
     if output is not None:
         write_output(output, content)
         click.echo(f"wrote {output}", err=True)
-    elif form in _BINARY:
+    elif form in _BINARY_FORMS:
         raise SpecificationError("this format can't go to standard output", where=form, hint="name a file with -o")
     else:
         click.echo(content.decode(), nl=False)

@@ -166,7 +166,7 @@ def _import_job(words: Sequence[str], table: _TableOptions) -> _ImportJob:
         and "/" not in str(missing_path)
     ):
         format_named(str(missing_path), format_by_name)  # neither a path nor a format: the error lists the formats
-    sources, duplicates = _distinct(sources_in(paths))
+    sources, duplicates = _distinct_sources(sources_in(paths))
     if (table.mapping or table.defaults) and not (is_format_named and words[0] == TABLE):
         raise SpecificationError("--map and --set apply to tables", hint="assay import table FILE --map COLUMN=FIELD …")
     if is_format_named:
@@ -181,7 +181,7 @@ def _import_job(words: Sequence[str], table: _TableOptions) -> _ImportJob:
     )
 
 
-def _distinct(sources: Iterable[Source]) -> tuple[list[Source], dict[str, str]]:
+def _distinct_sources(sources: Iterable[Source]) -> tuple[list[Source], dict[str, str]]:
     """Return the files with distinct content, and a message for each duplicate, by name."""
     name_by_digest: dict[str, str] = {}
     distinct_sources: list[Source] = []

@@ -27,7 +27,7 @@ from assay.text import (
 )
 
 
-def _print(view: CostView, limit: int | None) -> None:
+def _print_job_costs(view: CostView, limit: int | None) -> None:
     if view.note:
         click.echo(f"{view.note}\n")
     titles = view.titles_of(view.rows)
@@ -144,7 +144,7 @@ def print_costs_over_years(
     click.echo()
     if costs.tables_scope:
         click.echo(costs.tables_scope)
-    _print(view, limit)
+    _print_job_costs(view, limit)
     _print_performance(view, limit)
     for layout, reason in view.unpriced.items():
         click.echo(f"left out: {layout_text(layout)}: {reason}")

@@ -293,12 +293,12 @@ def _show_groups(
     from assay.interfaces.cli.decide.group_details import print_groups
     from assay.questions.comparisons.comparison import comparison_view, nothing_to_compare_text
 
-    decisions, question = _decisions_and_view(opened_repository, flagged, request, output.commands)
+    decisions, question_view = _decisions_and_view(opened_repository, flagged, request, output.commands)
     view = comparison_view(opened_repository, table, decisions, factor_of_details(table, request.factor), flagged.table)
     if output.as_json:
         print_json(json_value(view))
     elif view.decisions:
-        print_decisions(decisions, rows=output.rows, view=question)
+        print_decisions(decisions, rows=output.rows, view=question_view)
         print_groups(view, table, all_rows=output.rows is None)
     else:
         click.echo(nothing_to_compare_text(view))
@@ -327,7 +327,7 @@ def _show_options(
         if opened_repository
         else speedups_over(table, speedup_request)
     )
-    decisions, question = (
+    decisions, question_view = (
         _decisions_and_view(opened_repository, flagged, request, output.commands)
         if opened_repository and flagged
         else ((), None)
@@ -337,7 +337,7 @@ def _show_options(
         return
     print_confounding(view)
     if decisions:
-        print_decisions(decisions, rows=output.rows, view=question)
+        print_decisions(decisions, rows=output.rows, view=question_view)
         click.echo("\nDetails: each option with its own matched groups")
     print_options(view, output.rows)
 

@@ -78,7 +78,7 @@ def print_published(table: RunTable, names: Sequence[str], baseline: str | None,
     from assay.questions.comparisons.speedup import published_speedups
 
     if len(names) > 1:
-        raise SpecificationError(f"--method {method} compares one factor", where="--by")
+        raise SpecificationError(f"--method {method} compares one factor", where="assay decide", hint="name one factor")
     speedups = published_speedups(table, names[0], baseline, method)
     if as_json:
         print_json(json_value(speedups.figures))

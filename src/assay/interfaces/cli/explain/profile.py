@@ -95,10 +95,10 @@ def profile_command(
     from assay.questions.json_values import json_value
     from assay.questions.runs.code_profiles.code_profile import CodeProfileRequest, code_profile
 
-    store, request = Repository.open(repository), CodeProfileRequest(**fields)
-    answer = code_profile(store, runs[0], request)
+    opened_repository, request = Repository.open(repository), CodeProfileRequest(**fields)
+    answer = code_profile(opened_repository, runs[0], request)
     if page is not None:
-        _write_flame_graphs(page, store, answer, request)
+        _write_flame_graphs(page, opened_repository, answer, request)
     if as_json:
         print_json(json_value(answer))
         return

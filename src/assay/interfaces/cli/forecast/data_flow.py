@@ -35,8 +35,8 @@ def data_flow_command(
 
     The tables show medians over the valid runs of each configuration, and ratios to the reference workload.
     """
-    store, table = read_table(repository, [*([f"layout={layout}"] if layout else []), *where])
-    answer = workload_table(store, table, reference)
+    opened_repository, table = read_table(repository, [*([f"layout={layout}"] if layout else []), *where])
+    answer = workload_table(opened_repository, table, reference)
     limit = row_limit(all_rows)
     if as_json:
         print_json(json_value(answer))

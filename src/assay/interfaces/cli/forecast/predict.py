@@ -73,7 +73,7 @@ def predict(
     if as_json:
         print_json(json_value(answer))
         return
-    _say(answer)
+    _print_prediction(answer)
     if answer.nearest:
         click.echo("\nNearest measured:")
         cells = [
@@ -153,7 +153,7 @@ def _csv(rows: ConfigurationTable, answer: BatchPrediction) -> str:
     return text.getvalue()
 
 
-def _say(answer: Prediction) -> None:
+def _print_prediction(answer: Prediction) -> None:
     from assay.questions.forecasts.prediction import prediction_sentence
 
     settings = ", ".join(

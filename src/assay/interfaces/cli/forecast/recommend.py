@@ -41,6 +41,7 @@ if TYPE_CHECKING:
 
     from assay.questions.recommendation.clusters.choice import Choice
     from assay.questions.recommendation.recommend import Recommendation
+    from assay.questions.recommendation.sensitivity import AnswerChange
     from assay.questions.recommendation.size import Shape
 
 
@@ -255,19 +256,24 @@ def _show(answer: Recommendation, limit: int | None, commands: Sequence[str], *,
         print_rows(columns, rows, limit=limit, title=front_title(answer))
         click.echo()
     print_cost_lines(answer.chosen, answer.currency)
-    if answer.changes:
-        changes = [(change.what, change.now, change.at or "no", change.then) for change in answer.changes]
-        headers = ("Quantity", "Now", "Changes the answer at", "Then")
-        print_rows(headers, changes, limit=limit, title="What would change the answer")
-        click.echo()
+    print_changes(answer.changes, limit)
     main_sources = [source for source in answer.uncertainties if source.share >= 0.005]
     if main_sources:
         source_rows = [(source.what, format_percent(source.share), source.measurement) for source in main_sources]
-        measurements = ("Quantity", RISK_HEADER, "Measure it by")
-        print_rows(measurements, source_rows, limit=limit, title=f"What would reduce uncertainty ({RISK_TEXT})")
+        risk_headers = ("Quantity", RISK_HEADER, "Measure it by")
+        print_rows(risk_headers, source_rows, limit=limit, title=f"What would reduce uncertainty ({RISK_TEXT})")
         click.echo()
     stages = [(s.name, f"{s.left:,}", s.text) for s in answer.stages]
     print_rows(("Stage", "Clusters left", ""), stages, limit=None, title="Search")
+
+
+def print_changes(changes: Sequence[AnswerChange], limit: int | None) -> None:
+    """Print which changes of a quantity change the answer. ``limit``: maximum number of rows; None for all."""
+    if changes:
+        rows = [(change.what, change.now, change.at or "no", change.then) for change in changes]
+        headers = ("Quantity", "Now", "Changes the answer at", "Then")
+        print_rows(headers, rows, limit=limit, title="What would change the answer")
+        click.echo()
 
 
 def print_cost_lines(cluster: Choice | Shape | None, currency: str) -> None:

@@ -11,7 +11,7 @@ import click
 from assay.foundation.errors import SpecificationError
 from assay.interfaces.cli.command_classes import AssayCommand
 from assay.interfaces.cli.common import json_option, print_json, print_rows, say
-from assay.interfaces.cli.forecast.recommend import print_cost_lines, search_options
+from assay.interfaces.cli.forecast.recommend import print_changes, print_cost_lines, search_options
 from assay.interfaces.cli.terminal import stage_progress
 
 if TYPE_CHECKING:
@@ -97,11 +97,7 @@ def _show(answer: SizeAnswer) -> None:
         print_rows(_headers(answer), rows, limit=None, title=text.shapes_title(answer))
         click.echo()
         print_cost_lines(answer.shapes[0], answer.currency)
-    if answer.changes:
-        changes = [(change.what, change.now, change.at or "no", change.then) for change in answer.changes]
-        headers = ("Quantity", "Now", "Changes the answer at", "Then")
-        print_rows(headers, changes, limit=None, title="What would change the answer")
-        click.echo()
+    print_changes(answer.changes, None)
     for line in text.missing_sentences(answer):
         click.echo(line)
 

@@ -26,7 +26,8 @@ from assay.interfaces.report.output.document import (
 )
 
 _SPECIAL = re.compile(r"([\\`*_{}\[\]#|~$!])")
-_OPENING = re.compile(r"^(\s*)([-+=]+|\d+[.)])(?=\s|$)")
+_LINE_START = re.compile(r"^(\s*)([-+=]+|\d+[.)])(?=\s|$)")
+"""Beginning of a line that Markdown would read as a list or a heading."""
 
 
 def escaped(text: str) -> str:
@@ -34,7 +35,7 @@ def escaped(text: str) -> str:
     line = " ".join(text.split("\n")).replace("\r", " ").replace("\t", " ")
     line = line.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
     line = _SPECIAL.sub(r"\\\1", line)
-    return _OPENING.sub(lambda match: f"{match[1]}{match[2][:-1]}\\{match[2][-1]}", line)
+    return _LINE_START.sub(lambda match: f"{match[1]}{match[2][:-1]}\\{match[2][-1]}", line)
 
 
 def _part(part: str | Level | Code) -> str:

@@ -34,7 +34,7 @@ from assay.interfaces.report.output.document import (
     charts_of,
 )
 
-MANY_COLUMNS = 6
+UNWRAPPED_COLUMNS_MAX = 6
 """Maximum number of columns in a table without wrapped headers."""
 HEADER_LETTERS = 16
 """Maximum length of a line in a wrapped header, in letters."""
@@ -71,7 +71,7 @@ def _letters(part: dict[str, str]) -> int:
 
 
 def _column_widths(table: Table, rows: Sequence[Sequence[Sequence[dict[str, str]]]]) -> list[int]:
-    """Return each column's relative width: the length of its longest text in letters, within :data:`ROOM_LETTERS`."""
+    """Return each column's relative width: the length of its longest text in letters, within :data:`COLUMN_LETTERS`."""
     longest = [
         max([len(column.title), *(sum(map(_letters, row[index])) for row in rows)])
         for index, column in enumerate(table.columns)
@@ -110,7 +110,7 @@ def _block(block: Block) -> list[dict[str, Any]]:
             columns = [
                 {
                     "title": "\n".join(textwrap.wrap(c.title, HEADER_LETTERS, break_long_words=False))
-                    if len(block.columns) > MANY_COLUMNS
+                    if len(block.columns) > UNWRAPPED_COLUMNS_MAX
                     else c.title,
                     "numeric": c.numeric,
                     "room": width,

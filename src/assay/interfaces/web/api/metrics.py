@@ -24,7 +24,7 @@ from assay.questions.runs.monitoring import KIND, DecisionFigures, Monitoring, h
 router = APIRouter(include_in_schema=False, dependencies=READERS)
 CAMPAIGNS_MAX = 20
 """Maximum number of campaigns, newest first, that are checked for a running process."""
-OPTION = ("question", "factor", "baseline", "option", "origin", "lab_scale")
+OPTION_LABELS = ("question", "factor", "baseline", "option", "origin", "lab_scale")
 """Labels of an option of a decision."""
 
 
@@ -108,11 +108,11 @@ class MonitoringCollector(Collector):
         as_of = GaugeMetricFamily("assay_decisions_timestamp_seconds", "Time at which the decisions' runs were read.")
         speedup = _ratio_families("assay_decision_speedup", "Time of the baseline / time of the option")
         cost = _ratio_families("assay_decision_cost_ratio", "Cost of a job on the option / on the baseline")
-        runs = GaugeMetricFamily("assay_decision_runs", "Runs of the baseline and the option.", labels=OPTION)
+        runs = GaugeMetricFamily("assay_decision_runs", "Runs of the baseline and the option.", labels=OPTION_LABELS)
         if self.view.decisions is not None:
             as_of.add_metric([], self.view.decisions.read_at_s)
         for figures in self.view.decisions.options if self.view.decisions else ():
-            labels = [getattr(figures, name) for name in OPTION]
+            labels = [getattr(figures, name) for name in OPTION_LABELS]
             _add_ratio(speedup, labels, figures.time)
             _add_ratio(cost, labels, figures.cost)
             runs.add_metric(labels, figures.time.runs_baseline + figures.time.runs_option)
@@ -127,9 +127,9 @@ def _counter(name: str, meaning: str, *labels: str) -> CounterMetricFamily:
 def _ratio_families(name: str, meaning: str) -> tuple[GaugeMetricFamily, ...]:
     """Return the metrics of a ratio and of the ends of its interval."""
     return (
-        GaugeMetricFamily(name, f"{meaning}.", labels=OPTION),
-        GaugeMetricFamily(f"{name}_low", f"{meaning}: lower end of the 95 % interval.", labels=OPTION),
-        GaugeMetricFamily(f"{name}_high", f"{meaning}: upper end of the 95 % interval.", labels=OPTION),
+        GaugeMetricFamily(name, f"{meaning}.", labels=OPTION_LABELS),
+        GaugeMetricFamily(f"{name}_low", f"{meaning}: lower end of the 95 % interval.", labels=OPTION_LABELS),
+        GaugeMetricFamily(f"{name}_high", f"{meaning}: upper end of the 95 % interval.", labels=OPTION_LABELS),
     )
 
 

@@ -16,7 +16,7 @@ from assay.questions.recommendation.catalogues import UploadedLogRequest, prepar
 from assay.questions.recommendation.size import SizeAnswer
 
 router = APIRouter(prefix="/api/v1", responses=PROBLEMS, dependencies=READERS, tags=["what if"])
-_BINARY = "application/octet-stream"
+_BINARY_TYPE = "application/octet-stream"
 UploadKey = Annotated[str, PathParameter(description="32 random hexadecimal digits, chosen by the sender.")]
 
 
@@ -48,7 +48,7 @@ def start_size(context: Context, request: UploadedLogRequest) -> str:
     status_code=201,
     responses={411: PROBLEMS[400], 413: PROBLEMS[400]},
     openapi_extra={
-        "requestBody": {"required": True, "content": {_BINARY: {"schema": {"type": "string", "format": "binary"}}}}
+        "requestBody": {"required": True, "content": {_BINARY_TYPE: {"schema": {"type": "string", "format": "binary"}}}}
     },
 )
 async def put_log(request: Request, context: ContextOf, upload: UploadKey, name: str) -> UploadedLog:

@@ -148,7 +148,7 @@ def book_of(context: Context, text: str | None, changes: Mapping[str, float]) ->
 
 
 @dataclass(frozen=True, slots=True)
-class CheapestView:
+class PricedJobs:
     """Cost of runs with the server's price book."""
 
     ranked: tuple[JobCostEffectiveness, ...] = ()
@@ -159,15 +159,15 @@ class CheapestView:
     """The error, if the runs could not be priced."""
 
 
-def cheapest(context: Context, where: Sequence[str] = ()) -> CheapestView:
+def priced_jobs(context: Context, where: Sequence[str] = ()) -> PricedJobs:
     """Return the cost of the matching runs with the server's price book; empty without a book."""
     if context.book is None:
-        return CheapestView()
+        return PricedJobs()
     try:
         views = run_costs(context, CostQuestion(where=list(where)))
     except AssayError as error:
-        return CheapestView(problem=error)
-    return CheapestView(
+        return PricedJobs(problem=error)
+    return PricedJobs(
         tuple(job_cost for job_cost in views if job_cost.rows),
         tuple(job_cost for job_cost in views if not job_cost.rows),
     )

@@ -22,7 +22,7 @@ from assay.questions.forecasts.whatif.whatif_costs import parse_prices, stated_p
 from assay.questions.forecasts.whatif.whatif_page import AnchorChoice, anchor_choices
 
 router = APIRouter(prefix="/api/v1", responses=PROBLEMS, dependencies=READERS, tags=["what if"])
-RunId = Annotated[
+Target = Annotated[
     str, Query(max_length=100, description="As TARGET of `assay whatif`; empty: all measured configurations.")
 ]
 Changes = Annotated[
@@ -103,7 +103,7 @@ def get_configurations(context: ContextOf) -> tuple[AnchorChoice, ...]:
 def get_whatif(
     context: ContextOf,
     changes: Changes = (),
-    run: RunId = "",
+    run: Target = "",
     where: Where = [],  # noqa: B006
     prices: Prices = (),
     extra_costs: ExtraCostsText = "",

@@ -26,7 +26,7 @@ from assay.questions.comparisons.why import (
 
 router = APIRouter(prefix="/api/v1", responses=PROBLEMS, dependencies=READERS, tags=["views"])
 Level = Annotated[str, Query(min_length=1, max_length=300)]
-Stratum = Annotated[str, Query(max_length=50, description="Empty: any; an origin without a scale is full size.")]
+Stratum = Annotated[str, Query(max_length=50, description="Empty: any. An origin without a scale: runs at full size.")]
 
 
 def _why_question(

@@ -72,8 +72,8 @@ def cluster(request: Request, context: ContextOf, name: Name) -> Response:
         "cluster",
         view=view,
         chart=chart,
-        recorded=None if view.hardware.nodes else _recorded_facts(context, view),
-        most=LISTED_MAX,
+        recorded_table=None if view.hardware.nodes else _recorded_facts(context, view),
+        rows_max=LISTED_MAX,
         colours=palette(context.store.table(), "layout"),
     )
 
@@ -104,6 +104,6 @@ def configuration(request: Request, context: ContextOf, run_id: api_runs.RunId) 
         "configuration",
         view=view,
         chart=chart,
-        most=LISTED_MAX,
+        rows_max=LISTED_MAX,
         colours=palette(context.store.table(), "layout"),
     )

@@ -65,9 +65,9 @@ def compare(
     run_by_label = {side.label: api_runs.complete_run_of(context, side.typical_run_id) for side in sides.sides}
     charts, views, shown_trace = _charts_of(sides.sides, run_by_label, colours, trace)
     reasons = reasons_of(context, sides)
-    decision_pairs = [("by", by), ("baseline", baseline or ""), *(("where", text) for text in where)] if by else []
+    decision_fields = [("by", by), ("baseline", baseline or ""), *(("where", text) for text in where)] if by else []
     typical_run_ids = [side.typical_run_id for side in sides.sides]
-    other_pairs = (
+    observed_links = (
         []
         if reasons.sentences
         else observed_pairs(context, sides.sides[0].workload, excluded_ids=[*ids, *typical_run_ids])
@@ -75,7 +75,7 @@ def compare(
 
     def address(run_ids: Sequence[str], side_kind: str) -> str:
         pairs = [("run", run_id) for run_id in run_ids] + ([("of", side_kind)] if side_kind != "configurations" else [])
-        return "/compare?" + urlencode(pairs + ([("trace", trace)] if trace else []) + decision_pairs)
+        return "/compare?" + urlencode(pairs + ([("trace", trace)] if trace else []) + decision_fields)
 
     return page_of(
         request,
@@ -83,27 +83,29 @@ def compare(
         empty=False,
         sides=sides,
         decisions=_decisions(context, sides, by, baseline, where),
-        decided=decision_pairs,
+        decision_fields=decision_fields,
         question=question_of_factor(by) if by else None,
         conditions=[text.split("=", 1) for text in where if "=" in text] if by else [],
         colours=colours,
-        drawn=charts,
+        charts=charts,
         views=views,
-        shown=shown_trace,
+        trace_view=shown_trace,
         of=of,
         ids=ids,
-        why=reasons,
+        reasons=reasons,
         flagged=_flagged_runs(context, sides.sides),
         rows_shown=ROWS_SHOWN,
         code=_code_difference(context, ids, of, run_by_label.values()),
         code_query=urlencode([*(("run", run_id) for run_id in ids), ("of", of)]),
-        observed=[label for label, complete_run in run_by_label.items() if _is_observed(complete_run)],
-        unobserved=[label for label, complete_run in run_by_label.items() if not _is_observed(complete_run)],
-        elsewhere=other_pairs,
+        observed_labels=[label for label, complete_run in run_by_label.items() if _is_observed(complete_run)],
+        unobserved_labels=[label for label, complete_run in run_by_label.items() if not _is_observed(complete_run)],
+        observed_links=observed_links,
         kinds=[(kind, [item for item in sides.differences if item.kind is kind]) for kind in DifferenceKind],
-        first={run_id: address([run_id, *(other_id for other_id in ids if other_id != run_id)], of) for run_id in ids},
-        without={run_id: address([other_id for other_id in ids if other_id != run_id], of) for run_id in ids},
-        other=address(ids, "runs" if of == "configurations" else "configurations"),
+        addresses_as_baseline={
+            run_id: address([run_id, *(other_id for other_id in ids if other_id != run_id)], of) for run_id in ids
+        },
+        addresses_without={run_id: address([other_id for other_id in ids if other_id != run_id], of) for run_id in ids},
+        other_address=address(ids, "runs" if of == "configurations" else "configurations"),
     )
 
 
@@ -116,11 +118,11 @@ def _page_without_sides(request: Request, context: Context, chosen_count: int) -
         "compare",
         empty=False,
         sides=None,
-        chosen=chosen_count,
+        chosen_count=chosen_count,
         sides_min=SIDES_MIN,
         sides_max=SIDES_MAX,
-        suggested=suggested_pairs(context),
-        elsewhere=observed_pairs(context),
+        suggested_links=suggested_pairs(context),
+        observed_links=observed_pairs(context),
     )
 
 

@@ -65,19 +65,19 @@ _EMPTY_VALUES: dict[str, Any] = {
     "years_lead": False,
     "tables_scope": "",
     "titles": None,
-    "before": {},
-    "charts": [],
+    "previous_rows": {},
+    "named_charts": [],
     "jobs": [],
     "prices": (),
     "currency": "",
-    "changed": False,
-    "tco": None,
+    "has_changed_prices": False,
+    "years_view": None,
     "answer": None,
     "options_chart": None,
-    "drawn": {},
+    "charts_of_years": {},
     "problem": None,
     "colours": {},
-    "more": 0,
+    "unlisted_count": 0,
 }
 
 
@@ -91,7 +91,7 @@ class PriceField:
     current_price: float
     slider_max: float
     """Upper end of the slider."""
-    break_even: SwitchingPriceRow | None = None
+    switching_price: SwitchingPriceRow | None = None
     """Switching price; None in the view of years, which has no switching prices."""
 
     @property
@@ -114,7 +114,9 @@ class PriceField:
         """Whether the price was changed or has a switching price. The page collapses all other prices."""
         if self.current_price != self.book_price:
             return True
-        return self.break_even is not None and (self.break_even.below is not None or self.break_even.above is not None)
+        return self.switching_price is not None and (
+            self.switching_price.below is not None or self.switching_price.above is not None
+        )
 
 
 @router.get("/cost")
@@ -150,7 +152,7 @@ def _page(request: Request, context: Context, pairs: Sequence[tuple[str, str]]) 
         classes=levels_of_factor(table, DEVICE_CLASS)[0],
         factors=comparable(table),
         has_book=context.book is not None,
-        **(_results(context, pairs) if len(table) else {**_EMPTY_VALUES, "asked": CostPageState()}),
+        **(_results(context, pairs) if len(table) else {**_EMPTY_VALUES, "page_state": CostPageState()}),
     )
 
 
@@ -161,7 +163,7 @@ def _results(context: Context, pairs: Sequence[tuple[str, str]]) -> dict[str, An
         page_state = page_state_of(pairs)
         page_state = replace(page_state, state=_with_existing_levels(context, page_state.state))
         if context.book is None and page_state.book_text is None:
-            return {**_EMPTY_VALUES, "asked": page_state}
+            return {**_EMPTY_VALUES, "page_state": page_state}
         results = (
             _values_of_job_costs(context, page_state)
             if page_state.state["view"] == "run"
@@ -170,12 +172,12 @@ def _results(context: Context, pairs: Sequence[tuple[str, str]]) -> dict[str, An
         card = _card(context, page_state)
         if page_state.state["view"] == "years":
             results |= _years_of_card(card)
-        return {**_EMPTY_VALUES, **results, "card": card, "asked": page_state}
+        return {**_EMPTY_VALUES, **results, "card": card, "page_state": page_state}
     except ValidationError as error:
         problem: AssayError = SpecificationError(str(error.errors()[0]["msg"]), where="the form")
     except AssayError as error:
         problem = error
-    return {**_EMPTY_VALUES, "asked": page_state, "problem": problem}
+    return {**_EMPTY_VALUES, "page_state": page_state, "problem": problem}
 
 
 def _with_existing_levels(context: Context, state: Mapping[str, str]) -> dict[str, str]:
@@ -257,7 +259,7 @@ def _values_of_job_costs(context: Context, page_state: CostPageState) -> dict[st
     job = state["job"] if state.get("job") in book_costs else jobs[0]
     job_cost, book_cost = current_costs[job], book_costs[job]
     colours = palette(context.store.table(), LAYOUT_FACTOR)
-    before_rows = {row.label: row for row in book_cost.rows} if changes else {}
+    previous_rows = {row.label: row for row in book_cost.rows} if changes else {}
     charts = [
         (
             group.name,
@@ -266,20 +268,20 @@ def _values_of_job_costs(context: Context, page_state: CostPageState) -> dict[st
                 colours,
                 job_cost.currency,
                 divide=job_cost.quadrants,
-                previous_points=[before_rows[row.label] for row in group.rows if row.label in before_rows],
+                previous_points=[previous_rows[row.label] for row in group.rows if row.label in previous_rows],
             ),
         )
         for group in job_cost.groups
     ]
     return {
         "job_cost": job_cost,
-        "before": before_rows,
+        "previous_rows": previous_rows,
         "title_of": {row.label: levels_text(row.levels) for row in [*book_cost.rows, *job_cost.rows]},
-        "charts": charts,
+        "named_charts": charts,
         "jobs": [(name, _job_title(book_costs[name]), name == job) for name in jobs],
         "prices": _price_fields(book_cost, job_cost, prices_in(book)),
         "currency": job_cost.currency,
-        "changed": bool(changes),
+        "has_changed_prices": bool(changes),
         "colours": colours,
     }
 
@@ -341,19 +343,19 @@ def _values_of_years(context: Context, page_state: CostPageState) -> dict[str, A
     colours = colours_of(view.bills) | palette(context.store.table(), LAYOUT_FACTOR)
     current_book = changed_book(book, question.changes)
     return {
-        "tco": listed_view,
+        "years_view": listed_view,
         "over_years": costs.over_years,
         "years_lead": costs.over_years is not None,
         "answer": cost_headline(costs.decisions[0]) if costs.decisions else None,
         "tables_scope": costs.tables_scope,
         "titles": titles,
         "colours": colours,
-        "drawn": _charts_of_years(listed_view, titles.by_workload, colours),
+        "charts_of_years": _charts_of_years(listed_view, titles.by_workload, colours),
         "options_chart": over_years_bars(costs.over_years) if costs.over_years else None,
-        "more": len(view.rows) - len(listed_view.rows),
+        "unlisted_count": len(view.rows) - len(listed_view.rows),
         "prices": _price_fields_of_years(book, current_book, costs.prices),
         "currency": view.currency,
-        "changed": bool(question.changes),
+        "has_changed_prices": bool(question.changes),
     }
 
 

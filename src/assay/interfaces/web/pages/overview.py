@@ -108,7 +108,7 @@ def overview(request: Request, context: ContextOf, where: Texts = []) -> Respons
         },
         questions=shown_questions(context, where) if len(table) else [],
         colours=palette(table, "layout"),
-        costs=api_views.cheapest(context, where),
+        costs=api_views.priced_jobs(context, where),
         conclusion=conclusion,
         book=context.book,
         where=where,
@@ -161,10 +161,10 @@ def runs(
         limits=_listed_limits(context, page) if _LIMIT in columns else None,
         limit_column=_LIMIT,
         state=state,
-        chosen=shown_columns,
-        usual=default_columns,
-        most=SIDES_MAX,
-        dated=default_sort == NEWEST_FIRST,
+        shown_columns=shown_columns,
+        default_columns=default_columns,
+        sides_max=SIDES_MAX,
+        has_start_times=default_sort == NEWEST_FIRST,
         colours=palette(context.store.table(), "layout"),
     )
 
@@ -233,9 +233,11 @@ def speedup(
         network=comparison_network(network, palette(table, names[0]), NETWORK_PX) if network else None,
         factor=factor,
         tables=tables_of(view, workload_title) if view else [],
-        whys=pages_why.questions_of_speedups(context, shown_results, where if len(names) == 1 else None),
-        more=len([s for s in view.results if s.ratio is not None]) - len(shown_results) if view and not every else 0,
-        all_of_them=f"/speedup?{urlencode([*request.query_params.multi_items(), ('every', '1')])}",
+        results_with_why=pages_why.questions_of_speedups(context, shown_results, where if len(names) == 1 else None),
+        unlisted_count=len([s for s in view.results if s.ratio is not None]) - len(shown_results)
+        if view and not every
+        else 0,
+        all_address=f"/speedup?{urlencode([*request.query_params.multi_items(), ('every', '1')])}",
         factors=factors,
         levels=levels,
         baseline=baseline_level,
@@ -286,7 +288,7 @@ def quality(
 @router.get("/login")
 def login(request: Request, next: Annotated[str, Query(max_length=2000)] = "/") -> Response:  # noqa: A002
     """Show the page that takes a token."""
-    return page_of(request, "login", next=next, wrong=False)
+    return page_of(request, "login", next=next, is_rejected=False)
 
 
 def _local_path(target: str) -> str:
@@ -305,7 +307,7 @@ async def login_with(request: Request) -> Response:
     if isinstance(roles, Refusal):
         return error_page(request, roles.status, roles.message, None, roles.hint)
     if not roles:
-        return page_of(request, "login", status=403, next=target, wrong=True)
+        return page_of(request, "login", status=403, next=target, is_rejected=True)
     answer = RedirectResponse(_local_path(target), status_code=303)
     answer.set_cookie(
         COOKIE,

@@ -77,7 +77,7 @@ def plan(request: Request, context: ContextOf) -> Response:
         "plan",
         clusters=clusters,
         runs_on=runs_on[:NAME_LETTERS_MAX],
-        cannot_run=has_no_cluster,
+        has_no_cluster=has_no_cluster,
         fields=field_values,
         rows=list(zip(*columns, strict=True)),
         workloads=tuple(workloads()),

@@ -58,7 +58,7 @@ _OLD_NAMES = {"minimize": "--least", "confidence": "--surely"}
 """Former options of ``assay recommend``, which addresses of earlier versions use."""
 _TICKED_TEXTS = ("on", "True", "true", "1")
 """Texts that a form or an address has for a ticked box."""
-_REPEATED = (
+_REPEATED_FIELDS = (
     *("budget", "deadline", "capacity", "years", "minimize", "confidence"),
     *("simulations", "seed", "extra_costs"),
 )
@@ -200,7 +200,7 @@ def _values(context: Context, form: Mapping[str, Sequence[str]]) -> dict[str, An
     recommendation = search.answer if search is not None else None
     return {
         "intervals": intervals_text("the learned runs"),
-        "asked": search_request,
+        "search_request": search_request,
         "rows": (rows := max(ROWS_MIN, len(search_request.workloads) + 1)),
         "works": [WorkFields(*text.split(":", 3)) for text in search_request.workloads]
         + [WorkFields()] * (rows - len(search_request.workloads)),
@@ -208,7 +208,7 @@ def _values(context: Context, form: Mapping[str, Sequence[str]]) -> dict[str, An
         "often_choices": list(RUNS_PER_DAY),
         "catalogues": catalogues,
         "search": search,
-        "first": is_first_search,
+        "is_first_search": is_first_search,
         "key": key,
         "form_key": bool(form.get("key")),
         "problem": problem or (search.problem if search is not None else None),
@@ -284,7 +284,7 @@ def _answer_values(recommendation: Recommendation) -> dict[str, Any]:
         "from_shipped_profile": recommendation.profile_origin is ProfileOrigin.SHIPPED
         and not recommendation.time_model,
         "headline": list(headline(recommendation)),
-        "extrapolated": replace(bar, text=extrapolation) if extrapolation else bar,
+        "extrapolation_bar": replace(bar, text=extrapolation) if extrapolation else bar,
         "front_title": front_title,
         "day_cost_text": day_cost_text,
         "interval_title": interval_title,

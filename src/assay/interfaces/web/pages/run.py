@@ -70,13 +70,13 @@ def run(request: Request, context: ContextOf, run_id: api_runs.RunId, span: Span
         ),
         sections=run_sections(complete_run.run, complete_run.detail, complete_run.files),
         environment=environment_tables(complete_run.run.environment),
-        limited=limit_answer(limits) if limits else None,
+        limit_sentence=limit_answer(limits) if limits else None,
         limits=limit_sections(limits) if limits else (),
         flags=_flags(context, complete_run),
         requests=_requests(complete_run, palette(context.store.table(), "layout")),
         profile=api_profiles.get_code_profile(context, run_id) if has_recordings(complete_run.logs) else None,
         methods_shown=METHODS_SHOWN,
-        timed=has_times(complete_run.logs),
+        has_times=has_times(complete_run.logs),
     )
 
 
@@ -112,7 +112,7 @@ def tasks(
     """Show how long the run's tasks took, by phase and node, and which are outliers."""
     answer = api_runs.get_task_durations(context, run_id, node or None, job or None)
     histograms = duration_histograms(answer.phases) if answer.phases else None
-    return page_of(request, "tasks", durations=answer, drawn=histograms, run=api_runs.find_run(context, run_id))
+    return page_of(request, "tasks", durations=answer, histograms=histograms, run=api_runs.find_run(context, run_id))
 
 
 @router.get("/runs/{run_id}/over-time", response_class=JSONResponse)

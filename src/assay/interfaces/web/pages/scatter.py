@@ -48,10 +48,10 @@ def scatter(
         "scatter",
         filter_table=table,
         view=view,
-        drawn=scatter_points(view, colours) if view.points else None,
+        chart=scatter_points(view, colours) if view.points else None,
         counts=counts_text(view),
         where=[condition for condition in where if condition],
-        listed=[
+        listed_points=[
             (point, *(level_at(table, name, position) for name in (view.by, view.shape)))
             for point in sorted(view.points, key=lambda point: -point.y)[:ROWS_LISTED]
             for position in context.store.repository.positions_of(table, [point.run_id])

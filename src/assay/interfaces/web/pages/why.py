@@ -30,12 +30,12 @@ SUGGESTED_MAX = 3
 def why(context: ContextOf, question: WhyQuestionOf) -> Response:
     """Redirect to the comparison of two configurations that differ only in the factor, with the decision on it."""
     pair = required_pair(context, question)
-    decision_pairs = [
+    decision_fields = [
         ("by", question.by),
         ("baseline", question.baseline),
         *(("where", text) for text in question.where if text),
     ]
-    address = urlencode([*(("run", run_id) for run_id in pair.runs), *decision_pairs])
+    address = urlencode([*(("run", run_id) for run_id in pair.runs), *decision_fields])
     return RedirectResponse(f"/compare?{address}", status_code=303)
 
 

@@ -35,6 +35,7 @@ def bar_of_multiple(multiple: float, quantity: str) -> ExtrapolationBar:
         position = _LEARNED_SHARE * max(0.0, math.log2(max(1.0, multiple))) / math.log2(EXTRAPOLATION_STATED)
         return ExtrapolationBar(position, f"Within the learned range of {quantity}.")
     excess = math.log2(multiple / EXTRAPOLATION_STATED) / math.log2(EXTRAPOLATION_MAX / EXTRAPOLATION_STATED)
+    # Forecasts are made up to EXTRAPOLATION_MAX, at three quarters of the bar; a larger multiple can still be shown.
     position = min(1.0, _LEARNED_SHARE + excess * _LEARNED_SHARE / 2)
     return ExtrapolationBar(position, f"Extrapolated: {multiple:,.1f} times the learned range of {quantity}.")
 

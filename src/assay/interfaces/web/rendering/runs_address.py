@@ -8,13 +8,13 @@ from assay.questions.runs.runs import NEWEST_FIRST
 
 @dataclass(frozen=True, slots=True)
 class RunsAddress:
-    """State of the list of runs. ``page``: number of runs per page."""
+    """State of the list of runs. ``page_size``: number of runs per page."""
 
     where: tuple[str, ...]
     sort: str
     offset: int
     columns: tuple[str, ...]
-    page: int
+    page_size: int
     default_sort: str = NEWEST_FIRST
     """Default order, which the address omits."""
     picked_run_ids: tuple[str, ...] = ()
@@ -47,7 +47,7 @@ class RunsAddress:
 
     def page_address(self, pages: int) -> str:
         """Return the address ``pages`` pages further (negative: back)."""
-        return replace(self, offset=max(0, self.offset + pages * self.page)).address()
+        return replace(self, offset=max(0, self.offset + pages * self.page_size)).address()
 
     def address_without_conditions(self) -> str:
         """Return the address without conditions."""

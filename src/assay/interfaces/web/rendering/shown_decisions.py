@@ -24,18 +24,18 @@ from assay.questions.decisions.decision import Decision
 from assay.questions.decisions.sentences.decision_sentences import DecisionAnswer, answer_of
 from assay.questions.decisions.sentences.question_sentences import QuestionView, view_of
 
-WHYS_SHOWN = 4
+WHY_LINKS_MAX = 4
 """Maximum number of links to pairs of runs below a decision."""
 
 
 @dataclass(frozen=True, slots=True)
 class ShownDecision:
-    """A decision on a page. ``whys``: questions that link to pairs of runs with a trace or task attempts."""
+    """A decision on a page. ``why_questions``: questions that link to pairs of runs with a trace or task attempts."""
 
     id: str
     answer: DecisionAnswer
     chart: Spec | None
-    whys: tuple[WhyQuestion, ...]
+    why_questions: tuple[WhyQuestion, ...]
 
 
 def shown_decisions(
@@ -47,7 +47,7 @@ def shown_decisions(
 ) -> list[ShownDecision]:
     """Return the decisions on ``factor`` for a page, the main decision first."""
     table, decisions = context.store.table(), decisions_on(context, factor, baseline, ignore, where)
-    return _decisions_of_page(table, decisions, "decision", _whys_of_decisions(context, where))
+    return _decisions_of_page(table, decisions, "decision", _why_questions_by_decision(context, where))
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,8 +59,8 @@ class ShownQuestion:
     simulation_address: str
     """Address of the page that simulates an unanswered question; empty if no run can be simulated."""
     plan_address: str
-    """Address of the page that composes the plan that measures the question; empty if the stored plan's cluster can't
-    run it."""
+    """Address of the page Plan, filled in with the runs that answer the question; empty if the stored plan's cluster
+    can't run them."""
     filters: tuple[str, ...]
     """Conditions to clear, because they hide the runs that answer the question."""
     lacks_prices: bool
@@ -69,37 +69,41 @@ class ShownQuestion:
 
 def shown_questions(context: Context, where: Sequence[str] = ()) -> list[ShownQuestion]:
     """Return the buyer's questions about the matching runs. The question about costs has no speedup chart."""
-    return show_questions(
+    return shown_questions_of(
         context.store.table(),
         question_answers_on(context, where),
-        _whys_of_decisions(context, where),
+        _why_questions_by_decision(context, where),
         context.command_options(where),
     )
 
 
-WhysOf = Callable[[Decision], tuple[WhyQuestion, ...]]
+WhyQuestionsOf = Callable[[Decision], tuple[WhyQuestion, ...]]
 
 
-def _whys_of_decisions(context: Context, where: Sequence[str]) -> WhysOf:
+def _why_questions_by_decision(context: Context, where: Sequence[str]) -> WhyQuestionsOf:
     """Return a function from a decision to its pairs of options that a page explains."""
 
-    def whys_of(decision: Decision) -> tuple[WhyQuestion, ...]:
-        questions = why_decision(decision, where)[:WHYS_SHOWN] if " + " not in decision.factor else []
+    def why_questions_of(decision: Decision) -> tuple[WhyQuestion, ...]:
+        questions = why_decision(decision, where)[:WHY_LINKS_MAX] if " + " not in decision.factor else []
         return tuple(question for question in questions if has_explanation(context, question))
 
-    return whys_of
+    return why_questions_of
 
 
-def show_questions(
-    table: RunTable, answers: Sequence[QuestionAnswer], whys_of: WhysOf, options: CommandOptions
+def shown_questions_of(
+    table: RunTable, answers: Sequence[QuestionAnswer], why_questions_of: WhyQuestionsOf, options: CommandOptions
 ) -> list[ShownQuestion]:
-    """Return answers as a page shows them. ``whys_of``: returns the links to explanations of a decision."""
+    """Return answers as a page shows them. ``why_questions_of``: returns the links to explanations of a decision."""
     return [
         ShownQuestion(
             view_of(answer, options),
             tuple(
                 _decisions_of_page(
-                    table, answer.decisions, answer.question.name, whys_of, charts=answer.question.name != CHEAPEST
+                    table,
+                    answer.decisions,
+                    answer.question.name,
+                    why_questions_of,
+                    charts=answer.question.name != CHEAPEST,
                 )
             ),
             _simulation_address(answer),
@@ -149,14 +153,14 @@ def _plan_address(answer: QuestionAnswer) -> str:
 
 
 def _decisions_of_page(
-    table: RunTable, decisions: Sequence[Decision], name: str, whys_of: WhysOf, *, charts: bool = True
+    table: RunTable, decisions: Sequence[Decision], name: str, why_questions_of: WhyQuestionsOf, *, charts: bool = True
 ) -> list[ShownDecision]:
     page_decisions, classes = [], layout_classes(table)
     for number, decision in enumerate(decisions):
         rows = forest_rows(decision, classes)
         # A chart of one row shows only what the sentence above it says.
         chart = speedup_forest(rows, _colours(table, decision.factor)) if len(rows) > 1 and charts else None
-        page_decisions.append(ShownDecision(f"{name}-{number}", answer_of(decision), chart, whys_of(decision)))
+        page_decisions.append(ShownDecision(f"{name}-{number}", answer_of(decision), chart, why_questions_of(decision)))
     return page_decisions
 
 

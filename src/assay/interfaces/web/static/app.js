@@ -50,8 +50,8 @@ if (picking) {
     // Runs of other workloads are other jobs: their times can't be compared.
     const workload = boxes().find((box) => box.checked)?.dataset.workload;
     const isOther = (box) => Boolean(workload && box.dataset.workload) && box.dataset.workload !== workload;
-    const full = chosen.length >= Number(picking.dataset.most);
-    for (const box of boxes()) box.disabled = !box.checked && (full || isOther(box));
+    const isFull = chosen.length >= Number(picking.dataset.most);
+    for (const box of boxes()) box.disabled = !box.checked && (isFull || isOther(box));
     return chosen;
   };
   const withPicks = (address, chosen) => {
@@ -114,10 +114,10 @@ async function follow() {
   const cards = (kind) => new Map([...document.querySelectorAll(`[data-${kind}]`)].map((card) => [card.dataset[kind], card]));
   const [starting, running] = [cards("starting"), cards("campaign")];
   const campaigns = (await get("/api/v1/campaigns")).filter((campaign) => campaign.running);
-  let gone = [...running.keys()].some((id) => !campaigns.some((campaign) => campaign.campaign_id === id));
+  let mustReload = [...running.keys()].some((id) => !campaigns.some((campaign) => campaign.campaign_id === id));
   for (const campaign of campaigns) {
     const card = running.get(campaign.campaign_id);
-    if (starting.has(String(campaign.pid))) gone = true;
+    if (starting.has(String(campaign.pid))) mustReload = true;
     if (!card) continue;
     card.querySelector("progress").value = campaign.done;
     card.querySelector(".ended").textContent = campaign.done;
@@ -130,10 +130,10 @@ async function follow() {
   for (const started of starting.size ? await get("/api/v1/plan/started") : []) {
     const card = starting.get(String(started.pid));
     if (!card) continue;
-    if (!started.running) gone = true;
+    if (!started.running) mustReload = true;
     card.querySelector(".current").textContent = started.last_lines.at(-1) ?? "its process is starting";
   }
-  if (gone) location.reload();
+  if (mustReload) location.reload();
 }
 
 if (document.querySelector("[data-campaign], [data-starting]")) setInterval(() => follow().catch(() => {}), 3000);

@@ -6,14 +6,14 @@ const form = document.getElementById("cost-form");
 const priced = document.getElementById("priced");
 const status = document.getElementById("cost-status");
 const book = form.elements.prices;
-const KEPT = "assay-price-book";
-const QUIET_MS = 250;
-const STROKES_MS = 1000;
-const USUAL = { view: "run", take: "all", years: "3", rounding: "none" };
-let waiting;
-let asked = 0;
+const STORAGE_KEY = "assay-price-book";
+const PAUSE_MS = 250;
+const STEP_MS = 1000;
+const DEFAULTS = { view: "run", take: "all", years: "3", rounding: "none" };
+let timer;
+let requestNumber = 0;
 let stroke = {};
-let held = false;
+let isDragging = false;
 
 const fields = () => [...priced.querySelectorAll("input[type=number][data-initial]")];
 const rowOf = (name) => priced.querySelector(`tr[data-price="${CSS.escape(name)}"]`);
@@ -22,7 +22,7 @@ const edits = () => history.state?.edits ?? 0;
 /** Return the query, without default values and without prices that equal the book's. */
 function question() {
   const pairs = [...new FormData(form)].filter(([name, value]) =>
-    value !== "" && name !== "prices" && USUAL[name] !== value && !name.startsWith("price."));
+    value !== "" && name !== "prices" && DEFAULTS[name] !== value && !name.startsWith("price."));
   for (const field of fields()) {
     if (field.value !== "" && Number(field.value) !== Number(field.dataset.initial)) pairs.push([field.name, field.value]);
   }
@@ -55,7 +55,7 @@ function showEdits() {
 }
 
 /** Show the server's answer; a price that is being dragged keeps its slider. */
-function putIn(html) {
+function showAnswer(html) {
   const sent = document.createElement("template");
   sent.innerHTML = html; // the server's own page, escaped there; scripts in it would not run
   for (const { id } of priced.querySelectorAll("details[id][open]")) {
@@ -63,9 +63,9 @@ function putIn(html) {
     if (fold) fold.open = true;
   }
   const names = (root) => [...root.querySelectorAll("tr[data-price]")].map((row) => row.dataset.price);
-  const [there, now] = [names(priced), names(sent.content)];
-  const others = [...there].sort().join("\n") !== [...now].sort().join("\n");
-  if (others || !there.length || (!held && there.join("\n") !== now.join("\n"))) {
+  const [shownNames, sentNames] = [names(priced), names(sent.content)];
+  const hasOtherPrices = [...shownNames].sort().join("\n") !== [...sentNames].sort().join("\n");
+  if (hasOtherPrices || !shownNames.length || (!isDragging && shownNames.join("\n") !== sentNames.join("\n"))) {
     const { type } = document.activeElement;
     const row = document.activeElement.closest("#priced tr[data-price]")?.dataset.price;
     priced.replaceChildren(sent.content);
@@ -83,7 +83,7 @@ function putIn(html) {
 }
 
 async function price() {
-  const number = ++asked;
+  const number = ++requestNumber;
   const query = question();
   const data = new URLSearchParams(query);
   if (book?.value.trim()) data.set("prices", book.value);
@@ -93,17 +93,17 @@ async function price() {
     answer = await fetch("/cost/results", { method: "POST", body: data });
     html = await answer.text();
   } catch {
-    if (number === asked) say("The server did not answer. The results below are from before this change.", true);
+    if (number === requestNumber) say("The server did not answer. The results below are from before this change.", true);
     return;
   }
-  if (number !== asked) return;
+  if (number !== requestNumber) return;
   if (!answer.ok) {
     const why = answer.status === 401 || answer.status === 403 ? "sign in again" : `error ${answer.status}`;
     say(`The server refused to compute this price (${why}). The results below are from before this change.`, true);
     return;
   }
   say("");
-  putIn(html);
+  showAnswer(html);
   await drawAll();
 }
 
@@ -111,7 +111,7 @@ async function price() {
 function commit(of) {
   const next = address(question());
   const now = performance.now();
-  const continues = of !== undefined && of === stroke.of && now - stroke.at_ms < STROKES_MS && edits() > 0;
+  const continues = of !== undefined && of === stroke.of && now - stroke.at_ms < STEP_MS && edits() > 0;
   stroke = { of, at_ms: now };
   if (next === location.pathname + location.search) return;
   if (continues) history.replaceState(history.state, "", next);
@@ -128,8 +128,8 @@ function set(name, value) {
 }
 
 // A price can change its position in the table when another price changes, but not while it is being dragged.
-priced.addEventListener("pointerdown", ({ target }) => { held = target.type === "range"; });
-for (const end of ["pointerup", "pointercancel"]) addEventListener(end, () => { held = false; });
+priced.addEventListener("pointerdown", ({ target }) => { isDragging = target.type === "range"; });
+for (const end of ["pointerup", "pointercancel"]) addEventListener(end, () => { isDragging = false; });
 priced.addEventListener("input", ({ target }) => {
   const row = target.closest("tr[data-price]");
   if (!row) return;
@@ -137,8 +137,8 @@ priced.addEventListener("input", ({ target }) => {
   if (target.type === "range") field.value = Number(Number(target.value).toPrecision(4));
   if (!field.validity.valid || field.value === "") return;
   showEdits();
-  clearTimeout(waiting);
-  waiting = setTimeout(price, QUIET_MS);
+  clearTimeout(timer);
+  timer = setTimeout(price, PAUSE_MS);
 });
 priced.addEventListener("change", ({ target }) => {
   const row = target.closest("tr[data-price]");
@@ -149,7 +149,7 @@ priced.addEventListener("change", ({ target }) => {
     say(`${row.dataset.price}: ${field.validationMessage}`);
     return;
   }
-  clearTimeout(waiting);
+  clearTimeout(timer);
   commit(row.dataset.price);
   price();
 });
@@ -200,18 +200,18 @@ addEventListener("popstate", () => {
 if (book) {
   // A pasted price book is too long for an address. It stays in this window, where Back restores it.
   try {
-    if (!book.value) book.value = sessionStorage.getItem(KEPT) ?? "";
+    if (!book.value) book.value = sessionStorage.getItem(STORAGE_KEY) ?? "";
   } catch {
     // The value applies to this page only.
   }
   book.addEventListener("input", () => {
     try {
-      sessionStorage.setItem(KEPT, book.value);
+      sessionStorage.setItem(STORAGE_KEY, book.value);
     } catch {
       // The value applies to this page only.
     }
-    clearTimeout(waiting);
-    waiting = setTimeout(price, 2 * QUIET_MS);
+    clearTimeout(timer);
+    timer = setTimeout(price, 2 * PAUSE_MS);
   });
   if (book.value.trim()) price();
 }

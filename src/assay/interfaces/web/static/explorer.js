@@ -7,14 +7,14 @@ const count = data.ids.length;
 const columns = new Map(data.columns.map((column) => [column.name, { ...column, codes: Int32Array.from(column.codes) }]));
 const facets = [...columns.values()].filter((column) => column.filter.length > 1);
 const shown = data.shown.map((name) => columns.get(name));
-const linked = data.linked === "all" ? null : new Set(data.linked);
-const dated = data.started_unix_s.some((started) => started !== null);
+const linkedIds = data.linked === "all" ? null : new Set(data.linked);
+const hasStartTimes = data.started_unix_s.some((started) => started !== null);
 const number = new Intl.NumberFormat("en");
 
 const element = (name, values = {}, ...children) => {
-  const made = Object.assign(document.createElement(name), values);
-  made.append(...children);
-  return made;
+  const node = Object.assign(document.createElement(name), values);
+  node.append(...children);
+  return node;
 };
 const seconds = (value) => value === null ? "–" : new Intl.NumberFormat("en", value < 100
   ? { minimumFractionDigits: 1, maximumFractionDigits: 1 } : { maximumFractionDigits: 0 }).format(value);
@@ -29,35 +29,35 @@ function stateOf(hash) {
     const code = column ? column.levels.indexOf(condition.slice(cut + 1)) : -1;
     if (code >= 0) where.set(column.name, (where.get(column.name) ?? new Set()).add(code));
   }
-  const sort = pairs.get("sort") ?? (dated ? "-started_unix_s" : "duration_s");
+  const sort = pairs.get("sort") ?? (hasStartTimes ? "-started_unix_s" : "duration_s");
   return { where, sort, offset: Math.max(0, Number.parseInt(pairs.get("offset") ?? "0", 10) || 0) };
 }
 
 function hashOf(state) {
   const pairs = new URLSearchParams();
   for (const [name, codes] of state.where) for (const code of codes) pairs.append("where", `${name}=${columns.get(name).levels[code]}`);
-  if (state.sort !== (dated ? "-started_unix_s" : "duration_s")) pairs.set("sort", state.sort);
+  if (state.sort !== (hasStartTimes ? "-started_unix_s" : "duration_s")) pairs.set("sort", state.sort);
   if (state.offset) pairs.set("offset", state.offset);
   return `#${pairs}`;
 }
 
-/** Return the rows that match, and for each facet the runs that each level would leave if it was exchanged. */
+/** Return the matching rows, and for each level of a facet the rows that match the conditions on all other columns. */
 function select(where) {
-  const conditions = [...where].map(([name, codes]) => ({ name, codes, of: columns.get(name).codes }));
+  const conditions = [...where].map(([name, codes]) => ({ name, codes, columnCodes: columns.get(name).codes }));
   const rows = [];
   const counts = facets.map((column) => new Int32Array(column.levels.length));
   const positions = new Map(facets.map((column, index) => [column.name, index]));
   for (let row = 0; row < count; row++) {
-    let failed = 0;
-    let at = null;
+    let failures = 0;
+    let failedName = null;
     for (const condition of conditions) {
-      if (!condition.codes.has(condition.of[row])) { failed++; at = condition.name; if (failed > 1) break; }
+      if (!condition.codes.has(condition.columnCodes[row])) { failures++; failedName = condition.name; if (failures > 1) break; }
     }
-    if (failed > 1) continue;
-    if (!failed) rows.push(row);
-    const only = failed ? positions.get(at) : undefined;
-    if (failed && only === undefined) continue;
-    for (let index = failed ? only : 0; index < (failed ? only + 1 : facets.length); index++) {
+    if (failures > 1) continue;
+    if (!failures) rows.push(row);
+    const failedFacet = failures ? positions.get(failedName) : undefined;
+    if (failures && failedFacet === undefined) continue;
+    for (let index = failures ? failedFacet : 0; index < (failures ? failedFacet + 1 : facets.length); index++) {
       const code = facets[index].codes[row];
       if (code >= 0) counts[index][code]++;
     }
@@ -65,7 +65,7 @@ function select(where) {
   return { rows, counts };
 }
 
-function inOrder(rows, sort) {
+function sorted(rows, sort) {
   const descending = sort.startsWith("-");
   const name = descending ? sort.slice(1) : sort;
   const column = columns.get(name);
@@ -168,14 +168,14 @@ function badge(name, row, kind, suffix = "") {
 
 function rowOf(row, longest) {
   const id = element("code", { textContent: data.ids[row].slice(0, 8), title: data.ids[row] });
-  const paged = !linked || linked.has(data.ids[row]);
+  const hasPage = !linkedIds || linkedIds.has(data.ids[row]);
   const scale = columns.get("lab_scale");
   const lab = scale && scale.codes[row] >= 0 ? `, lab ${scale.texts[scale.codes[row]]}` : "";
   const time = element("td", { className: "number share", textContent: seconds(data.duration_s[row]) });
   time.style.setProperty("--share", `${(100 * (data.duration_s[row] ?? 0)) / longest}%`);
   return element("tr", {},
-    element("th", { scope: "row" }, paged ? element("a", { href: `runs/${data.ids[row]}.html` }, id) : id),
-    ...(dated ? [element("td", { className: "time", textContent: moment(data.started_unix_s[row]) })] : []),
+    element("th", { scope: "row" }, hasPage ? element("a", { href: `runs/${data.ids[row]}.html` }, id) : id),
+    ...(hasStartTimes ? [element("td", { className: "time", textContent: moment(data.started_unix_s[row]) })] : []),
     ...shown.map((column) => levelCell(column, row)),
     time, badge("status", row, "status"), badge("origin", row, "origin", lab));
 }
@@ -184,7 +184,7 @@ function showRows(rows) {
   const page = rows.slice(state.offset, state.offset + PAGE_RUNS);
   const longest = Math.max(1e-9, ...page.map((row) => data.duration_s[row] ?? 0));
   document.querySelector("#runs thead").replaceChildren(element("tr", {}, element("th", { scope: "col", textContent: "Run" }),
-    ...(dated ? [header("started_unix_s", "Started (UTC)")] : []), ...shown.map((column) => header(column.name, column.title)),
+    ...(hasStartTimes ? [header("started_unix_s", "Started (UTC)")] : []), ...shown.map((column) => header(column.name, column.title)),
     header("duration_s", "Time (s)", true), element("th", { scope: "col", textContent: "Status" }), element("th", { scope: "col", textContent: "Origin" })));
   document.querySelector("#runs tbody").replaceChildren(...page.map((row) => rowOf(row, longest)));
   const link = (offset, text) => element("a", { href: hashOf({ ...state, offset }), textContent: text });
@@ -200,7 +200,7 @@ function show() {
   document.getElementById("matching").replaceChildren(element("b", { textContent: number.format(rows.length) }), ` of ${number.format(count)} runs match`);
   showChips();
   showFacets(counts);
-  showRows(inOrder(rows, state.sort));
+  showRows(sorted(rows, state.sort));
 }
 
 addEventListener("hashchange", () => { state = stateOf(location.hash); show(); });

@@ -6,17 +6,17 @@ const SVG = "http://www.w3.org/2000/svg";
 const ROW_PX = 20, LETTER_PX = 6.6, FRAME_PX_MIN = 0.4, GRAPH_PX_MIN = 320;
 
 function element(name, attributes, text) {
-  const created = document.createElement(name);
-  Object.assign(created, attributes);
-  if (text) created.textContent = text;
-  return created;
+  const node = document.createElement(name);
+  Object.assign(node, attributes);
+  if (text) node.textContent = text;
+  return node;
 }
 
 function svgElement(name, attributes, text) {
-  const created = document.createElementNS(SVG, name);
-  for (const [key, value] of Object.entries(attributes)) created.setAttribute(key, value);
-  if (text) created.textContent = text;
-  return created;
+  const node = document.createElementNS(SVG, name);
+  for (const [key, value] of Object.entries(attributes)) node.setAttribute(key, value);
+  if (text) node.textContent = text;
+  return node;
 }
 
 /** Return the root of a graph: frames with the value of each side, and their mean as weight. */
@@ -66,8 +66,8 @@ function largestChange(data) {
 
 const changeOf = (node) => (node.values[1] ?? 0) - node.values[0];
 
-function colourOf(node, two, changeMax) {
-  if (two) {
+function colourOf(node, isDifference, changeMax) {
+  if (isDifference) {
     const strength = changeMax ? Math.round((70 * Math.abs(changeOf(node))) / changeMax) : 0;
     return `color-mix(in oklab, var(--flame-${changeOf(node) > 0 ? "more" : "less"}) ${strength}%, var(--flame-none))`;
   }
@@ -111,7 +111,7 @@ function timeControls(box, data) {
 }
 
 function show(box, data) {
-  const two = data.sides.length === 2;
+  const isDifference = data.sides.length === 2;
   const { phase, search, reset, hits, detail, holder } = controls(box, data);
   const changeMax = largestChange(data);
   let all, root, items = [];
@@ -120,12 +120,12 @@ function show(box, data) {
   const share = (node, side) => `${((100 * node.values[side]) / all.values[side] || 0).toFixed(1)} %`;
   function textOf(node) {
     const [first, second] = node.values;
-    if (!two) return `${node.name}: ${figure(first)}, ${share(node, 0)} of the phase`;
+    if (!isDifference) return `${node.name}: ${figure(first)}, ${share(node, 0)} of the phase`;
     const change = changeOf(node);
     return `${node.name}: A ${figure(first)}, B ${figure(second)}, B − A ${change > 0 ? "+" : ""}${figure(change)}`;
   }
-  const wanted = () => search.value.trim().toLowerCase();
-  const matches = (node) => wanted() && node.name.toLowerCase().includes(wanted());
+  const searchText = () => search.value.trim().toLowerCase();
+  const matches = (node) => searchText() && node.name.toLowerCase().includes(searchText());
 
   function groupOf({ node, x, wide, above }, focused) {
     const group = svgElement("g", { role: "treeitem", tabindex: node === focused ? 0 : -1,
@@ -133,7 +133,7 @@ function show(box, data) {
     if (matches(node)) group.classList.add("hit");
     const y = node.depth * ROW_PX;
     const rect = svgElement("rect", { x, y, width: Math.max(wide - 0.5, 0.3), height: ROW_PX - 1 });
-    rect.style.fill = colourOf(node, two, changeMax);
+    rect.style.fill = colourOf(node, isDifference, changeMax);
     group.append(rect, svgElement("title", {}, textOf(node)));
     const letters = Math.floor((wide - 6) / LETTER_PX);
     const short = node.name.length > letters ? node.name.split("/").pop() : node.name;
@@ -150,7 +150,7 @@ function show(box, data) {
     items = layoutOf(root, width);
     const rows = 1 + items.reduce((deepest, { node }) => Math.max(deepest, node.depth), 0);
     const svg = svgElement("svg", { viewBox: `0 0 ${width} ${rows * ROW_PX}`, role: "tree",
-      "aria-label": `${two ? "Difference of two flame graphs" : "Flame graph"}, phase ${phase.value}` });
+      "aria-label": `${isDifference ? "Difference of two flame graphs" : "Flame graph"}, phase ${phase.value}` });
     for (const item of items) {
       item.group = groupOf(item, focused ?? root);
       svg.append(item.group);
@@ -171,7 +171,7 @@ function show(box, data) {
   /** Say how many frames match the search, and their share of the phase; frames below a match count once. */
   function showMatches() {
     hits.textContent = "";
-    if (!wanted()) return;
+    if (!searchText()) return;
     let frames = 0;
     const sums = data.sides.map(() => 0), waiting = [[all, false]];
     while (waiting.length) {
@@ -180,7 +180,7 @@ function show(box, data) {
       if (hit && !inside) node.values.forEach((value, side) => { sums[side] += value; });
       for (const child of node.children) waiting.push([child, inside || hit]);
     }
-    const shares = sums.map((_, side) => `${two ? `${"AB"[side]} ` : ""}${share({ values: sums }, side)}`);
+    const shares = sums.map((_, side) => `${isDifference ? `${"AB"[side]} ` : ""}${share({ values: sums }, side)}`);
     hits.textContent = `${frames} ${frames === 1 ? "frame matches" : "frames match"}: ${shares.join(", ")} of the phase`;
   }
 

@@ -2,8 +2,8 @@
 const form = document.getElementById("plan-form");
 const result = document.getElementById("plan-result");
 const pasted = form.elements.cluster_text;
-let waiting;
-let asked = 0;
+let timer;
+let requestNumber = 0;
 
 const pack = (text) => btoa(String.fromCharCode(...new TextEncoder().encode(text)));
 const unpack = (text) => new TextDecoder().decode(Uint8Array.from(atob(text), (letter) => letter.charCodeAt(0)));
@@ -16,19 +16,19 @@ function offerFiles() {
 }
 
 async function count() {
-  const number = ++asked;
+  const number = ++requestNumber;
   const data = new URLSearchParams(new FormData(form));
   const answer = await fetch("/plan/preview", { method: "POST", body: data });
   const text = await answer.text();
-  if (number !== asked || !answer.ok) return;
+  if (number !== requestNumber || !answer.ok) return;
   const open = [...result.querySelectorAll("details")].map((part) => part.open);
   result.innerHTML = text; // the server's own page, escaped there; scripts in it would not run
   [...result.querySelectorAll("details")].forEach((part, index) => { part.open = open[index] ?? part.open; });
   const rows = ["workload", "data", "options"]; // parallel lists: empty values keep their positions
-  const filled = data.getAll("workload").findLastIndex((name) => name !== "") + 1;
+  const rowCount = data.getAll("workload").findLastIndex((name) => name !== "") + 1;
   const query = new URLSearchParams([...data].filter(([name, value]) =>
     !rows.includes(name) && name !== "cluster_text" && value !== ""));
-  for (const name of rows) for (const value of data.getAll(name).slice(0, filled)) query.append(name, value);
+  for (const name of rows) for (const value of data.getAll(name).slice(0, rowCount)) query.append(name, value);
   history.replaceState(null, "", `/plan?${query}${pasted.value ? `#cluster=${pack(pasted.value)}` : ""}`);
 }
 
@@ -52,7 +52,7 @@ form.addEventListener("change", () => {
 
 offerFiles();
 form.addEventListener("input", offerFiles);
-form.addEventListener("input", () => { clearTimeout(waiting); waiting = setTimeout(count, 400); });
+form.addEventListener("input", () => { clearTimeout(timer); timer = setTimeout(count, 400); });
 
 if (location.hash.startsWith("#cluster=")) {
   try {

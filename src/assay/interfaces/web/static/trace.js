@@ -3,10 +3,10 @@ import { draw } from "./charts.js";
 
 const form = document.getElementById("trace-form");
 const drawing = document.getElementById("over-time");
-const LEAST_S = 0.05;
+const SPAN_MIN_S = 0.05;
 const LISTED_MAX = 12;
 let spec = JSON.parse(document.querySelector('script[data-for="over-time"]').textContent);
-let asked = 0;
+let requestNumber = 0;
 let shownQuery = location.search;
 
 // The cursor, the dragged span and the values at the cursor are above the drawing, not part of it.
@@ -26,17 +26,17 @@ function say(text) {
 
 async function show(push) {
   const query = new URLSearchParams([...new FormData(form)].filter(([, value]) => value !== ""));
-  const number = ++asked;
+  const number = ++requestNumber;
   let answer;
   try {
     const response = await fetch(`/runs/${encodeURIComponent(form.dataset.run)}/over-time?${query}`);
     if (!response.ok) throw new Error(`error ${response.status}`);
     answer = await response.json();
   } catch (error) {
-    if (number === asked) say(`The server did not send this span (${error.message}). The drawing shows the previous span.`);
+    if (number === requestNumber) say(`The server did not send this span (${error.message}). The drawing shows the previous span.`);
     return;
   }
-  if (number !== asked) return; // a later request was sent meanwhile
+  if (number !== requestNumber) return; // a later request was sent meanwhile
   say("");
   if (push) {
     history.pushState(null, "", `?${query}${location.hash}`);
@@ -115,18 +115,18 @@ function at(event) {
   return { areas, x, t, index, inside: event.clientX >= left && event.clientX <= right };
 }
 
-let from;
+let dragStart;
 function follow(event) {
   const now = at(event);
-  if (!now || (!now.inside && from === undefined)) return hide();
+  if (!now || (!now.inside && dragStart === undefined)) return hide();
   const box = layer.getBoundingClientRect();
   const top = now.areas[0].top - box.top;
   const height = now.areas.at(-1).bottom - now.areas[0].top;
   Object.assign(cursor.style, { left: `${now.x - box.left}px`, top: `${top}px`, height: `${height}px` });
   cursor.hidden = false;
-  if (from !== undefined) {
-    const left = Math.min(from.x, now.x);
-    Object.assign(span.style, { left: `${left - box.left}px`, top: `${top}px`, width: `${Math.abs(now.x - from.x)}px`, height: `${height}px` });
+  if (dragStart !== undefined) {
+    const left = Math.min(dragStart.x, now.x);
+    Object.assign(span.style, { left: `${left - box.left}px`, top: `${top}px`, width: `${Math.abs(now.x - dragStart.x)}px`, height: `${height}px` });
     span.hidden = false;
   }
   const panel = panels()[now.index];
@@ -145,23 +145,23 @@ function follow(event) {
 }
 
 drawing.addEventListener("pointermove", follow);
-drawing.addEventListener("pointerleave", () => { if (from === undefined) hide(); });
+drawing.addEventListener("pointerleave", () => { if (dragStart === undefined) hide(); });
 drawing.addEventListener("pointerdown", (event) => {
   const now = at(event);
   if (event.button !== 0 || !now?.inside) return;
-  from = now;
+  dragStart = now;
   drawing.setPointerCapture(event.pointerId);
   event.preventDefault(); // do not select text of the drawing
 });
 drawing.addEventListener("pointerup", (event) => {
   const now = at(event);
-  const begin = from;
-  from = undefined;
+  const begin = dragStart;
+  dragStart = undefined;
   hide();
   if (!begin || !now) return;
   const [start, end] = [begin.t, now.t].sort((a, b) => a - b);
-  const whole = spec.vconcat[0].encoding.x.scale.domain;
-  if (end - start < Math.max(LEAST_S, (whole[1] - whole[0]) / 200)) { // a click, no span
+  const domain = spec.vconcat[0].encoding.x.scale.domain;
+  if (end - start < Math.max(SPAN_MIN_S, (domain[1] - domain[0]) / 200)) { // a click, no span
     document.dispatchEvent(new CustomEvent("moment", { detail: now.t }));
     return;
   }
@@ -170,7 +170,7 @@ drawing.addEventListener("pointerup", (event) => {
   form.elements.end_s.value = end.toFixed(digits);
   show(true);
 });
-drawing.addEventListener("pointercancel", () => { from = undefined; hide(); });
+drawing.addEventListener("pointercancel", () => { dragStart = undefined; hide(); });
 
 form.addEventListener("submit", (event) => { event.preventDefault(); show(true); });
 form.addEventListener("change", () => show(true));

@@ -7,8 +7,8 @@ const controls = document.getElementById("controls");
 const answer = document.getElementById("answer");
 const status = document.getElementById("whatif-status");
 const start = document.getElementById("whatif-start");
-let wanted = false;
-let busy = false;
+let isRequested = false;
+let isBusy = false;
 
 // The prices of parts that the price book lacks are in the answer.
 const fields = () => [...controls.querySelectorAll("[data-initial]"), ...answer.querySelectorAll("[data-initial]")];
@@ -53,8 +53,8 @@ function say(text) {
 }
 
 // With many configurations, the shown one is answered first: simulating all of them takes longer than a slider's step.
-const AT_ONCE = 6;
-const parts = answer && answer.querySelectorAll("#whatif-rows tbody tr").length > AT_ONCE ? [true, false] : [false];
+const ROWS_AT_ONCE_MAX = 6;
+const shownOnlyOfRequests = answer && answer.querySelectorAll("#whatif-rows tbody tr").length > ROWS_AT_ONCE_MAX ? [true, false] : [false];
 
 async function results(shownOnly) {
   const body = question();
@@ -65,15 +65,15 @@ async function results(shownOnly) {
 }
 
 async function ask() {
-  wanted = true;
-  if (busy) return;
-  busy = true;
-  while (wanted) {
-    wanted = false;
+  isRequested = true;
+  if (isBusy) return;
+  isBusy = true;
+  while (isRequested) {
+    isRequested = false;
     try {
-      for (const shownOnly of parts) {
+      for (const shownOnly of shownOnlyOfRequests) {
         const html = await results(shownOnly);
-        if (wanted) break;
+        if (isRequested) break;
         answer.innerHTML = html; // the server's own page, escaped there; scripts in it do not run
         say("");
         await drawAll();
@@ -82,7 +82,7 @@ async function ask() {
       say(`The server did not answer (${error.message}). The results below are from before this change.`);
     }
   }
-  busy = false;
+  isBusy = false;
 }
 
 function commit() {
@@ -99,7 +99,7 @@ function changed(done) {
 if (controls) {
   controls.addEventListener("input", ({ target }) => {
     const field = target.closest(".control")?.querySelector("[data-initial]");
-    if (!field || target.type === "text") return; // half a text is no answer: it is sent when it is complete
+    if (!field || target.type === "text") return; // a text is sent when it is complete
     if (target.type === "range") field.value = valueAt(target);
     if (field.validity.valid && field.value !== "") changed(false);
   });

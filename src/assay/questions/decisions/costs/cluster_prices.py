@@ -31,13 +31,12 @@ class ComparedPrices:
     """The prices of both in every setting that they share; empty where they share none."""
 
     @property
-    def equal(self) -> bool:
+    def is_equal(self) -> bool:
         """Whether the option's cluster has the baseline's price."""
         return all(np.isclose(price.price, self.baseline.price) for price in self.option)
 
     def same_work(self, price_ratio: float) -> float:
-        """Return the price that gives the cost of the baseline's work on the option if it is multiplied by a cost
-        ratio.
+        """Return the price whose product with a cost ratio is the cost of the baseline's work on the option.
 
         ``price_ratio``: price of the option / of the baseline, in the mean over the settings. The price ratio of this
         setting replaces it, so that the cost agrees with the two prices.

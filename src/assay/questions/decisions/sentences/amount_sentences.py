@@ -109,7 +109,7 @@ def amount_sentences(decision: Decision, option: OptionResult | None = None) -> 
     subject = f"{f'Rent for {years}' if costs.rented else f'Cost of the cluster over {years}'}, used 24 h a day"
     subject += _setting_text(prices)
     size = f" {capitalised(text)}." if (text := other_size_text(costs)) else ""
-    if prices.equal:
+    if prices.is_equal:
         over_years = f"{subject}: {money(price, currency)} with both.{size}{work}"
         break_even = f"The price of a cluster is the same with {name}, so there is no break-even price."
         return CostAmounts(per_job, over_years, break_even, _prices_text(costs, currency), job.workload)

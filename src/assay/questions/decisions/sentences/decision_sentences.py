@@ -231,7 +231,7 @@ def _cost_summary(cost: CostRatio) -> str:
 def _range_clause(decision: Decision, option: OptionResult) -> str:
     """Return the range over workloads: ``: 1.00× on K-means (no difference shown) to 5.13× on Sort``.
 
-    Empty unless the ratios differ widely (:func:`_extremes`), and the mean over the workloads has a verdict.
+    Empty unless the ratios differ widely (:func:`_extreme_results`), and the mean over the workloads has a verdict.
     """
     extremes = _extreme_results(decision, option.option)
     if option.verdict not in (Verdict.FASTER, Verdict.SLOWER) or not extremes:

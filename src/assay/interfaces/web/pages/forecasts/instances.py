@@ -56,10 +56,10 @@ def _values(context: Context, form: Mapping[str, Sequence[str]]) -> dict[str, An
     if not any(texts.get(field) for field in _RATE_FIELDS.values()):
         texts.setdefault("volumes", _VOLUMES)
     values: dict[str, Any] = {
-        "assumed": ASSUMED_ARCHITECTURE,
+        "assumed_architecture": ASSUMED_ARCHITECTURE,
         "fields": defaultdict(str, texts),
-        "speeds": _SPEED_FIELDS,
-        "rates": _RATE_FIELDS,
+        "speed_fields": _SPEED_FIELDS,
+        "rate_fields": _RATE_FIELDS,
         "disk_kinds": _DISK_CHOICES,
         "disk_noun": disk_noun,
     }

@@ -28,7 +28,8 @@ from assay.questions.recommendation.size import Shape, SizeAnswer
 
 router = APIRouter(include_in_schema=False, default_response_class=HTMLResponse, dependencies=READERS)
 _CHARACTERS_MAX = 1_000_000
-_WHOLE_NUMBERS = ("simulations", "seed")
+"""Maximum length of a field of the form, in characters."""
+_WHOLE_NUMBER_FIELDS = ("simulations", "seed")
 _FILE_FIELDS = ("catalogue_text", "prices_text")
 
 
@@ -38,7 +39,7 @@ class ShapePoint:
 
     shape: Shape
     runs: int = 0
-    """Measured runs; always 0."""
+    """Number of measured runs, which the chart shows: none, because shapes are simulated."""
 
     @property
     def label(self) -> str:
@@ -131,13 +132,13 @@ def _request_of(form: Mapping[str, Sequence[str]]) -> UploadedLogRequest:
         text = text if request_field.name in _FILE_FIELDS else text.strip()
         if not text:
             continue
-        if request_field.name in _WHOLE_NUMBERS and not text.isdecimal():
+        if request_field.name in _WHOLE_NUMBER_FIELDS and not text.isdecimal():
             raise SpecificationError(f"{text[:40]!r} is not a whole number", where=request_field.name)
         if request_field.name == "prices_spot":
             request_fields[request_field.name] = True  # a form sends a ticked box only
             continue
         request_fields[request_field.name] = (
-            int(text[:9]) if request_field.name in _WHOLE_NUMBERS else text.replace("\r\n", "\n")
+            int(text[:9]) if request_field.name in _WHOLE_NUMBER_FIELDS else text.replace("\r\n", "\n")
         )
     return UploadedLogRequest(**request_fields)
 
@@ -158,7 +159,7 @@ def _values(context: Context, form: Mapping[str, Sequence[str]]) -> dict[str, An
     answer = search.answer if search is not None else None
     return {
         "intervals": intervals_text("the log"),
-        "asked": log_request,
+        "log_request": log_request,
         "catalogues": list(stored_catalogues(context.cluster_folders)),
         "bytes_max": FILE_BYTES_MAX,
         "search": search,
@@ -177,13 +178,13 @@ def _answer_values(answer: SizeAnswer) -> dict[str, Any]:
     axes = ("Time of the job", "Cost of the job")
     first_sentence, *reason_sentences = size_sentences.first_sentences(answer)
     return {
-        "first": first_sentence,
-        "why": reason_sentences,
+        "first_sentence": first_sentence,
+        "reason_sentences": reason_sentences,
         "shapes_text": list(size_sentences.shapes_sentences(answer)),
         "job_text": [*size_sentences.job_sentences(answer), *size_sentences.memory_sentences(answer)],
         "assumptions": list(size_sentences.assumption_sentences(answer)),
         "interval": interval_header(extrapolated=answer.extrapolated),
         "interval_name": intervals_name(extrapolated=answer.extrapolated),
-        "missing": list(size_sentences.missing_sentences(answer)),
+        "missing_sentences": list(size_sentences.missing_sentences(answer)),
         "cost_chart": cost_effectiveness_chart(points, layouts, answer.currency, axis_titles=axes) if points else None,
     }

@@ -39,6 +39,6 @@ def tuning(request: Request, context: ContextOf, campaign: str) -> Response:
         request,
         "tuning",
         state=state,
-        running=status.running,
+        is_running=status.running,
         chart=tuning_course(state.trials) if timed_trials else None,
     )

@@ -61,7 +61,7 @@ _EMPTY_VALUES: dict[str, Any] = {
     "groups": GROUPS,
     "prices": (),
     "currency": "",
-    "priced": False,
+    "has_price_book": False,
     "price_name": "",
     "missing_prices": (),
     "example_prices": "",
@@ -72,13 +72,13 @@ _EMPTY_VALUES: dict[str, Any] = {
     "cost_lines": None,
     "limit_text": limit_text,
     "others_follow": False,
-    "shown": None,
+    "details_row": None,
     "changes": (),
     "changed": False,
     "cost_chart": None,
     "limits": None,
     "problem": None,
-    "start": "/whatif",
+    "reset_address": "/whatif",
 }
 
 
@@ -198,7 +198,7 @@ def _add_answer(context: Context, values: dict[str, Any], page_state: _PageState
     changes = changes_of(anchor, page_state.values, all_values=not page_state.run_id)
     values |= _controls(anchor, changes, page_state)
     values["extra_costs"] = page_state.extra_costs
-    values["priced"] = context.book is not None
+    values["has_price_book"] = context.book is not None
     if context.book is not None:
         values["price_name"] = price_name(context.book)
         values |= {"prices": _price_controls(context.book, page_state.prices), "currency": context.book.currency}
@@ -218,12 +218,12 @@ def _add_answer(context: Context, values: dict[str, Any], page_state: _PageState
     if context.book is not None:
         values["example_prices"] = example_prices_sentence(missing_prices.values(), context.book)
     values["effect_notes"] = effect_notes(answer.effects)
-    values |= {"effects": effects_table(answer.effects), "answer": answer, "shown": row, "changes": changes_shown}
+    values |= {"effects": effects_table(answer.effects), "answer": answer, "details_row": row, "changes": changes_shown}
     if row is None:
         refusal = next(refusal for refusal in answer.refused if refusal.run_id == values["run"])
         raise SpecificationError(refusal.reason, where=refusal.configuration, hint=refusal.remedy)
     values["cost_lines"] = cost_lines_table([row])
-    values["extrapolated"] = bar_of_multiple(row.extrapolation, row.extrapolated or "data and workers")
+    values["extrapolation_bar"] = bar_of_multiple(row.extrapolation, row.extrapolated or "data and workers")
     changed_point = TimeCostPoint("with these changes", row.simulated_s, row.cost_after, row.low_s, row.high_s)
     values["cost_chart"] = change_chart(
         TimeCostPoint("measured", row.measured_s, row.cost_before), changed_point, row.currency
@@ -242,7 +242,7 @@ def _controls(anchor: Anchor, changes: Sequence[Change], page_state: _PageState)
     return {
         "run": run_id,
         "controls": controls_of(anchor, changes),
-        "start": f"/whatif?{urlencode([*_cluster_pairs(page_state), ('run', run_id)])}",
+        "reset_address": f"/whatif?{urlencode([*_cluster_pairs(page_state), ('run', run_id)])}",
         "changed": bool(changes or page_state.prices or page_state.extra_costs),
     }
 
