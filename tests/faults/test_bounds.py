@@ -41,8 +41,8 @@ def test_inputs_of_any_kind_are_parsed_in_bounded_memory_and_time(
 ) -> None:
     printed = (outputs / f"{number}.out").read_text(encoding="utf-8")
     assert printed, f"{parser}: {(outputs / f'{number}.err').read_text(encoding='utf-8')}"
-    took = json.loads(printed)
-    assert len(took) >= 6
+    costs = json.loads(printed)
+    assert len(costs) >= 6
     part = size / SIZE_BYTES
     cpu_max_s, bytes_max = CPU_MAX_S * part, CONSTANT_BYTES_MAX + (BYTES_MAX - CONSTANT_BYTES_MAX) * part
-    assert {kind: cost for kind, cost in took.items() if cost["cpu_s"] > cpu_max_s or cost["bytes"] > bytes_max} == {}
+    assert {kind: cost for kind, cost in costs.items() if cost["cpu_s"] > cpu_max_s or cost["bytes"] > bytes_max} == {}

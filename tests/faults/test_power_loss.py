@@ -44,7 +44,7 @@ INDEX = "repository.publish(make_run(1)); repository.publish(make_run(2)); asser
 UNSYNCED = "module.sync_tree = lambda folder: None; "
 
 
-def broken(code: str, folder: Path) -> tuple[int, list[str]]:
+def states_and_defects(code: str, folder: Path) -> tuple[int, list[str]]:
     """Return how many states of a repository after a power loss were read, and the defects of each."""
     if shutil.which("strace") is None:
         pytest.skip("writes are recorded by strace, which is not installed")
@@ -54,15 +54,15 @@ def broken(code: str, folder: Path) -> tuple[int, list[str]]:
     operations = record_operations([sys.executable, "-c", PRELUDE + code, str(root)], root, folder / "strace")
     assert any(operation.kind == "rename" and "/bundles/" in operation.other for operation in operations)
     bundles = {path.name: len(list(path.rglob("*"))) for path in (root / "bundles").iterdir()}
-    wrong, looked_at, known = [], 0, set()
-    for number, kept in enumerate(states(operations, draws=2, seed=1)):
+    defects, state_count, known = [], 0, set()
+    for number, written_operations in enumerate(states(operations, draws=2, seed=1)):
         state = folder / f"state-{number}"
-        write_state(kept, before, root, state)
-        looked_at += 1
+        write_state(written_operations, before, root, state)
+        state_count += 1
         counts = {path.name: len(list(path.rglob("*"))) for path in (state / "bundles").iterdir()}
         if any(bundles.get(name) != count for name, count in counts.items()):
-            wrong.append(f"{number}: {counts}")
-        wrong += [
+            defects.append(f"{number}: {counts}")
+        defects += [
             f"{number}: {operation.detail}" for name in counts for operation in check_bundle(state / "bundles" / name)
         ]
         # A query makes or repairs the index: its answer is in the bundles, whatever the index files contain.
@@ -71,20 +71,20 @@ def broken(code: str, folder: Path) -> tuple[int, list[str]]:
             known.add(key)
             runs = Repository.open(state).runs(environment=False)
             profiles = sum((state / "bundles" / name / PROFILE_FILE).exists() for name in counts)
-            if not wrong and len(runs) != len(counts) - profiles:
-                wrong.append(f"{number}: {len(runs)} runs in {len(counts)} bundles, {profiles} of them profiles")
+            if not defects and len(runs) != len(counts) - profiles:
+                defects.append(f"{number}: {len(runs)} runs in {len(counts)} bundles, {profiles} of them profiles")
         shutil.rmtree(state)
-    return looked_at, wrong
+    return state_count, defects
 
 
 @pytest.mark.parametrize("code", [PUBLISH, IMPORT, ATTACH, INDEX], ids=["publish", "import", "attach", "index"])
-def test_after_a_power_loss_a_bundle_is_whole_or_not_there(code: str, tmp_path: Path) -> None:
-    looked_at, wrong = broken(code, tmp_path)
-    print(f"{looked_at} states after a power loss")
-    assert looked_at > examples(100)
-    assert wrong == []
+def test_after_a_power_loss_a_bundle_is_complete_or_absent(code: str, tmp_path: Path) -> None:
+    state_count, defects = states_and_defects(code, tmp_path)
+    print(f"{state_count} states after a power loss")
+    assert state_count > examples(100)
+    assert defects == []
 
 
 def test_a_writer_without_sync_is_detected(tmp_path: Path) -> None:
-    _, wrong = broken(UNSYNCED + PUBLISH, tmp_path)
-    assert wrong
+    _, defects = states_and_defects(UNSYNCED + PUBLISH, tmp_path)
+    assert defects

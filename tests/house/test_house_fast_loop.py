@@ -24,14 +24,14 @@ MODULES_MAX = 15
 
 def test_every_package_has_fast_tests(request: pytest.FixtureRequest) -> None:
     if request.config.args_source is not pytest.Config.ArgsSource.TESTPATHS:
-        pytest.skip("only a part of the tests was asked for")
-    quick = {
+        pytest.skip("only a part of the tests runs")
+    fast_packages = {
         item.path.relative_to(TESTS).parts[0]
         for item in request.session.items
         if not any(item.get_closest_marker(name) for name in NOT_FAST)
     }
     assert len(PACKAGES) == 11
-    assert [package for package in PACKAGES if package not in quick] == []
+    assert [package for package in PACKAGES if package not in fast_packages] == []
 
 
 def test_test_folders_mirror_packages() -> None:
@@ -45,7 +45,7 @@ def test_test_folders_mirror_packages() -> None:
     assert {folder: count for folder, count in counts.items() if count > MODULES_MAX} == {}
 
 
-def test_omitted_candidates_have_an_explained_marker(pytestconfig: pytest.Config) -> None:
+def test_markers_of_tests_that_are_not_fast_are_explained(pytestconfig: pytest.Config) -> None:
     explained = {line.partition(":")[0] for line in pytestconfig.getini("markers")}
     assert set(NOT_FAST) <= explained
 
@@ -61,7 +61,7 @@ def test_examples_of_properties_go_with_the_number_of_damaged_copies(
 
 
 def test_no_property_has_a_fixed_number_of_examples() -> None:
-    """Else the fast loop would be as slow with it, and ASSAY_FUZZ without effect."""
+    """With a fixed number, the fast tests would be as slow as all tests, and ASSAY_FUZZ would have no effect."""
     word = "max_examples="
     fixed = [
         f"{path.relative_to(Path(TESTS))}: {line.strip()}"
@@ -98,7 +98,7 @@ def test_make_test_runs_every_test_once(marked: tuple[str, ...]) -> None:
 
 
 @pytest.mark.parametrize(
-    ("text", "asked_for_by"),
+    ("text", "importing_sets"),
     [
         ("def test_a(): ...\n", {"everything else"}),
         ("pytestmark = pytest.mark.lab\n", {"on labs", "everything else"}),
@@ -107,17 +107,17 @@ def test_make_test_runs_every_test_once(marked: tuple[str, ...]) -> None:
         ("def test_a(watched): ...\n", {"in a browser", "everything else"}),
     ],
 )
-def test_a_set_imports_the_modules_that_name_its_markers(text: str, asked_for_by: set[str], tmp_path: Path) -> None:
+def test_a_set_imports_the_modules_that_name_its_markers(text: str, importing_sets: set[str], tmp_path: Path) -> None:
     tool, module = tools_test(), tmp_path / "test_it.py"
     module.write_text(text)
     sets = {"alone": tool.ALONE, **tool.CONCURRENT_SETS}
-    assert {name for name, words in sets.items() if may_match(module, words)} == asked_for_by
+    assert {name for name, words in sets.items() if may_match(module, words)} == importing_sets
     assert may_match(module, "")
     assert may_match(module, "slow and not lab")
     assert not may_match(module, "slow and later")
 
 
-def test_only_the_set_that_makes_labs_sees_those_of_the_machine(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_only_the_set_on_labs_uses_the_state_directory_of_the_machine(monkeypatch: pytest.MonkeyPatch) -> None:
     """Every command removes abandoned labs, which that set makes, and names them first."""
     tool = tools_test()
     monkeypatch.delenv("ASSAY_STATE", raising=False)
@@ -162,8 +162,8 @@ def test_failed_tests_are_repeated_once_alone_and_named(
     tool = tools_test()
     monkeypatch.setattr(tool, "ROOT", tmp_path)
     # Each set is a pytest of a second; two of the sets show how their results are joined.
-    two = {name: tool.CONCURRENT_SETS[name] for name in (tool.ON_LABS, "everything else")}
-    monkeypatch.setattr(tool, "CONCURRENT_SETS", two)
+    two_sets = {name: tool.CONCURRENT_SETS[name] for name in (tool.ON_LABS, "everything else")}
+    monkeypatch.setattr(tool, "CONCURRENT_SETS", two_sets)
     monkeypatch.setattr(tool.sys, "stdout", io.TextIOWrapper(io.BytesIO()))
     (tmp_path / "test_it.py").write_text(tests)
     # Plug-ins take longer to import than these tests take. Only -n needs one.

@@ -30,7 +30,7 @@ from assay.specs import load_prices
 from browser_support import watched_page
 from command import printed
 from paths import EXAMPLES, ROOT, TESTS
-from prometheus_support import prometheus, queried, waited_for
+from prometheus_support import first_result, prometheus, query_result
 from simulator_support import EXAMPLE, needs_simulator
 from web_support import served
 
@@ -181,10 +181,10 @@ def test_prometheus_has_the_answer(demo: Path, answer: Figures, tmp_path: Path) 
         labels = '{question="storage",factor="layout",baseline="HD2",option="SS2",origin="measured"}'
         values = []
         for name in names:
-            ((_, value),) = waited_for(database, name + labels)
+            ((_, value),) = first_result(database, name + labels)
             values.append(value)
         assert tuple(values) == answer
-        ((_, runs),) = queried(database, "assay_decision_runs" + labels)
+        ((_, runs),) = query_result(database, "assay_decision_runs" + labels)
         assert runs == 18
         shown = urllib.request.urlopen(f"{server}/metrics", timeout=30).read()
     checked = subprocess.run(["promtool", "check", "metrics"], input=shown, capture_output=True, timeout=60)
@@ -198,15 +198,15 @@ def test_prometheus_watches_a_campaign(tmp_path: Path) -> None:
     printed("run", EXAMPLE, "--simulate", "--until", "1 runs", "--repository", root)
     words = ["run", str(EXAMPLE), "--simulate", "--repository", str(root)]
     with served(create_app(root)) as server, prometheus(tmp_path, server) as database:
-        waited_for(database, 'assay_runs{status="valid"} == 1')
+        first_result(database, 'assay_runs{status="valid"} == 1')
         with command_in(tmp_path) as environment:
             subprocess.run(["assay", *words], env=environment, check=True, capture_output=True, timeout=TIMEOUT_S)
-        waited_for(database, 'assay_runs{status="valid"} == 18')
-        ((labels, planned),) = queried(database, "max_over_time(assay_campaign_planned_runs[10m])")
+        first_result(database, 'assay_runs{status="valid"} == 18')
+        ((labels, planned),) = query_result(database, "max_over_time(assay_campaign_planned_runs[10m])")
         assert (labels["plan"], planned) == ("hdd-vs-ssd", 18)
-        ((_, done),) = queried(database, "max_over_time(assay_campaign_done_runs[10m])")
+        ((_, done),) = query_result(database, "max_over_time(assay_campaign_done_runs[10m])")
         assert 1 <= done <= 18
-        assert waited_for(database, "count(assay_campaign_done_runs) or vector(0)")
+        assert first_result(database, "count(assay_campaign_done_runs) or vector(0)")
 
 
 @pytest.mark.browser

@@ -77,7 +77,7 @@ def repository_of(name: str, folder: Path) -> tuple[Path, Path | None]:
     root, prices = folder / "repository", folder / "prices.yaml"
     if name == "aloja":
         if not ALOJA.exists():
-            pytest.skip(f"SKIPPED LOUDLY: no {ALOJA.name}, so ALOJA's dump was not asked")
+            pytest.skip(f"NOT tested: no {ALOJA.name}, so ALOJA's dump was not asked")
         assert CliRunner().invoke(assay, ["import", str(ALOJA), "--repository", str(root)]).exit_code == 0
         return root, None
     if name == "clusters":
@@ -92,8 +92,8 @@ def repository_of(name: str, folder: Path) -> tuple[Path, Path | None]:
 
 def text_of(page: str) -> str:
     """Return a page's text with one line for each row of a table."""
-    bare = re.sub(r"<(script|style)[^>]*>.*?</\1>", "", page, flags=re.DOTALL)
-    rows = re.sub(r"\s*\n\s*", " ", bare)
+    markup = re.sub(r"<(script|style)[^>]*>.*?</\1>", "", page, flags=re.DOTALL)
+    rows = re.sub(r"\s*\n\s*", " ", markup)
     return html.unescape(re.sub(r"<[^>]+>", " ", re.sub(r"</(tr|p|h\d|li)>", "\n", rows))).replace("\u202f", " ")
 
 

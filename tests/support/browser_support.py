@@ -139,7 +139,7 @@ PAPER_PX = 703
 def opened_browser() -> Iterator[Browser]:
     """Yield Chromium; skip aloud where there is none."""
     if not CHROMIUM.exists():
-        pytest.skip(f"SKIPPED LOUDLY: no {CHROMIUM}, so no page was opened in a browser")
+        pytest.skip(f"NOT tested: no {CHROMIUM}, so no page was opened in a browser")
     from playwright.sync_api import sync_playwright
 
     with sync_playwright() as playwright:
@@ -217,7 +217,7 @@ def serious_findings(page: Page) -> list[tuple[str, list[str]]]:
     The page's context needs ``bypass_csp``, as axe is a script of another source. Skips the test without axe.
     """
     axe = pytest.importorskip(
-        "axe_playwright_python.sync_playwright", reason="SKIPPED LOUDLY: no axe, pages were not checked"
+        "axe_playwright_python.sync_playwright", reason="NOT tested: no axe, pages were not checked"
     )
     violations = axe.Axe().run(page).response["violations"]
     return [

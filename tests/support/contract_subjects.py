@@ -28,7 +28,7 @@ from assay.workloads.workload import Size, WorkloadProgram
 from attached_subject import external_kind
 from campaign_support import java_processes
 from paths import ARCHIVED_JAVA
-from simulator_support import simulator_there
+from simulator_support import has_simulator
 from toy_engine import TOY
 
 DATA_BYTES = 1_000_000
@@ -191,7 +191,7 @@ SIMULATED = replace(
     endless=lambda _path: _workload("terasort", 40 * 10**9, reduces=2000, block=2**15),
     left=lambda _home: None,
     disturb=None,
-    lacking=lambda: None if simulator_there() else "the simulator is not built: `make setup`",
+    lacking=lambda: None if has_simulator() else "the simulator is not built: `make setup`",
     gaps={
         "hosts": "it uses no hosts and locks none",
         "clock": "its times are virtual",

@@ -129,7 +129,10 @@ SERVER = (
     Claim(
         "the same line in the log 10,000 times",
         "a few lines and their number, each bounded",
-        (f"{LIMITS}test_lines_of_one_kind_are_limited", f"{LIMITS}test_the_count_is_written_without_another_log_line"),
+        (
+            f"{LIMITS}test_lines_of_one_kind_are_limited",
+            f"{LIMITS}test_the_number_of_dropped_lines_is_written_by_a_timer",
+        ),
     ),
     Claim(
         "wrong logins and tokens",

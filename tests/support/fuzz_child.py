@@ -1,9 +1,9 @@
 """Fuzz one parser by coverage in a separate process: ``fuzz_child.py PARSER FOLDER SCRATCH SECONDS EXECUTIONS``.
 
-FOLDER/corpus has what to begin with, and what reached new code is added to it. Findings do not end the work: each kind
-(the exception and where it was raised, more CPU time or more memory than an input may take) is kept once, as
-FOLDER/findings/NUMBER with its words in NUMBER.txt. FOLDER/slow has what took most time per byte. What was done is in
-FOLDER/done.json every second, as libFuzzer ends the process itself.
+FOLDER/corpus has the first inputs; inputs that reach new code are added. Fuzzing continues after a finding. Of each
+kind (an exception and its line, too much CPU time, too much memory), the first input is stored as
+FOLDER/findings/NUMBER, and its message as NUMBER.txt. FOLDER/slow has the inputs that took most time per byte.
+FOLDER/done.json has the progress. It is written every second, because libFuzzer ends the process itself.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ FINDINGS_MAX = 20
 PLANTED = "fuzz_planted"
 """A module of the tests, whose parser has a defect."""
 SLOW_KEPT, SLOW_BYTES_MIN = 5, 64
-"""How many of the inputs that take most time per byte are kept, to be made large; of how many bytes at least."""
+"""Number of stored inputs that take most time per byte, and their minimum size. Tests enlarge them."""
 
 
 def main(name: str, folder: Path, scratch: Path, seconds: int, executions: int) -> None:
@@ -58,13 +58,13 @@ def main(name: str, folder: Path, scratch: Path, seconds: int, executions: int) 
 
 
 class Work:
-    """Reads inputs, and keeps what must not be."""
+    """Reads inputs, and stores those with a defect."""
 
     def __init__(self, folder: Path, read: Callable[[bytes], int]) -> None:
         self._folder, self._read = folder, read
         self._kinds: set[str] = set()
         self.base: int | None = None
-        self._slowest_s, self._most_bytes, self._told_s = 0.0, 0, 0.0
+        self._slowest_s, self._most_bytes, self._reported_s = 0.0, 0, 0.0
         self._slow: list[tuple[float, bytes]] = []
         for name in ("findings", "slow"):
             (folder / name).mkdir(exist_ok=True)
@@ -79,7 +79,7 @@ class Work:
         try:
             self._read(content)
         except Exception as error:
-            self._keep(f"{type(error).__name__} at {_location(error)}", traceback.format_exc(), content)
+            self._store(f"{type(error).__name__} at {_location(error)}", traceback.format_exc(), content)
         took_s = time.process_time() - began_s
         if self.base is None:
             return
@@ -89,27 +89,27 @@ class Work:
         grown = self.memory_bytes() - self.base
         self._most_bytes = max(self._most_bytes, grown)
         if took_s > CPU_MAX_S:
-            self._keep("time", f"{took_s:.1f} s of a CPU", content)
+            self._store("time", f"{took_s:.1f} s of a CPU", content)
         if grown > BYTES_MAX:
-            self._keep("memory", f"{grown} bytes", content)
-        if time.monotonic() - self._told_s > 1:
-            self._tell()
+            self._store("memory", f"{grown} bytes", content)
+        if time.monotonic() - self._reported_s > 1:
+            self._report()
 
-    def _tell(self) -> None:
-        self._told_s = time.monotonic()
+    def _report(self) -> None:
+        self._reported_s = time.monotonic()
         done = {"slowest_s": self._slowest_s, "most_bytes": self._most_bytes, "findings": sorted(self._kinds)}
         (self._folder / "done.json").write_text(json.dumps(done))
         for number, (_, slow) in enumerate(self._slow):
             (self._folder / "slow" / str(number)).write_bytes(slow)
 
-    def _keep(self, kind: str, words: str, content: bytes) -> None:
+    def _store(self, kind: str, words: str, content: bytes) -> None:
         if kind in self._kinds or len(self._kinds) >= FINDINGS_MAX:
             return
         self._kinds.add(kind)
         path = self._folder / "findings" / str(len(self._kinds))
         path.write_bytes(content)
         path.with_suffix(".txt").write_text(f"{kind}\n{words}")
-        self._tell()
+        self._report()
 
 
 def _location(error: Exception) -> str:

@@ -42,7 +42,7 @@ def prometheus(folder: Path, target: str) -> Iterator[str]:
             process.wait(timeout=30)
 
 
-def queried(server: str, expression: str) -> list[tuple[dict[str, str], float]]:
+def query_result(server: str, expression: str) -> list[tuple[dict[str, str], float]]:
     """Return the result of a query: labels and value of each series; empty while Prometheus starts."""
     try:
         with urllib.request.urlopen(f"{server}/api/v1/query?{urlencode({'query': expression})}", timeout=10) as reply:
@@ -52,10 +52,10 @@ def queried(server: str, expression: str) -> list[tuple[dict[str, str], float]]:
     return [(series["metric"], float(series["value"][1])) for series in result]
 
 
-def waited_for(server: str, expression: str) -> list[tuple[dict[str, str], float]]:
+def first_result(server: str, expression: str) -> list[tuple[dict[str, str], float]]:
     """Return the result of a query as soon as it has one."""
     end_s = time.monotonic() + 120
-    while not (result := queried(server, expression)):
+    while not (result := query_result(server, expression)):
         assert time.monotonic() < end_s, expression
         time.sleep(0.25)
     return result

@@ -29,13 +29,13 @@ from cluster_texts import SIMULATED, SIMULATED_DEVICES, cluster_text
 from detail_support import make_task
 
 
-def simulator_there() -> bool:
+def has_simulator() -> bool:
     """Return whether the simulator is built or ASSAY_SIMULATE names one."""
     return bool(os.environ.get("ASSAY_SIMULATE")) or installation().simulator is not None
 
 
 _there = pytest.mark.skipif(
-    not simulator_there(), reason="the simulator is not built: make setup (cargo build --release in rust/)"
+    not has_simulator(), reason="the simulator is not built: make setup (cargo build --release in rust/)"
 )
 Test = TypeVar("Test", bound=Callable[..., None])
 

@@ -67,12 +67,12 @@ def test_the_smallest_reachable_p_is_that_of_the_best_arrangement(a: list[float]
     if len(set(pooled)) == 1:
         assert smallest_p_with_ties(a, b) == 1.0
         return
-    every = []
-    for chosen in itertools.combinations(range(len(pooled)), len(a)):
-        left = [pooled[i] for i in chosen]
-        right = [pooled[i] for i in range(len(pooled)) if i not in chosen]
-        every.append(rank_test_p(left, right))
-    assert smallest_p_with_ties(a, b) == pytest.approx(min(every))
+    p_values = []
+    for positions in itertools.combinations(range(len(pooled)), len(a)):
+        first = [pooled[i] for i in positions]
+        second = [pooled[i] for i in range(len(pooled)) if i not in positions]
+        p_values.append(rank_test_p(first, second))
+    assert smallest_p_with_ties(a, b) == pytest.approx(min(p_values))
     test = rank_test(a, b)
     assert test.exact
     assert test.p >= test.smallest_reachable_p - 1e-12
@@ -96,7 +96,7 @@ def test_levels_indistinguishable_from_the_best_are_listed() -> None:
 
 
 @pytest.mark.slow
-def test_the_truly_fastest_stays_in_with_95_percent_confidence() -> None:
+def test_the_fastest_level_is_a_candidate_in_95_percent_of_studies() -> None:
     """Six equally fast levels: one of them is (arbitrarily) the fastest, and must not drop out in 5 % of studies."""
     rng = np.random.default_rng(3)
     hits = 0
@@ -143,14 +143,14 @@ def test_repeating_does_not_stop_before_five_runs() -> None:
     assert precise_enough([100.0, 100.1, 100.2, 100.1, 100.0], 0.05)
     assert half_width([3.0]) == float("inf")
     mean = geometric_mean([100.0, 110.0, 120.0])
-    assert half_width([100.0] * 5) == 0  # to repeat does not take away that times are rounded
+    assert half_width([100.0] * 5) == 0  # repetitions do not remove rounding
     assert half_width([100.0, 110.0, 120.0]) == pytest.approx((mean.high or 0) / mean.value - 1)
 
 
-def test_a_level_that_wins_wherever_both_ran_does_not_lose_by_way_of_another_cluster() -> None:
+def test_runs_on_another_cluster_do_not_reverse_a_direct_comparison() -> None:
     rng = np.random.default_rng(1)
 
-    def sets(cluster: str, count: int, **gains: float) -> list[Run]:
+    def groups_of_runs(cluster: str, count: int, **gains: float) -> list[Run]:
         return [
             make_run(
                 layout=layout,
@@ -162,12 +162,12 @@ def test_a_level_that_wins_wherever_both_ran_does_not_lose_by_way_of_another_clu
             for layout, gain in gains.items()
         ]
 
-    runs = [*sets("one", 40, HDD=1, SSD=7.5), *sets("two", 12, HDD=1, SSD=3.04, SS2=3.5)]
+    runs = [*groups_of_runs("one", 40, HDD=1, SSD=7.5), *groups_of_runs("two", 12, HDD=1, SSD=3.04, SS2=3.5)]
     table = table_of([replace(run, levels={"layout": run.layout}) for run in interleaved(runs)])
     (best,) = indistinguishable_from_best(table, "layout")
     assert (
         "SS2" in best.fastest_candidates
-    )  # all sets together: 0.8 of SSD, though in all twelve sets that have both 1.15
+    )  # in all groups together 0.8 of SSD, but 1.15 in all twelve groups that have both
     (compared,) = speedups_over(table, SpeedupRequest(("layout",), baseline="HDD")).level_pairs
     contradicted = {(pair.baseline, pair.candidate) for pair in compared.pairs if pair.contradicted}
     assert contradicted == {("HDD", "SS2"), ("SSD", "SS2")}

@@ -18,7 +18,7 @@ from fault_layer import DAY_S, Layer, require_layer
 
 @pytest.fixture(autouse=True)
 def separate_state(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Give assay an empty state directory: it removes and names abandoned labs, which other tests make meanwhile."""
+    """Give assay an empty state directory: it removes abandoned labs, and tests of labs run at the same time."""
     monkeypatch.setenv("ASSAY_STATE", str(tmp_path / "state"))
 
 
@@ -48,7 +48,7 @@ def test_a_command_is_observed_and_its_arguments_are_not_stored(cluster: Path, t
 
 
 @pytest.mark.slow
-def test_a_command_that_fails_is_a_failed_run_and_a_time_is_watched_too(cluster: Path, tmp_path: Path) -> None:
+def test_a_failed_command_is_a_failed_run_and_a_period_is_a_valid_run(cluster: Path, tmp_path: Path) -> None:
     root = tmp_path / "repository"
     assert assay("observe", cluster, "--repository", root, "--", "false", check=False).returncode == 1
     assay("observe", cluster, "--repository", root, "--for", "1s")
@@ -56,9 +56,9 @@ def test_a_command_that_fails_is_a_failed_run_and_a_time_is_watched_too(cluster:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("asked", [[], ["--for", "1s", "--", "true"], ["--for", "soon"], ["--", "no-such-program"]])
-def test_an_unwatchable_host_is_refused_with_the_reason(cluster: Path, tmp_path: Path, asked: list[str]) -> None:
-    done = assay("observe", cluster, "--repository", tmp_path / "repository", *asked, check=False)
+@pytest.mark.parametrize("arguments", [[], ["--for", "1s", "--", "true"], ["--for", "soon"], ["--", "no-such-program"]])
+def test_wrong_arguments_are_refused_with_the_reason(cluster: Path, tmp_path: Path, arguments: list[str]) -> None:
+    done = assay("observe", cluster, "--repository", tmp_path / "repository", *arguments, check=False)
     assert done.returncode == 2
     assert done.stderr.startswith(("assay: ", "observing"))
 

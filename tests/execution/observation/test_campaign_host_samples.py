@@ -20,7 +20,7 @@ from assay.interfaces.web.server.app import create_app
 from assay.model import HostSample
 from assay.store import Repository
 from assay.store.campaigns.host_samples import AGE_S_MAX, NODES_MAX, HostSamplesFile
-from prometheus_support import prometheus, waited_for
+from prometheus_support import first_result, prometheus
 from step_recorder import StepRecorder
 from toy_campaign import run_toy_campaign, write_toy_plan
 from web_support import served
@@ -145,17 +145,17 @@ def test_prometheus_sees_the_nodes_of_a_running_job(
             utilization_query = (
                 "sum by (node) (rate(assay_host_cpu_seconds_total[5s])) / sum by (node) (assay_host_cores)"
             )
-            ((labels, _),) = waited_for(database, f"{utilization_query} > 0")
+            ((labels, _),) = first_result(database, f"{utilization_query} > 0")
             assert labels == {"node": "node"}
-            ((_, age_s),) = waited_for(database, "time() - assay_host_sample_timestamp_seconds")
+            ((_, age_s),) = first_result(database, "time() - assay_host_sample_timestamp_seconds")
             assert abs(age_s) < 30
-            assert waited_for(database, "assay_host_network_receive_bytes_total")
+            assert first_result(database, "assay_host_network_receive_bytes_total")
             if block_devices(disk) and not next(iter(block_devices(disk))).startswith("0:"):
-                assert waited_for(database, 'assay_host_disk_written_bytes_total{disk="ssd1"} > 0')
+                assert first_result(database, 'assay_host_disk_written_bytes_total{disk="ssd1"} > 0')
             metrics_during = urllib.request.urlopen(f"{server}/metrics", timeout=30).read()
         finally:
             campaign.join()
-        assert waited_for(database, "count(assay_host_cores) or vector(0) == 0")
+        assert first_result(database, "count(assay_host_cores) or vector(0) == 0")
         metrics_after = urllib.request.urlopen(f"{server}/metrics", timeout=30).read()
     assert b"\nassay_host_cores{" in metrics_during
     assert b"\nassay_host_cores{" not in metrics_after

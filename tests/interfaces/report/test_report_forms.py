@@ -199,7 +199,7 @@ def test_pdf_without_typst_says_what_to_do(
 
 @pytest.mark.slow
 def test_pdf_has_every_chapter_and_hostile_text_as_text(tmp_path: Path) -> None:
-    pytest.importorskip("typst", reason="SKIPPED LOUDLY: typst is not installed, so no PDF was made")
+    pytest.importorskip("typst", reason="NOT tested: typst is not installed, so no PDF was made")
     evil = '#panic("x") $x$ *b* @ref <label> // /* `r` "'
     runs = [replace(run, plan=evil, cluster=evil, cause=evil, warnings=coded_warnings(evil)) for run in study_runs()]
     made = made_of(runs, book=price_book())
@@ -214,7 +214,7 @@ def test_pdf_has_every_chapter_and_hostile_text_as_text(tmp_path: Path) -> None:
 
 @pytest.mark.slow
 def test_a_pdf_of_alojas_runs_has_at_most_twenty_pages(tmp_path: Path) -> None:
-    pytest.importorskip("typst", reason="SKIPPED LOUDLY: typst is not installed, so no PDF was made")
+    pytest.importorskip("typst", reason="NOT tested: typst is not installed, so no PDF was made")
     root, _ = repository_of("aloja", tmp_path)
     prices, path = tmp_path / "prices.yaml", tmp_path / "r.pdf"
     prices.write_text(invoke("prices", "aloja", str(ALOJA.with_name("aloja-clusters.csv"))).stdout)

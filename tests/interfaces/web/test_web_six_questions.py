@@ -36,9 +36,7 @@ from web_support import served
 if TYPE_CHECKING:
     from playwright.sync_api import Browser, Page
 
-axe = pytest.importorskip(
-    "axe_playwright_python.sync_playwright", reason="SKIPPED LOUDLY: no axe, pages were not checked"
-)
+axe = pytest.importorskip("axe_playwright_python.sync_playwright", reason="NOT tested: no axe, pages were not checked")
 pytestmark = [pytest.mark.browser, pytest.mark.slow]
 ALOJA = ROOT.parent / "shared" / "data" / "aloja" / "aloja-execs-2014-09-dump.csv"
 CLUSTERS = ALOJA.with_name("aloja-clusters.csv")
@@ -78,7 +76,7 @@ def site(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactor
         repository.publish(traced, tasks=hybrid_tasks(), trace=hybrid_trace())
     else:
         if not ALOJA.exists():
-            pytest.skip(f"SKIPPED LOUDLY: no {ALOJA.name}, so ALOJA's dump was not asked")
+            pytest.skip(f"NOT tested: no {ALOJA.name}, so ALOJA's dump was not asked")
         assert CliRunner().invoke(assay, ["import", str(ALOJA), "--repository", str(root)]).exit_code == 0
         repository = Repository.open(root)
         prices = tmp_path_factory.mktemp("prices") / "aloja.yaml"

@@ -66,29 +66,31 @@ def test_times_of_other_layouts_have_interval_limit_cost_and_assumptions(measure
 
 @needs_simulator
 def test_more_workers_have_a_verdict_and_the_assumption_that_the_data_stays(measured: Path) -> None:
-    plain = whatif_answers(measured, "--where", "layout=HD2", "--set", "workers.count=4")
-    assert all("the data stays as measured" in answer["assumptions"][-1] for answer in plain)
-    shown = [answer for answer in plain if not answer["ratio_low"] <= 1 <= answer["ratio_high"]]
+    answers = whatif_answers(measured, "--where", "layout=HD2", "--set", "workers.count=4")
+    assert all("the data stays as measured" in answer["assumptions"][-1] for answer in answers)
+    differing = [answer for answer in answers if not answer["ratio_low"] <= 1 <= answer["ratio_high"]]
     text = command_result(
         "whatif", "--where", "layout=HD2", "--set", "workers.count=4", "--repository", str(measured)
     ).output
-    none = f"No difference is shown for any of {len(plain)} configurations ("
-    if not shown:
-        assert none in text
+    no_difference = f"No difference is shown for any of {len(answers)} configurations ("
+    if not differing:
+        assert no_difference in text
     else:
-        assert none not in text
+        assert no_difference not in text
         assert all(
             f"{workload_title(answer['workload'])} on {answer['configuration']} is {answer['ratio']:.2f}× as fast "
             f"(90 % interval {answer['ratio_low']:.2f} to {answer['ratio_high']:.2f})" in text
-            for answer in shown
+            for answer in differing
         )
-        assert (f"{len(plain) - len(shown)} configurations (" in text) == (len(plain) - len(shown) > 1)
+        assert (f"{len(answers) - len(differing)} configurations (" in text) == (len(answers) - len(differing) > 1)
     assert "-0 %" not in text
-    for answer in plain:
+    for answer in answers:
         miss = [words for words in answer["assumptions"] if words.startswith("the simulated time of the measured runs")]
         assert f"- {workload_title(answer['workload'])} on {answer['configuration']}: {miss[0]}" in text
-    grown = whatif_answers(measured, "--where", "layout=HD2", "--set", "workers.count=4", "--set", "data=400MB")
-    assert not any("the data stays" in text for answer in grown for text in answer["assumptions"])
+    with_more_data = whatif_answers(
+        measured, "--where", "layout=HD2", "--set", "workers.count=4", "--set", "data=400MB"
+    )
+    assert not any("the data stays" in text for answer in with_more_data for text in answer["assumptions"])
 
 
 @needs_simulator
@@ -130,22 +132,22 @@ def test_a_change_has_a_title_and_an_unknown_change_its_setting(name: str, value
 @needs_simulator
 def test_runs_excluded_by_conditions_are_not_read(measured: Path, tmp_path: Path) -> None:
     options = ("--where", "layout=HD2", "--set", "layout=SS2", "--learn-from", str(measured))
-    alone = tmp_path / measured.name
-    shutil.copytree(measured, alone)
-    store = Repository.open(alone)
+    without_ss2 = tmp_path / measured.name
+    shutil.copytree(measured, without_ss2)
+    store = Repository.open(without_ss2)
     for run in store.runs(layout="SS2"):
         shutil.rmtree(store.bundle_path(run.run_id))
-    assert whatif_answers(measured, *options) == whatif_answers(alone, *options[:-1], str(alone))
+    assert whatif_answers(measured, *options) == whatif_answers(without_ss2, *options[:-1], str(without_ss2))
 
 
 @needs_simulator
 def test_conditions_select_answers_and_do_not_change_them(measured: Path) -> None:
-    every = whatif_answers(measured, "--set", "workers.count=4")
-    [alone] = whatif_answers(
+    answers = whatif_answers(measured, "--set", "workers.count=4")
+    [answer] = whatif_answers(
         measured, "--set", "workers.count=4", "--where", "layout=HD2", "--where", "workload=terasort"
     )
-    assert alone in every
-    assert any("18 measured runs" in words for words in alone["assumptions"])
+    assert answer in answers
+    assert any("18 measured runs" in words for words in answer["assumptions"])
 
 
 @needs_simulator
@@ -160,11 +162,11 @@ def test_a_change_without_effect_states_the_measured_value(measured: Path) -> No
 
 @needs_simulator
 def test_a_pulled_run_answers_as_it_does_where_it_was_made(tmp_path: Path) -> None:
-    made, pulled = measured_repository(tmp_path / "made", carried=True).root, tmp_path / "pulled"
-    assert command_result("pull", str(made), "--repository", str(pulled)).exit_code == 0
+    original, pulled = measured_repository(tmp_path / "made", carried=True).root, tmp_path / "pulled"
+    assert command_result("pull", str(original), "--repository", str(pulled)).exit_code == 0
     assert command_result("verify", "--repository", str(pulled)).exit_code == 0
     options = ("--where", "layout=HD2", "--set", "layout=SS2")
-    assert whatif_answers(pulled, *options) == whatif_answers(made, *options)
+    assert whatif_answers(pulled, *options) == whatif_answers(original, *options)
     assert command_result("report", "-o", str(tmp_path / "r.html"), "--repository", str(pulled)).exit_code == 0
     assert "120 MB/s" in (tmp_path / "r.html").read_text()  # the hardware table, from the cluster in the bundles
     hardware = ("--catalogue", str(HARDWARE / "catalogue.yaml"), "--prices", str(HARDWARE / "prices.yaml"))
@@ -173,17 +175,18 @@ def test_a_pulled_run_answers_as_it_does_where_it_was_made(tmp_path: Path) -> No
         lambda root: ("learn", "--name", "lab", "--repository", root),
         lambda root: (*searched, "--learn-from", root),
     ):
-        answers = [command_result(*asked_of(str(root))) for root in (made, pulled)]
+        answers = [command_result(*asked_of(str(root))) for root in (original, pulled)]
         assert [answer.exit_code for answer in answers] == [0, 0], str(answers[0].exception)
         assert answers[0].stdout.replace("made", "pulled") == answers[1].stdout.replace("made", "pulled")
 
 
 def test_a_pulled_run_names_the_same_limits(tmp_path: Path) -> None:
-    made, pulled = build_repository(tmp_path / "made"), tmp_path / "pulled"
-    assert command_result("pull", str(made.root), "--repository", str(pulled)).exit_code == 0
-    run_id = next(run.run_id for run in made.runs() if run.workload == "terasort")
+    original, pulled = build_repository(tmp_path / "made"), tmp_path / "pulled"
+    assert command_result("pull", str(original.root), "--repository", str(pulled)).exit_code == 0
+    run_id = next(run.run_id for run in original.runs() if run.workload == "terasort")
     answers = [
-        command_result("show", run_id, "--limits", "--json", "--repository", str(root)) for root in (made.root, pulled)
+        command_result("show", run_id, "--limits", "--json", "--repository", str(root))
+        for root in (original.root, pulled)
     ]
     assert [answer.exit_code for answer in answers] == [0, 0], str(answers[0].exception)
     assert answers[0].stdout == answers[1].stdout
@@ -197,8 +200,8 @@ def test_an_older_bundle_is_simulated_with_a_given_cluster_file(measured: Path, 
     refused = command_result("whatif", *options, "--repository", str(old))
     assert isinstance(refused.exception, AssayError)
     assert "--cluster " in str(refused.exception.hint)
-    given = whatif_answers(old, *options, "--cluster", str(EXAMPLE.parent / "cluster.yaml"))
-    for answer, known in zip(given, whatif_answers(measured, *options), strict=True):
+    answers = whatif_answers(old, *options, "--cluster", str(EXAMPLE.parent / "cluster.yaml"))
+    for answer, known in zip(answers, whatif_answers(measured, *options), strict=True):
         assert answer["simulated_s"] == pytest.approx(known["simulated_s"], rel=0.02)
 
 
@@ -209,8 +212,17 @@ def test_imported_runs_name_the_example_cluster_that_fits(tmp_path: Path) -> Non
     refused = command_result("whatif", "--set", "layout=SS2", "--repository", str(tmp_path / "bsc"))
     assert isinstance(refused.exception, RepositoryError)
     [path] = re.findall(r"add --cluster (\S+): it has", refused.exception.hint or "")
-    given = ("--set", "layout=SS2", "--where", "layout=HD5", "--repository", str(tmp_path / "bsc"), "--cluster", path)
-    assert command_result("whatif", *given).exit_code == 0
+    arguments = (
+        "--set",
+        "layout=SS2",
+        "--where",
+        "layout=HD5",
+        "--repository",
+        str(tmp_path / "bsc"),
+        "--cluster",
+        path,
+    )
+    assert command_result("whatif", *arguments).exit_code == 0
 
 
 def test_a_cluster_file_of_another_scale_than_the_runs_is_refused(measured: Path, tmp_path: Path) -> None:
@@ -383,7 +395,7 @@ def test_the_same_seed_gives_the_same_runs(tmp_path: Path) -> None:
     assert first == times("b")
 
 
-def test_a_labs_profile_on_real_hosts_says_so() -> None:
+def test_a_labs_profile_on_real_hosts_is_an_assumption() -> None:
     plan = load_plan(EXAMPLE.parents[1] / "sandisk-2014" / "plan.yaml")
     changed = changed_plan(plan, {"layout": "All-HDD"}, "dfsioe-read")
     run = only_run(changed)
@@ -418,12 +430,17 @@ def test_a_profile_needs_a_simulation() -> None:
 def test_a_few_draws_have_the_intended_spread(count: int) -> None:
     """Eight unscaled draws with the usual seed have three quarters of the spread, in every answer."""
     profile = shipped_profile().of_engine("hadoop")
-    drawn = list(draws(profile, count, 1))
-    assert (drawn[0].cpu, drawn[0].disks, drawn[0].links, drawn[0].fixed) == (1.0, 1.0, 1.0, 1.0)
+    profile_draws = list(draws(profile, count, 1))
+    assert (profile_draws[0].cpu, profile_draws[0].disks, profile_draws[0].links, profile_draws[0].fixed) == (
+        1.0,
+        1.0,
+        1.0,
+        1.0,
+    )
     for logs, sigma in (
-        ([math.log(draw.cpu) for draw in drawn], cpu_sigma(profile)),
-        ([math.log(draw.disks) for draw in drawn], DEVICE_SIGMA),
-        ([math.log(draw.fixed) for draw in drawn], log_sigma(profile.costs.job_start_s)),
+        ([math.log(draw.cpu) for draw in profile_draws], cpu_sigma(profile)),
+        ([math.log(draw.disks) for draw in profile_draws], DEVICE_SIGMA),
+        ([math.log(draw.fixed) for draw in profile_draws], log_sigma(profile.costs.job_start_s)),
     ):
         assert stdev(logs) == pytest.approx(sigma)
         assert fmean(logs) == pytest.approx(0.0, abs=1e-12)

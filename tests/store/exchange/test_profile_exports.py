@@ -80,7 +80,7 @@ def test_collapsed_text_has_the_phase_as_the_first_frame(store: Repository) -> N
 def test_go_tool_pprof_prints_the_same_totals(store: Repository) -> None:
     go = shutil.which("go")
     if go is None:
-        pytest.skip("SKIPPED LOUDLY: no go, so pprof itself read no export")
+        pytest.skip("NOT tested: no go, so pprof itself read no export")
     command = [go, "tool", "pprof", "-top", "-tagfocus=phase=reduce", str(export_run(store, 1, "pprof"))]
     printed = subprocess.run(command, capture_output=True, text=True, timeout=120, check=True).stdout
     assert "Type: cpu" in printed

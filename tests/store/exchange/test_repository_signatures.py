@@ -24,7 +24,7 @@ pytestmark = pytest.mark.slow
 
 
 @pytest.fixture(autouse=True)
-def needed() -> None:
+def ssh_keygen() -> None:
     if shutil.which("ssh-keygen") is None:
         pytest.skip("there is no ssh-keygen here")
 
@@ -35,7 +35,7 @@ def key(folder: Path, name: str, kind: str = "ed25519") -> Path:
     return path
 
 
-def listed(repository: Repository, *keys: Path) -> None:
+def write_allowed_signers(repository: Repository, *keys: Path) -> None:
     lines = [f"{key.name}@lab {key.with_suffix('.pub').read_text()}" for key in keys]
     repository.folders.signers.write_text("".join(lines))
 
@@ -48,7 +48,9 @@ def source(tmp_path: Path) -> Repository:
 
 
 @pytest.mark.parametrize("signers", [True, False])
-def test_a_large_signature_costs_only_its_bundle(source: Repository, tmp_path: Path, signers: bool) -> None:
+def test_only_the_bundle_with_a_too_large_signature_is_refused(
+    source: Repository, tmp_path: Path, signers: bool
+) -> None:
     target = Repository.create(tmp_path / "target")
     maker = key(tmp_path, "maker")
     other = source.publish(make_run(run_id=new_run_id()))
@@ -58,7 +60,7 @@ def test_a_large_signature_costs_only_its_bundle(source: Repository, tmp_path: P
     with (large / SIGNATURE_FILE).open("r+b") as file:
         file.truncate(30_000_000)
     if signers:
-        listed(target, maker)
+        write_allowed_signers(target, maker)
     package = tmp_path / "package"
     write_package(package, source, [path.name for path in source.folders.bundles.iterdir()], {})
     by_folder = copy_bundles(source, target, lambda *_: None)
@@ -76,7 +78,7 @@ def bundle_of(repository: Repository) -> Path:
     return next(repository.folders.bundles.iterdir())
 
 
-def taken(source: Repository, target: Repository) -> list[str]:
+def refusals(source: Repository, target: Repository) -> list[str]:
     """Return why bundles were refused, by the folder and by the network."""
     by_folder = [problem.detail for problem in copy_bundles(source, target, lambda *_: None).refused]
     packed = pack(source, bundle_of(source).name)
@@ -89,41 +91,39 @@ def taken(source: Repository, target: Repository) -> list[str]:
     return by_folder
 
 
-def test_a_repository_takes_from_others_what_its_signers_vouch_for_and_nothing_else(
-    source: Repository, tmp_path: Path
-) -> None:
+def test_a_repository_accepts_only_bundles_that_its_allowed_signers_signed(source: Repository, tmp_path: Path) -> None:
     ours, others = key(tmp_path, "ours"), key(tmp_path, "others", "ecdsa")
     target = Repository.create(tmp_path / "target")
-    listed(target, ours)
-    assert taken(source, target) == ["it is not signed, and this repository accepts only signed bundles"]
+    write_allowed_signers(target, ours)
+    assert refusals(source, target) == ["it is not signed, and this repository accepts only signed bundles"]
     bundle = bundle_of(source)
     assert sign(source.folders, bundle, others)
-    assert taken(source, target) == ["it is not signed by a key in this repository's allowed_signers"]
+    assert refusals(source, target) == ["it is not signed by a key in this repository's allowed_signers"]
     (bundle / SIGNATURE_FILE).unlink()
     assert sign(source.folders, bundle, ours)
-    assert not sign(source.folders, bundle, ours), "once is enough"
+    assert not sign(source.folders, bundle, ours), "it is signed already"
 
     genuine = (bundle / "run.json").read_bytes()
     sums = (bundle / "SHA256SUMS").read_bytes()
     (bundle / "run.json").write_bytes(genuine.replace(b"terasort", b"terasXrt"))
-    write_sums(bundle)  # a forger makes the checksums right
-    [words] = taken(source, target)
-    assert words.startswith("its signature does not match its checksums")
+    write_sums(bundle)  # as a forger would
+    [message] = refusals(source, target)
+    assert message.startswith("its signature does not match its checksums")
     assert [problem.file for problem in bad_signatures(source.folders)] == [SIGNATURE_FILE]
     (bundle / "run.json").write_bytes(genuine)
     (bundle / "SHA256SUMS").write_bytes(sums)
 
-    assert taken(source, target) == []
-    assert (target.folders.bundles / bundle.name / SIGNATURE_FILE).exists(), "it travels with the bundle"
+    assert refusals(source, target) == []
+    assert (target.folders.bundles / bundle.name / SIGNATURE_FILE).exists(), "the signature is copied with the bundle"
     assert target.verify() == []
     assert bad_signatures(target.folders) == bad_signatures(source.folders) == []
     # A user's own run needs no signature.
     target.publish(make_run(run_id=new_run_id()))
 
 
-def test_a_package_brings_signatures_along(source: Repository, tmp_path: Path) -> None:
+def test_signatures_are_in_packages(source: Repository, tmp_path: Path) -> None:
     ours, target = key(tmp_path, "ours"), Repository.create(tmp_path / "target")
-    listed(target, ours)
+    write_allowed_signers(target, ours)
     bundle = bundle_of(source)
     write_package(tmp_path / "plain.tar.gz", source, [bundle.name], {})
     assert len(pull_package(tmp_path / "plain.tar.gz", target, lambda *_: None).refused) == 1
@@ -132,7 +132,7 @@ def test_a_package_brings_signatures_along(source: Repository, tmp_path: Path) -
     assert pull_package(tmp_path / "signed.tar.gz", target, lambda *_: None).copied == 1
 
 
-def test_the_command_signs_all_or_some_and_says_so(source: Repository, tmp_path: Path) -> None:
+def test_the_command_prints_how_many_bundles_it_signed(source: Repository, tmp_path: Path) -> None:
     ours = key(tmp_path, "ours")
     answer = assay_json("sign", "--key", ours, "--repository", source.root)
     assert answer == {"signed": 1, "signed_before": 0}

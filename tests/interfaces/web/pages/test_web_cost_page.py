@@ -39,10 +39,10 @@ BOOK = PRICES_YAML.replace("per: cluster,", "per: cluster-hour,")
 
 @pytest.fixture(scope="module")
 def root(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    made = Repository.create(tmp_path_factory.mktemp("cost") / "repository")
+    repository = Repository.create(tmp_path_factory.mktemp("cost") / "repository")
     for run in study_runs():
-        made.publish(run)
-    return made.root
+        repository.publish(run)
+    return repository.root
 
 
 @pytest.fixture(scope="module")
@@ -80,12 +80,12 @@ def test_a_price_in_the_address_is_priced_and_nothing_else_of_the_book_is_in_it(
 
 
 def test_origins_of_runs_are_distinguished_in_words(tmp_path: Path) -> None:
-    """Bytes and a lab's scale as people write them; the address has the levels as they are."""
-    made = Repository.create(tmp_path / "r")
+    """The page shows sizes with units and the scale as 1/20; the address has the stored levels."""
+    repository = Repository.create(tmp_path / "r")
     for number, size in enumerate((100_000_000, 100_000_000, 5_000_000_000, 5_000_000_000)):
         layout = ("HD2", "SS2")[number % 2]
-        made.publish(make_run(number, layout=layout, levels={"layout": layout}, data_bytes=size))
-    page = client_of(made.root, book=prices_of(BOOK, "prices"), book_text=BOOK).get("/cost").text
+        repository.publish(make_run(number, layout=layout, levels={"layout": layout}, data_bytes=size))
+    page = client_of(repository.root, book=prices_of(BOOK, "prices"), book_text=BOOK).get("/cost").text
     text = re.sub(r"<[^>]+>", "", page[page.index('class="jobs"') :].partition("</p>")[0])
     assert "2 GB (100 MB in the lab, 1/20), measured" in text
     assert "100 GB (5 GB in the lab, 1/20), measured" in text
@@ -146,7 +146,7 @@ def test_links_of_a_card_lead_to_its_answer(client: TestClient) -> None:
 
 
 def test_a_price_that_was_changed_is_never_folded_away() -> None:
-    """At no price of it another configuration becomes the cheapest: it stands with the others until it is changed."""
+    """A price without a break-even price is folded away until it is changed."""
     assert not PriceField("rack", "cluster", 5.0, 5.0, 10.0).is_always_shown
     assert PriceField("rack", "cluster", 5.0, 6.0, 10.0).is_always_shown
 
@@ -181,7 +181,7 @@ def test_the_api_takes_changes_by_name(client: TestClient) -> None:
     assert client.post("/api/v1/cost", json={"changes": {"nothing": 1.0}}).status_code == 400
 
 
-def test_no_change_of_a_price_turns_an_axis_over(client: TestClient) -> None:
+def test_a_changed_price_keeps_the_scale_of_the_axis(client: TestClient) -> None:
     class Point:
         time_low_s = time_high_s = cost_low = cost_high = pareto_front_probability = None
         runs, on_pareto_front = 3, True
@@ -255,10 +255,12 @@ def test_the_answer_follows_a_changed_price(watched: ObservedRun) -> None:
 
 @pytest.mark.slow
 def test_columns_without_a_value_and_equal_ranks_are_omitted(tmp_path: Path) -> None:
-    made = Repository.create(tmp_path / "r")
+    repository = Repository.create(tmp_path / "r")
     for number, layout in enumerate(("HD2", "SS2")):
-        made.publish(make_run(number, layout=layout, levels={"layout": layout}, duration_s=100.0 + number))
-    page = client_of(made.root, book=prices_of(BOOK, "prices"), book_text=BOOK).get("/cost?workload=terasort").text
+        repository.publish(make_run(number, layout=layout, levels={"layout": layout}, duration_s=100.0 + number))
+    page = (
+        client_of(repository.root, book=prices_of(BOOK, "prices"), book_text=BOOK).get("/cost?workload=terasort").text
+    )
     headers = re.findall(r'<th scope="col"[^>]*>([^<]*)</th>', page[page.index('id="results"') :])
     assert "Cost per run" in headers
     assert not {"95 % interval", "Pareto front in", "Rank"} & set(headers)
@@ -277,7 +279,7 @@ def test_a_card_leads_to_the_costs_of_each_row_and_over_years(watched: ObservedR
     watched.check()
 
 
-def test_of_costs_over_years_compared_jobs_come_first() -> None:
+def test_jobs_of_several_layouts_come_first_in_costs_over_years() -> None:
     def row(workload: str, layout: str) -> JobCostRow:
         times = (100.0, None, None)
         return JobCostRow(workload, layout, 1, *times, 864.0, 3.0, 946_728.0, Decimal(1), "USD", 0.1, None, None)
@@ -311,7 +313,7 @@ def test_a_slider_keeps_its_place_and_a_threshold_is_one_click(watched: Observed
 
 
 @pytest.mark.browser
-def test_strokes_of_arrow_keys_on_a_price_are_undone_at_once(watched: ObservedRun) -> None:
+def test_undo_reverts_all_arrow_keys_on_a_price(watched: ObservedRun) -> None:
     page = watched.open("/cost?workload=terasort")
     page.locator("input[type=range]").first.focus()
     for _ in range(8):
@@ -350,18 +352,20 @@ def test_over_years_only_prices_of_the_cluster_that_is_shown_can_be_changed(root
 
 def test_both_views_list_the_price_of_each_network_of_the_runs(tmp_path: Path) -> None:
     """The tables of jobs over years have one network; the answer above them has both."""
-    made = Repository.create(tmp_path / "r")
+    repository = Repository.create(tmp_path / "r")
     for number, (layout, network) in enumerate(product(("HD2", "SS2"), ("ETH", "IB"))):
         for run in range(3):
             levels = {"layout": layout, "network": network}
-            made.publish(make_run(10 * number + run, layout=layout, levels=levels, duration_s=100.0 + number + run))
+            repository.publish(
+                make_run(10 * number + run, layout=layout, levels=levels, duration_s=100.0 + number + run)
+            )
     book = (
         "prices: two-networks\ncurrency: USD\ndate: 2026-01-31\nsource: an offer\nitems:\n"
         "  - {name: cluster, price: $9, per: cluster-hour}\n"
         "  - {name: InfiniBand, price: $0.39, per: cluster-hour, when: {network: [IB]}}\n"
         "  - {name: Ethernet, price: $0.10, per: cluster-hour, when: {network: [ETH]}}\n"
     )
-    client = client_of(made.root, book=prices_of(book, "prices"), book_text=book)
+    client = client_of(repository.root, book=prices_of(book, "prices"), book_text=book)
     for view in ("workload=terasort", "view=years"):
         page = client.get(f"/cost?{view}").text
         assert set(re.findall(r'name="price\.([^"]*)"', page)) == {"cluster", "InfiniBand", "Ethernet"}, view

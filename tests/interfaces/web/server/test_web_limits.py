@@ -27,14 +27,14 @@ from assay.store import Repository
 from builders import make_run
 from web_support import READ, guarded, served
 
-pytestmark = pytest.mark.slow  # most of it waits for limits of a second or two
+pytestmark = pytest.mark.slow  # most of these tests wait for a limit of a second or two
 
 DESCRIPTORS = 300
 SHORT = ConnectionLimits(connections=40, per_address=20, header_s=1.0, idle_s=1.5, body_bytes_per_s=1000.0)
 
 
 @contextmanager
-def listening(repository: Path, folder: Path) -> Iterator[tuple[int, int, Path]]:
+def running_server(repository: Path, folder: Path) -> Iterator[tuple[int, int, Path]]:
     """Start ``assay serve`` with few descriptors; yield its port, its process, and its log."""
     log_file = folder / "log"
     with log_file.open("wb") as stderr:
@@ -60,7 +60,7 @@ def status_of_about(port: int) -> int:
 
 def test_half_open_connections_block_no_client_and_fill_no_log(tmp_path: Path) -> None:
     Repository.create(tmp_path / "r").publish(make_run(1))
-    with listening(tmp_path / "r", tmp_path) as (port, pid, log_file), ExitStack() as opened:
+    with running_server(tmp_path / "r", tmp_path) as (port, pid, log_file), ExitStack() as opened:
         assert status_of_about(port) == 200
         for number in range(2 * DESCRIPTORS):
             connection = opened.enter_context(socket.create_connection(("127.0.0.1", port), timeout=30))
@@ -112,9 +112,9 @@ def address() -> Iterator[tuple[str, int]]:
 
 
 @contextmanager
-def connected(address: tuple[str, int]) -> Iterator[socket.socket]:
-    with socket.create_connection(address, timeout=30) as made:
-        yield made
+def connection_to(address: tuple[str, int]) -> Iterator[socket.socket]:
+    with socket.create_connection(address, timeout=30) as connection:
+        yield connection
 
 
 def ended_after_s(connection: socket.socket, drip: bytes = b"") -> float:
@@ -137,13 +137,13 @@ def ended_after_s(connection: socket.socket, drip: bytes = b"") -> float:
 @pytest.mark.parametrize("begin", [b"", b"GET /fast HTTP/1.1\r\nHost: x\r\nA: "])
 @pytest.mark.parametrize("drip", [b"", b"a"])
 def test_a_late_header_ends_the_connection(address: tuple[str, int], begin: bytes, drip: bytes) -> None:
-    with connected(address) as connection:
+    with connection_to(address) as connection:
         connection.sendall(begin)
         assert 0.4 < ended_after_s(connection, drip) < 12
 
 
 def test_a_late_second_header_ends_the_connection(address: tuple[str, int]) -> None:
-    with connected(address) as connection:
+    with connection_to(address) as connection:
         connection.sendall(b"GET /fast HTTP/1.1\r\nHost: x\r\n\r\n")
         assert connection.recv(1000).startswith(b"HTTP/1.1 200")
         connection.sendall(b"GET /fast HTTP/1.1\r\n")
@@ -152,13 +152,13 @@ def test_a_late_second_header_ends_the_connection(address: tuple[str, int]) -> N
 
 @pytest.mark.parametrize("drip", [b"", b"a"])
 def test_a_body_below_the_minimum_rate_ends_the_connection(address: tuple[str, int], drip: bytes) -> None:
-    with connected(address) as connection:
+    with connection_to(address) as connection:
         connection.sendall(b"PUT /body HTTP/1.1\r\nHost: x\r\nContent-Length: 100000\r\n\r\nabc")
         assert 0.4 < ended_after_s(connection, drip) < 12
 
 
 def test_a_slow_body_above_the_minimum_rate_is_read(address: tuple[str, int]) -> None:
-    with connected(address) as connection:
+    with connection_to(address) as connection:
         connection.sendall(b"PUT /body HTTP/1.1\r\nHost: x\r\nContent-Length: 10000\r\n\r\n")
         for _ in range(25):
             connection.sendall(bytes(400))
@@ -173,17 +173,17 @@ def test_an_answer_that_the_client_does_not_read_ends_the_connection(address: tu
         connection.connect(address)
         connection.sendall(b"GET /large HTTP/1.1\r\nHost: x\r\n\r\n")
         time.sleep(3.0)
-        got = 0
+        received_bytes = 0
         try:
             while chunk := connection.recv(1 << 16):
-                got += len(chunk)
+                received_bytes += len(chunk)
         except ConnectionError:
             pass
-        assert got < 50_000_000
+        assert received_bytes < 50_000_000
 
 
 def test_a_slow_answer_does_not_count_as_client_time(address: tuple[str, int]) -> None:
-    with connected(address) as connection:
+    with connection_to(address) as connection:
         connection.sendall(b"GET /slow HTTP/1.1\r\nHost: x\r\n\r\n")
         assert connection.recv(1000).startswith(b"HTTP/1.1 200")
 
@@ -193,17 +193,17 @@ def test_a_new_connection_gets_503_while_all_others_are_being_answered() -> None
     app.state.released = None
     with served(app, limits=ConnectionLimits(connections=4, per_address=3)) as url, ExitStack() as opened:
         host, _, port = url.removeprefix("http://").partition(":")
-        there = (host, int(port))
+        server_address = (host, int(port))
         for _ in range(3):
-            connection = opened.enter_context(connected(there))
+            connection = opened.enter_context(connection_to(server_address))
             connection.sendall(b"GET /slow HTTP/1.1\r\nHost: x\r\n\r\n")
         while app.state.inside < 3:
             time.sleep(0.05)
-        refused = opened.enter_context(connected(there))
+        refused = opened.enter_context(connection_to(server_address))
         assert refused.recv(1000).startswith(b"HTTP/1.1 503")
         app.state.released = True
         assert connection.recv(1000).startswith(b"HTTP/1.1 200")
-        again = opened.enter_context(connected(there))
+        again = opened.enter_context(connection_to(server_address))
         again.sendall(b"GET /fast HTTP/1.1\r\nHost: x\r\n\r\n")
         assert again.recv(1000).startswith(b"HTTP/1.1 200")
 
@@ -247,7 +247,7 @@ def test_a_long_line_keeps_its_end_where_a_traceback_names_the_error() -> None:
     assert line.endswith("x IndexError: list index out of range\n")
 
 
-def test_the_count_is_written_without_another_log_line(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_number_of_dropped_lines_is_written_by_a_timer(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(log, "WINDOW_S", 0.2)
     written = io.StringIO()
     handler = RateLimitedHandler(written, lambda: time.monotonic() * 1000)

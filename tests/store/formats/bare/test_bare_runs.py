@@ -22,7 +22,7 @@ shared_folder = settings(suppress_health_check=[HealthCheck.function_scoped_fixt
 Json = dict[str, Any]
 
 
-def did(io_bytes: int, runtime_ms: int, **more: Any) -> Json:
+def transfer(io_bytes: int, runtime_ms: int, **more: Any) -> Json:
     rate = io_bytes * 1000 // runtime_ms if runtime_ms else 0
     percentile = {"50.000000": 2_000_000, "99.000000": 9_000_000}
     clat = {"min": 1, "max": 2, "mean": 2e6, "N": 1, "percentile": percentile if io_bytes else {}}
@@ -48,9 +48,9 @@ def job(name: str = "seq", **more: Any) -> Json:
         "eta": 2147483647,
         "elapsed": 11,
         "job options": {"name": name, "rw": "read", "bs": "1m", "filename": "/data1/x"},
-        "read": did(10**9, 10_000),
-        "write": did(0, 0),
-        "trim": did(0, 0),
+        "read": transfer(10**9, 10_000),
+        "write": transfer(0, 0),
+        "trim": transfer(0, 0),
         **more,
     }
 
@@ -90,7 +90,7 @@ def test_a_fio_job_is_a_run(tmp_path: Path) -> None:
 
 def test_options_of_a_job_override_those_of_the_file(tmp_path: Path) -> None:
     options = {"readwrite": "randrw:8", "blocksize": "4k", "iodepth": "32"}
-    mixed = job() | {"job options": options, "write": did(5 * 10**8, 20_000), "job_start": 1715414405000}
+    mixed = job() | {"job options": options, "write": transfer(5 * 10**8, 20_000), "job_start": 1715414405000}
     run = imported_run(fio_import.FORMAT, fio_report(mixed), tmp_path).run
     assert (run.workload, run.duration_s, run.started_at) == ("fio:randrw", 20, "2024-05-11T08:00:05+00:00")
     assert (run.parameters["fio.bs"], run.parameters["fio.iodepth"]) == ("4k", "32")
@@ -106,7 +106,7 @@ def test_several_fio_reports_and_notes_around_them_are_read(tmp_path: Path) -> N
     assert all(isinstance(result, ImportedRun) for result in results)
 
 
-def test_of_the_reports_while_fio_runs_only_the_last_counts(tmp_path: Path) -> None:
+def test_only_the_last_status_report_of_a_running_fio_is_imported(tmp_path: Path) -> None:
     """fio does not always mark an unfinished job (``eta``), so its times decide."""
 
     def status(at_s: float, *done: Json) -> str:
@@ -114,8 +114,8 @@ def test_of_the_reports_while_fio_runs_only_the_last_counts(tmp_path: Path) -> N
             *({**entry, "elapsed": int(at_s) + 1} for entry in done), timestamp_ms=int((1715414400 + at_s) * 1e3)
         )
 
-    half, whole, second = did(10**8, 1_000), did(3 * 10**8, 3_000), did(10**8, 990)
-    text = status(1, job("a", read=half)) + status(3.1, job("a", read=whole)) + status(4.2, job("a", read=whole))
+    half, complete, second = transfer(10**8, 1_000), transfer(3 * 10**8, 3_000), transfer(10**8, 990)
+    text = status(1, job("a", read=half)) + status(3.1, job("a", read=complete)) + status(4.2, job("a", read=complete))
     results = read(fio_import.FORMAT, text, tmp_path)
     assert [isinstance(result, ImportedRun) for result in results] == [False, False, True]
     assert isinstance(results[-1], ImportedRun)
@@ -156,17 +156,17 @@ def test_fio_2_gives_kibibytes_and_microseconds(tmp_path: Path) -> None:
 def test_an_error_of_a_job_is_a_failed_run(tmp_path: Path) -> None:
     run = imported_run(fio_import.FORMAT, fio_report(job(error=28)), tmp_path).run
     assert (run.status, run.cause) == (RunStatus.FAILED, "fio: No space left on device (error 28)")
-    at_once = job(error=5, read=did(0, 0))
-    run = imported_run(fio_import.FORMAT, fio_report(at_once), tmp_path).run
+    without_io = job(error=5, read=transfer(0, 0))
+    run = imported_run(fio_import.FORMAT, fio_report(without_io), tmp_path).run
     assert (run.status, run.duration_s, run.metrics) == (RunStatus.FAILED, 11, {})
 
 
 def test_clients_are_runs_and_their_sum_is_none(tmp_path: Path) -> None:
     clients = [job("seq", hostname="worker1"), job("seq", hostname="worker2"), job("All clients", hostname="worker2")]
-    whole = json.loads(fio_report())
-    whole["client_stats"] = clients
-    del whole["jobs"]
-    first, other, skipped = read(fio_import.FORMAT, json.dumps(whole), tmp_path)
+    report = json.loads(fio_report())
+    report["client_stats"] = clients
+    del report["jobs"]
+    first, other, skipped = read(fio_import.FORMAT, json.dumps(report), tmp_path)
     assert isinstance(first, ImportedRun)
     assert isinstance(other, ImportedRun)
     assert (first.run.environment["node"], other.run.environment["node"]) == ("worker1", "worker2")
@@ -179,11 +179,11 @@ def test_clients_are_runs_and_their_sum_is_none(tmp_path: Path) -> None:
     ("text", "words"),
     [
         (fio_report(job(eta=4)), "still running"),
-        (fio_report(job(read=did(0, 0))), "nothing"),
-        (fio_report(job(read=did(10**9, 10_000, runtime=1_000))), "contradict"),
-        (fio_report(job(read=did(10**9, 10_000, bw_bytes=10**7))), "contradict"),
-        (fio_report(job(read=did(10**9, 10_000, iops=-1.0))), "impossible"),
-        (fio_report(job(read=did(10**9, 10_000, lat_ns={"mean": 1e20}))), "impossible"),
+        (fio_report(job(read=transfer(0, 0))), "nothing"),
+        (fio_report(job(read=transfer(10**9, 10_000, runtime=1_000))), "contradict"),
+        (fio_report(job(read=transfer(10**9, 10_000, bw_bytes=10**7))), "contradict"),
+        (fio_report(job(read=transfer(10**9, 10_000, iops=-1.0))), "impossible"),
+        (fio_report(job(read=transfer(10**9, 10_000, lat_ns={"mean": 1e20}))), "impossible"),
         (fio_report({**job(), "read": None}), "does not separate reads from writes"),
         (fio_report(), "no job"),
         (fio_report(job())[:-300], "not a JSON report of fio"),
@@ -198,7 +198,7 @@ def test_impossible_fio_values_are_skipped(text: str | bytes, words: str, tmp_pa
 @shared_folder
 @given(io_bytes=st.integers(1, 2**50), runtime_ms=st.integers(1, 10**7))
 def test_bytes_over_time_are_the_rate(io_bytes: int, runtime_ms: int, tmp_path: Path) -> None:
-    results = read(fio_import.FORMAT, fio_report(job(read=did(io_bytes, runtime_ms))), tmp_path)
+    results = read(fio_import.FORMAT, fio_report(job(read=transfer(io_bytes, runtime_ms))), tmp_path)
     (result,) = results
     if io_bytes * 1000 // runtime_ms > 10**13:
         assert not isinstance(result, ImportedRun)

@@ -128,7 +128,7 @@ func main() {
 def test_a_profile_of_a_go_program_has_its_busy_function(tmp_path: Path) -> None:
     go = shutil.which("go")
     if go is None:
-        pytest.skip("SKIPPED LOUDLY: no go, so no profile of a Go program was read")
+        pytest.skip("NOT tested: no go, so no profile of a Go program was read")
     (tmp_path / "main.go").write_text(GO)
     target = tmp_path / "cpu.pprof"
     subprocess.run([go, "run", "main.go", str(target)], cwd=tmp_path, check=True, timeout=300)

@@ -72,7 +72,7 @@ def attempt(name: str, kind: str, **times: float | None) -> TaskAttempt:
     return TaskAttempt(*where, 1.0, 9.0, ends["shuffle_end_s"], ends["merge_end_s"], 0, 0, 0, 0, None, None, None)
 
 
-def test_a_plans_word_sets_the_parameter_and_off_sets_none(tmp_path: Path) -> None:
+def test_the_key_profile_sets_the_parameter_and_off_sets_none(tmp_path: Path) -> None:
     rules = HadoopRules()
     assert rules.parameters({"profile": "cpu"}) == {PROFILED: "cpu"}
     assert rules.parameters({"profile": "off"}) == {}
@@ -132,8 +132,8 @@ def test_phases_of_an_attempt_cover_it_from_the_start_to_the_end_of_its_jvm() ->
 
 
 def test_stages_of_executors_and_driver_cover_them_from_start_to_end() -> None:
-    two = [StageSpan(0, 1.0, 3.0), StageSpan(1, 2.0, 4.0), StageSpan(2, 5.0, 6.0)]
-    parts = stage_parts({"1": two, "2": []}, (), 0.0)
+    spans = [StageSpan(0, 1.0, 3.0), StageSpan(1, 2.0, 4.0), StageSpan(2, 5.0, 6.0)]
+    parts = stage_parts({"1": spans, "2": []}, (), 0.0)
     assert parts.expected_recordings == {"driver", "executor-1", "executor-2"}
     assert list(parts.spans_of(["executor-1"])) == [
         ("executor-1", "no-stage", "1", "1000"),
@@ -190,7 +190,7 @@ def agent_files(folder: Path) -> Path:
     return folder
 
 
-def test_without_java_the_job_runs_unprofiled_and_says_why(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_without_java_the_job_runs_unprofiled_with_a_warning(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(agent, "require", lambda _: agent_files(tmp_path))
     workers, home = {"node": LocalTransport("node")}, str(tmp_path / "home")
     recorder = asyncio.run(prepare("cpu", workers, "/nonexistent/java", home, lambda _: None))
@@ -239,9 +239,11 @@ public class Slow {
     }
 }
 """
-CONVERTED = Path(os.environ.get("XDG_CACHE_HOME", Path.home() / ".cache")) / "assay" / f"async-profiler-{agent.VERSION}"
+PROFILER_FOLDER = (
+    Path(os.environ.get("XDG_CACHE_HOME", Path.home() / ".cache")) / "assay" / f"async-profiler-{agent.VERSION}"
+)
 has_agent = pytest.mark.skipif(
-    shutil.which("javac") is None or not (CONVERTED / agent.CONVERTER).is_file(),
+    shutil.which("javac") is None or not (PROFILER_FOLDER / agent.CONVERTER).is_file(),
     reason="javac is not installed, or async-profiler was not fetched yet: run a profiled run once",
 )
 RECENT_S = 600
@@ -298,11 +300,11 @@ def test_each_method_records_the_slow_method(kind: str, name: str, tmp_path: Pat
 
 
 @has_agent
-@pytest.mark.parametrize("kept", [1000])
-def test_a_truncated_recording_is_counted_and_the_other_one_is_read(kept: int, tmp_path: Path) -> None:
+@pytest.mark.parametrize("size_bytes", [1000])
+def test_a_truncated_recording_is_counted_and_the_other_one_is_read(size_bytes: int, tmp_path: Path) -> None:
     workers, home = {"node": LocalTransport("node")}, str(tmp_path / "home")
     recorder = asyncio.run(prepare("cpu", workers, "java", home, lambda _: None))
-    result = record(tmp_path, recorder, ("one", "two"), lambda file: os.truncate(file, kept))
+    result = record(tmp_path, recorder, ("one", "two"), lambda file: os.truncate(file, size_bytes))
     assert [warning.words for warning in result.warnings] == ["1 of 2 JVMs have no readable profile"]
     assert result.environment["profile"]["attempts_stored"] == 1
     assert "profiles/two.whole.collapsed" in result.logs
@@ -364,11 +366,11 @@ async def run_slow(folder: Path) -> asyncio.subprocess.Process:
 
 @has_agent
 @pytest.mark.skipif(shutil.which("jcmd") is None, reason="jcmd is not installed")
-def test_a_daemon_that_runs_is_recorded_while_the_job_runs(tmp_path: Path) -> None:
+def test_a_running_daemon_is_recorded_during_the_job(tmp_path: Path) -> None:
     """The first recording is left running, as by an interrupted run; the second replaces it."""
     hosts, home = {"node": LocalTransport("node")}, str(tmp_path / "home")
     pid_files = {"node": {"datanode": f"{tmp_path}/datanode.pid", "nodemanager": "/nonexistent", "namenode": "/x"}}
-    nothing = RecordedParts(frozenset(), 0, lambda _: ())
+    no_parts = RecordedParts(frozenset(), 0, lambda _: ())
 
     async def run() -> tuple[ProgramResult, ProgramResult]:
         process = await run_slow(tmp_path)
@@ -379,12 +381,12 @@ def test_a_daemon_that_runs_is_recorded_while_the_job_runs(tmp_path: Path) -> No
             recordings = await recorder.begin(pid_files)
             await asyncio.sleep(1)
             done = ProgramResult(Outcome(0, "", {}, 0, 1.0), 0.0)
-            recorded = await recorder.end(recordings, done, nothing)
+            recorded = await recorder.end(recordings, done, no_parts)
             recordings = await recorder.begin(pid_files)
         finally:
             process.kill()
             await process.wait()
-        return recorded, await recorder.end(recordings, done, nothing)
+        return recorded, await recorder.end(recordings, done, no_parts)
 
     recorded, died = asyncio.run(run())
     (problem,) = (warning.words for warning in recorded.warnings)
@@ -426,7 +428,7 @@ def test_flight_recorder_replaces_an_agent_in_a_folder_without_execution(mounted
 
 @has_agent
 @pytest.mark.parametrize("mounted", ["size=2m"], indirect=True)
-def test_a_full_folder_of_recordings_leaves_the_programs_alone(mounted: Path, tmp_path: Path) -> None:
+def test_a_full_folder_of_recordings_does_not_disturb_the_programs(mounted: Path, tmp_path: Path) -> None:
     workers = {"node": LocalTransport("node")}
     recorder = asyncio.run(prepare("cpu", workers, "java", str(mounted), lambda _: None))
     assert recorder.method is not None
