@@ -7,6 +7,7 @@ The rule: two options are compared in the matched groups with both. If there are
 and more than two options, the joint estimate over all groups is used, so that the estimates of several options have the
 same data and can be ranked. If it contradicts the groups with both options, the estimate of these groups is used.
 Options without a common group are compared through other options; options without any connection are not compared.
+The leader and a rival that is not the baseline are compared in the groups with both, as in a question on these two.
 The interval of a cost is never narrower than that of the time behind it, because prices add no information on times.
 """
 
@@ -66,15 +67,21 @@ class OptionEstimates:
     def _means(self) -> list[Means]:
         return [side(self.matched, code) for code in range(len(self.matched.table.columns[self.matched.factor].levels))]
 
-    def between(self, stratum: int, first: int, second: int) -> PairEstimate | None:
-        """Return the estimate for two options (codes of the factor); None for options without a connection."""
-        estimate = self._estimate(stratum, first, second)
-        time = self.times.between(stratum, first, second) if self.times else None
+    def between(
+        self, stratum: int, first: int, second: int, *, common_groups_only: bool = False
+    ) -> PairEstimate | None:
+        """Return the estimate for two options (codes of the factor); None for options without a connection.
+
+        ``common_groups_only``: from the matched groups with both, if there are any, also where the joint estimate would
+        be used. The figure is then that of a question on these two options alone.
+        """
+        estimate = self._estimate(stratum, first, second, common_groups_only=common_groups_only)
+        time = self.times.between(stratum, first, second, common_groups_only=common_groups_only) if self.times else None
         if estimate is None or time is None or time.runs != estimate.runs:
             return estimate
         return replace(estimate, mean=_at_least_as_wide(estimate.mean, time.mean))
 
-    def _estimate(self, stratum: int, first: int, second: int) -> PairEstimate | None:
+    def _estimate(self, stratum: int, first: int, second: int, *, common_groups_only: bool) -> PairEstimate | None:
         fit = self.joint[stratum]
         positions = [np.flatnonzero(fit.codes == code) for code in (first, second)]
         if not all(len(position) for position in positions):
@@ -87,7 +94,12 @@ class OptionEstimates:
             if joint is None:
                 return None
             return PairEstimate(joint, 0, (self._runs(stratum, first), self._runs(stratum, second)), ratios.groups)
-        is_ranked = len(fit.codes) > 2 and len(ratios.groups) >= GROUPS_MIN and not len(ratios.deployment)
+        is_ranked = (
+            not common_groups_only
+            and len(fit.codes) > 2
+            and len(ratios.groups) >= GROUPS_MIN
+            and not len(ratios.deployment)
+        )
         chosen_mean = direct
         if is_ranked and joint is not None and joint.p is not None and not contradicts(direct, joint):
             chosen_mean = joint

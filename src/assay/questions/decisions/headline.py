@@ -98,7 +98,8 @@ def headline_of(
     ties = {}
     for option in rivals:
         strata = strata_of_both(logs, option, leader)
-        ratio = tie_with(estimates, strata, option, leader, len(rivals), is_separated=is_separated_from_leader(option))
+        estimate = pair_over_workloads(estimates, strata, option, leader, baseline)
+        ratio = tie_with(estimate, len(rivals), is_separated=is_separated_from_leader(option))
         if ratio is not None:
             ties[option] = ratio
     workloads = {option: tuple(row.workload for row in option_rows) for option, option_rows in parts.items()}
@@ -211,10 +212,15 @@ def time_verdict(time: TimeRatio | None, margin: float) -> Verdict:
 
 
 def pair_over_workloads(
-    estimates: OptionEstimates, strata: Sequence[int], first: int, second: int
+    estimates: OptionEstimates, strata: Sequence[int], first: int, second: int, baseline: int
 ) -> PairEstimate | None:
-    """Return the log ratio of two options over the workloads of ``strata``; None where one has no estimate."""
-    parts = [estimates.between(stratum, first, second) for stratum in strata]
+    """Return the log ratio of two options over the workloads of ``strata``; None where one has no estimate.
+
+    A ratio to the baseline is that of the rows. Two other options are compared in the matched groups with both, as a
+    question on these two alone does.
+    """
+    is_row = baseline in (first, second)
+    parts = [estimates.between(stratum, first, second, common_groups_only=not is_row) for stratum in strata]
     estimated_parts = [part for part in parts if part is not None]
     if len(estimated_parts) < len(parts) or not estimated_parts:
         return None
@@ -227,21 +233,12 @@ def is_lower(estimate: PairEstimate, rivals: int) -> bool:
     return p is not None and estimate.mean.mean > 0 and p / 2 * rivals < ALPHA
 
 
-def tie_with(
-    estimates: OptionEstimates,
-    strata: Sequence[int],
-    option: int,
-    leader: int,
-    rivals: int,
-    *,
-    is_separated: bool = True,
-) -> TimeRatio | None:
-    """Return the leader's speedup over ``option`` where the two are not distinguishable; else None.
+def tie_with(estimate: PairEstimate | None, rivals: int, *, is_separated: bool = True) -> TimeRatio | None:
+    """Return the leader's speedup over an option where the two are not distinguishable; else None.
 
-    ``is_separated``: whether the verdicts against the baseline separate the two; if not, they tie. None where a stratum
-    has no estimate.
+    ``estimate``: of the option and the leader; None where a workload has no estimate. ``is_separated``: whether the
+    verdicts against the baseline separate the two; if not, they tie.
     """
-    estimate = pair_over_workloads(estimates, strata, option, leader)
     if estimate is None or (is_separated and is_lower(estimate, rivals)):
         return None
     return time_ratio(estimate, None)

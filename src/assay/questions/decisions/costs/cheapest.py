@@ -36,7 +36,7 @@ def cheapest_of(
 
     def compared_cost(rival: str) -> ComparedCost:
         strata = strata_of_both(logs, codes[rival], codes[cheapest])
-        estimate = pair_over_workloads(costs, strata, codes[rival], codes[cheapest])
+        estimate = pair_over_workloads(costs, strata, codes[rival], codes[cheapest], codes[baseline])
         ratios_of_both = [ratios[option] for option in (cheapest, rival) if option != baseline]
         verdicts = {cost.verdict for cost in ratios_of_both}
         if CostVerdict.NOT_ENOUGH_RUNS in verdicts:

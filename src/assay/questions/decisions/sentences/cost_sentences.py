@@ -242,8 +242,12 @@ def _undecided_cheapest(decision: Decision, costs: Mapping[str, CostRatio], wher
         text += f": {cost_text(costs[cheapest])} that of {baseline_name}"
     if len(ties) == len(costs) and len(costs) > 1:
         return f"{text}. Each of the {len(ties)} other options may be cheaper"
-    tied_names = [name_of(name) if name in costs else compared_option(decision, name) for name in ties]
-    return f"{text}. Not distinguishable from it in cost: {named_options(tied_names)}"
+    tied = [
+        f"{compared_option(decision, rival.option)} ({format_ratio(rival.ratio)}× its cost, {interval_text(rival)})"
+        for rival in decision.cheapest.rivals
+        if rival.option in ties
+    ]
+    return f"{text}. No difference in cost from {named_options(tied)} is shown"
 
 
 def runs_below_minimum(decision: Decision) -> int | None:

@@ -10,7 +10,7 @@ def basis_text(time: TimeRatio) -> str:
     return groups_and_runs(time.groups, time.runs_baseline, time.runs_option)
 
 
-def interval_text(time: TimeRatio | CostRatio) -> str:
+def interval_text(time: TimeRatio | CostRatio | ComparedCost) -> str:
     """Return the 95 % interval: ``1.57 to 1.79``; ``no interval`` without one."""
     return "no interval" if time.low is None or time.high is None else format_interval(time.low, time.high)
 

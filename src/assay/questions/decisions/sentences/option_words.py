@@ -117,7 +117,12 @@ def without_shared_levels(decision: Decision) -> Decision:
         options=tuple(replace(option, option=shortened(option.option)) for option in decision.options),
         results=tuple(replace(result, option=shortened(result.option)) for result in decision.results),
         cheapest=cheapest
-        and replace(cheapest, option=shortened(cheapest.option), ties=tuple(map(shortened, cheapest.ties))),
+        and replace(
+            cheapest,
+            option=shortened(cheapest.option),
+            ties=tuple(map(shortened, cheapest.ties)),
+            rivals=tuple(replace(rival, option=shortened(rival.option)) for rival in cheapest.rivals),
+        ),
     )
 
 
