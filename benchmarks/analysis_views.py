@@ -45,7 +45,7 @@ LEVELS: dict[str, tuple[str, ...]] = {
 }
 
 
-def synthetic(count: int, seed: int = 20_141_105) -> RunTable:
+def synthetic_table(count: int, seed: int = 20_141_105) -> RunTable:
     """Return a table of ``count`` runs."""
     rng = np.random.default_rng(seed)
     configuration_of_run = rng.integers(0, max(count // 8, 1), count)
@@ -86,13 +86,13 @@ def main() -> None:
     options = parser.parse_args()
     cells_by_view: dict[str, list[str]] = {name: [] for name in VIEWS}
     for count in options.runs:
-        table = synthetic(count)
+        table = synthetic_table(count)
         for name, view in VIEWS.items():
             times = []
             for _ in range(options.calls + 1):
-                started = time.perf_counter()
+                start_s = time.perf_counter()
                 view(table)
-                times.append(time.perf_counter() - started)
+                times.append(time.perf_counter() - start_s)
             cells_by_view[name].append(f"{median(times[1:]) * 1000:.0f}")
     print("| view, ms | " + " | ".join(f"{count:,} runs" for count in options.runs) + " |")
     print("|---|" + "---|" * len(options.runs))

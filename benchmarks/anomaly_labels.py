@@ -32,7 +32,7 @@ Mask = NDArray[np.bool_]
 SHORT_S = 60.0
 
 
-def labelled(path: Path) -> tuple[RunTable, Mask]:
+def runs_with_labels(path: Path) -> tuple[RunTable, Mask]:
     """Return all runs of the table as if they were valid, and which of them ALOJA calls invalid."""
     runs: list[Run] = [
         imported.run for imported in FORMAT.read([Source(path, path.name)]) if isinstance(imported, ImportedRun)
@@ -41,20 +41,20 @@ def labelled(path: Path) -> tuple[RunTable, Mask]:
     return table_of([replace(run, status=RunStatus.VALID, cause=None) for run in runs]), is_invalid
 
 
-def _row(name: str, flagged: Mask, invalid: Mask, is_long: Mask) -> str:
-    correct = int((flagged & invalid).sum())
-    flagged_long = int((flagged & invalid & is_long).sum())
-    precision = f"{correct / flagged.sum():.1%}" if flagged.any() else "–"
+def _row(name: str, is_flagged: Mask, is_invalid: Mask, is_long: Mask) -> str:
+    correct = int((is_flagged & is_invalid).sum())
+    flagged_long = int((is_flagged & is_invalid & is_long).sum())
+    precision = f"{correct / is_flagged.sum():.1%}" if is_flagged.any() else "–"
     return (
-        f"| {name} | {int(flagged.sum()):,} | {correct:,} | {precision} | {correct / invalid.sum():.1%} | "
-        f"{flagged_long} of {int((invalid & is_long).sum())} |"
+        f"| {name} | {int(is_flagged.sum()):,} | {correct:,} | {precision} | {correct / is_invalid.sum():.1%} | "
+        f"{flagged_long} of {int((is_invalid & is_long).sum())} |"
     )
 
 
 def _flags(anomalies: Anomalies, size: int, kinds: Sequence[Kind]) -> Mask:
-    flagged = np.zeros(size, dtype=np.bool_)
-    flagged[anomalies.of_kind(*kinds)] = True
-    return flagged
+    is_flagged = np.zeros(size, dtype=np.bool_)
+    is_flagged[anomalies.of_kind(*kinds)] = True
+    return is_flagged
 
 
 def main() -> None:
@@ -65,24 +65,24 @@ def main() -> None:
     if path is None:
         print("left out: it needs ALOJA's table of runs as its argument")
         return
-    table, invalid = labelled(path)
+    table, is_invalid = runs_with_labels(path)
     is_long = table.values["duration_s"] >= SHORT_S
     started = time.perf_counter()
     anomalies = find_anomalies(table)
     took_s = time.perf_counter() - started
-    print(f"{len(table):,} runs, {int(invalid.sum()):,} labelled invalid, {took_s * 1000:.0f} ms\n")
+    print(f"{len(table):,} runs, {int(is_invalid.sum()):,} labelled invalid, {took_s * 1000:.0f} ms\n")
     header = (
         "flagged | of these labelled invalid | precision | recall | recall, 60 s and more |\n|---|---|---|---|---|---|"
     )
     print(f"| kind | {header}")
     for kinds in [*([kind] for kind in Kind), list(Kind)]:
         name = kinds[0].value if len(kinds) == 1 else "any kind"
-        print(_row(name, _flags(anomalies, len(table), kinds), invalid, is_long))
-    print(_row("a fixed bound of 60 s", ~is_long, invalid, is_long))
+        print(_row(name, _flags(anomalies, len(table), kinds), is_invalid, is_long))
+    print(_row("a fixed bound of 60 s", ~is_long, is_invalid, is_long))
     print(f"\n| gap at least | {header}")
     for gap in (2.0, 2.5, 3.0, 4.0, 5.0, 6.0, 8.0, 12.0):
         scatter.GAP_MIN = gap
-        print(_row(f"{gap:g} times", _flags(find_anomalies(table), len(table), [Kind.NOT_DONE]), invalid, is_long))
+        print(_row(f"{gap:g} times", _flags(find_anomalies(table), len(table), [Kind.NOT_DONE]), is_invalid, is_long))
     print("\nLearned floors: " + ", ".join(f"{name} {floor:.0f} s" for name, floor in anomalies.floors_s.items()))
 
 

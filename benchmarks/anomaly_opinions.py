@@ -29,7 +29,8 @@ from assay.store.formats.aloja.execs import FORMAT
 from assay.store.formats.source import Source
 
 Mask = NDArray[np.bool_]
-SHARE = 0.02
+CHANGED_SHARE = 0.02
+"""Share of the valid runs that are changed."""
 CHANGES: dict[str, Callable[[NDArray[np.float64], np.random.Generator], NDArray[np.float64]]] = {
     "failed after 5–15 s": lambda s, random: random.uniform(5, 15, len(s)),
     "failed after 5–60 s": lambda s, random: random.uniform(5, 60, len(s)),
@@ -40,7 +41,7 @@ CHANGES: dict[str, Callable[[NDArray[np.float64], np.random.Generator], NDArray[
 }
 
 
-def flagged(table: RunTable) -> dict[str, Mask]:
+def flags_by_method(table: RunTable) -> dict[str, Mask]:
     """Return the outliers of each method, and of either."""
     by_repetitions, is_not_done = (np.zeros(len(table), dtype=np.bool_) for _ in range(2))
     anomalies = find_anomalies(table)
@@ -65,14 +66,14 @@ def _row(name: str, flags: dict[str, Mask], is_outlier: Mask) -> None:
 
 
 def _header(names: list[str]) -> None:
-    print("\n| what | outliers | " + " | ".join(f"{n}: recall | precision | false alarms" for n in names) + " |")
+    print("\n| runs | outliers | " + " | ".join(f"{n}: recall | precision | false alarms" for n in names) + " |")
     print("|---|---|" + "---|" * (3 * len(names)))
 
 
 def with_failures(table: RunTable, change: str, seed: int) -> tuple[RunTable, Mask]:
     """Return the table with some runs changed, and which runs these are."""
     random = np.random.default_rng(seed)
-    is_changed = random.random(len(table)) < SHARE
+    is_changed = random.random(len(table)) < CHANGED_SHARE
     seconds = table.values["duration_s"].copy()
     seconds[is_changed] = CHANGES[change](seconds[is_changed], random)
     return replace(table, values={**table.values, "duration_s": seconds}), is_changed
@@ -87,16 +88,16 @@ def main() -> None:
     if paths:
         items = FORMAT.read([Source(path, path.name) for path in paths])
         runs = [item.run for item in items if isinstance(item, ImportedRun)]
-        invalid = np.array([run.status is not RunStatus.VALID for run in runs])
+        is_invalid = np.array([run.status is not RunStatus.VALID for run in runs])
         _header(names)
         all_runs = table_of([replace(run, status=RunStatus.VALID, cause=None) for run in runs])
-        _row("ALOJA's label", flagged(all_runs), invalid)
+        _row("ALOJA's label", flags_by_method(all_runs), is_invalid)
         table = table_of(runs)
         valid_table = table.subset(usable(table))
-        _row("valid runs, unchanged", flagged(valid_table), np.zeros(len(valid_table), dtype=np.bool_))
+        _row("valid runs, unchanged", flags_by_method(valid_table), np.zeros(len(valid_table), dtype=np.bool_))
         for change in CHANGES:
             changed_table, is_changed = with_failures(valid_table, change, seed=1)
-            _row(change, flagged(changed_table), is_changed)
+            _row(change, flags_by_method(changed_table), is_changed)
     else:
         print("left out: it needs ALOJA's table of runs and its list of clusters as its arguments")
     _header(names)
@@ -107,10 +108,14 @@ def main() -> None:
     noisy_table = replace(
         drawn_table, values={**drawn_table.values, "duration_s": drawn_table.values["duration_s"] * np.exp(noise)}
     )
-    _row("8 clusters, noise 2 to 30 %, unchanged", flagged(noisy_table), np.zeros(len(noisy_table), dtype=np.bool_))
+    _row(
+        "8 clusters, noise 2 to 30 %, unchanged",
+        flags_by_method(noisy_table),
+        np.zeros(len(noisy_table), dtype=np.bool_),
+    )
     for change in CHANGES:
         changed_table, is_changed = with_failures(noisy_table, change, seed=2)
-        _row(f"the same, {change}", flagged(changed_table), is_changed)
+        _row(f"the same, {change}", flags_by_method(changed_table), is_changed)
 
 
 if __name__ == "__main__":

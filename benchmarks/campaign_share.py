@@ -78,7 +78,7 @@ def main() -> None:
         if not folders:
             parser.error(f"no campaign in {root} begins with {options.campaign!r}")
         events = read_events(folders[-1])
-        show(time_share(attempts_of(events), options.least))
+        print_share(time_share(attempts_of(events), options.least))
         total_s = calls_s(events)
         job_s = time_share(attempts_of(events)).job_s
         if total_s > 0:
@@ -93,7 +93,7 @@ def _local_plan(folder: Path) -> Path:
 
 @dataclass(frozen=True, slots=True)
 class TimeShare:
-    """The wall time of a campaign by step, from the start of the first attempt to the end of the last, in seconds."""
+    """The wall time of a campaign's valid attempts by step, in seconds."""
 
     wall_s: float
     job_s: float
@@ -107,8 +107,8 @@ class TimeShare:
         return self.job_s / self.wall_s if self.wall_s > 0 else 0.0
 
 
-def time_share(attempts: Sequence[Attempt], job_least_s: float = 0.0) -> TimeShare:
-    """Return the time by step of the valid attempts whose jobs took at least ``job_least_s``.
+def time_share(attempts: Sequence[Attempt], job_s_min: float = 0.0) -> TimeShare:
+    """Return the time by step of the valid attempts whose jobs took at least ``job_s_min``.
 
     An attempt's wall time starts at the end of the previous attempt of the same call, so it includes the time between
     two runs.
@@ -120,7 +120,7 @@ def time_share(attempts: Sequence[Attempt], job_least_s: float = 0.0) -> TimeSha
         if (
             attempt.ended_unix_s is None
             or attempt.status != "valid"
-            or attempt.step_s(JOB) < job_least_s
+            or attempt.step_s(JOB) < job_s_min
             or not attempt.steps
         ):
             continue
@@ -133,7 +133,7 @@ def time_share(attempts: Sequence[Attempt], job_least_s: float = 0.0) -> TimeSha
             start_unix_s = min(start_unix_s, previous.ended_unix_s)
         end_unix_s = attempt.ended_unix_s
         if previous is not None and previous.ended_unix_s is not None and previous.ended_unix_s > start_unix_s:
-            start_unix_s = previous.ended_unix_s  # published while this one was prepared
+            start_unix_s = previous.ended_unix_s  # the previous attempt was published while this one was prepared
         wall_s += max(0.0, end_unix_s - start_unix_s)
         job_s += attempt.step_s(JOB)
         runs += 1
@@ -155,7 +155,7 @@ def calls_s(events: Sequence[dict[str, Any]]) -> float:
     return total_s + last_unix_s - start_unix_s
 
 
-def show(share: TimeShare) -> None:
+def print_share(share: TimeShare) -> None:
     """Print a campaign's share, and the rest of its time by step, per run."""
     if not share.runs:
         print("no valid run took that long, or an older assay wrote the journal without steps")

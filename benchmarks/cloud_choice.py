@@ -51,26 +51,26 @@ Method = Callable[[CloudRuns, Ints, Ints], Estimates]
 """Learns from the rows of the second argument, and estimates the rows of the third."""
 
 
-def by_assay(runs: CloudRuns, known_rows: Ints, asked_rows: Ints) -> Estimates:
+def by_assay(runs: CloudRuns, known_rows: Ints, tested_rows: Ints) -> Estimates:
     """Return assay's predictions, which ``assay predict`` prints.
 
     For a job without runs, which has no predicted time, the model for instance types ranks the options.
     """
-    table = runs.table.subset(asked_rows)
+    table = runs.table.subset(tested_rows)
     try:
         model = learn(runs.table.subset(known_rows))
     except SpecificationError:
-        no_values = np.full(len(asked_rows), np.nan)
+        no_values = np.full(len(tested_rows), np.nan)
         return Estimates(no_values, no_values, no_values)
     jobs = runs.table.columns["workload"].codes
-    if model.instance_types is not None and not np.isin(jobs[asked_rows], jobs[known_rows]).any():
+    if model.instance_types is not None and not np.isin(jobs[tested_rows], jobs[known_rows]).any():
         logs, half_width = model.instance_types.estimates(ProcessInputs.of(model.encoding, table))
         return Estimates(np.exp(logs), np.exp(logs - half_width), np.exp(logs + half_width))
     prediction = predict(model, table)
     return Estimates(prediction.expected_s, prediction.low_s, prediction.high_s)
 
 
-def by_ernest(runs: CloudRuns, known_rows: Ints, asked_rows: Ints) -> Estimates:
+def by_ernest(runs: CloudRuns, known_rows: Ints, tested_rows: Ints) -> Estimates:
     """Return the estimates of Ernest's model, one for each job and type."""
     from scipy.optimize import nnls
 
@@ -80,14 +80,14 @@ def by_ernest(runs: CloudRuns, known_rows: Ints, asked_rows: Ints) -> Estimates:
     machines = runs.workers
     terms = np.stack([np.ones(len(data)), data / machines, np.log(machines), machines], axis=1)
     seconds = runs.table.values["duration_s"]
-    expected_s = np.full(len(asked_rows), np.nan)
-    for position, row in enumerate(asked_rows.tolist()):
-        of_job = known_rows[workload[known_rows] == workload[row]]
-        of_type = of_job[runs.type[of_job] == runs.type[row]]
-        rows = of_type if len(of_type) else of_job
+    expected_s = np.full(len(tested_rows), np.nan)
+    for position, row in enumerate(tested_rows.tolist()):
+        rows_of_job = known_rows[workload[known_rows] == workload[row]]
+        rows_of_type = rows_of_job[runs.type[rows_of_job] == runs.type[row]]
+        rows = rows_of_type if len(rows_of_type) else rows_of_job
         if len(np.unique(machines[rows])) > 1:
             expected_s[position] = terms[row] @ nnls(terms[rows] / seconds[rows, None], np.ones(len(rows)))[0]
-    no_values = np.full(len(asked_rows), np.nan)
+    no_values = np.full(len(tested_rows), np.nan)
     return Estimates(expected_s, no_values, no_values)
 
 
@@ -242,14 +242,14 @@ def report(runs: CloudRuns, *, by_split: bool) -> None:
         f"{len(runs.table):,} runs, {len(options.row):,} options of {len(np.unique(options.case))} cases, "
         f"{len(runs.types)} instance types, {len(np.unique(runs.table.columns['workload'].codes))} jobs"
     )
-    head = "cheapest: regret ≤ 10 % | fastest: regret ≤ 10 % | MAPE | held | width | answered |"
+    header = "cheapest: regret ≤ 10 % | fastest: regret ≤ 10 % | MAPE | held | width | answered |"
     for by in ("type", "job", "input"):
         all_splits = [
             split for split in splits(runs, options, by) if 0 < split.is_left_out.sum() < len(split.is_left_out)
         ]
         if not all_splits:
             continue
-        print(f"\n**{by} left out ({len(all_splits)} in turn)**\n\n| method | {head}\n|---|---|---|---|---|---|---|")
+        print(f"\n**{by} left out ({len(all_splits)} in turn)**\n\n| method | {header}\n|---|---|---|---|---|---|---|")
         for name, method in (("assay", by_assay), ("Ernest", by_ernest)):
             outcomes = [outcome(runs, options, split, method) for split in all_splits]
             print(row_of(name, outcomes), flush=True)

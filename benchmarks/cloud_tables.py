@@ -64,7 +64,7 @@ IGNORED = (
 )
 """Names of columns that describe a run and not its configuration."""
 MEASURED = re.compile(r"util|usage|throughput|netruntime|runtime|elapsed|error|busy|idle|_time$|cost|predict")
-"""Names of columns that no rule names and that were measured."""
+"""Pattern of the names of measurements, among the columns that no rule names."""
 SECONDS = {
     "ms": 1e-3,
     "msec": 1e-3,
@@ -94,7 +94,7 @@ BYTES = {
 }
 SUCCEEDED = ("", "true", "1", "yes", "completed", "success", "succeeded", "finished", "valid", "ok", "done")
 """Texts of a column ``status`` or ``completed`` for runs that count."""
-MEMORY_MIB_FROM = 512.0
+MEMORY_MB_FROM = 512.0
 """Memory of an instance from this number on is in MB if its column has no unit; below it is in GB."""
 SAME_WITHIN = 0.01
 """Maximum relative difference of two sizes or parameters that count as equal."""
@@ -119,7 +119,7 @@ class CloudRuns:
     """The columns of each file, and rows that were skipped."""
 
 
-def plain(name: str) -> tuple[str, str]:
+def name_and_unit(name: str) -> tuple[str, str]:
     """Return a column's name without separators and unit, and the unit; the unit is empty if there is none."""
     words = [word for word in re.split(r"[^a-z0-9]+", re.sub(r"([a-z])([A-Z])", r"\1_\2", name).lower()) if word]
     if len(words) > 1 and (words[-1] in SECONDS or words[-1] in BYTES):
@@ -133,7 +133,7 @@ def fields_of(header: Sequence[str], mapping: Mapping[str, str]) -> dict[str, st
     for field, names in NAMES.items():
         if field in fields.values():
             continue
-        by_name = {plain(column)[0]: column for column in reversed(header) if column not in fields}
+        by_name = {name_and_unit(column)[0]: column for column in reversed(header) if column not in fields}
         if (match := next((by_name[name] for name in names.split() if name in by_name), None)) is not None:
             fields[match] = field
     return fields
@@ -157,7 +157,7 @@ def number(text: str) -> float:
         return float("nan")
 
 
-def merged(texts: Sequence[str]) -> list[str]:
+def with_merged_numbers(texts: Sequence[str]) -> list[str]:
     """Return the texts; numbers that differ by at most 1 % become the smallest of them."""
     levels = sorted({text for text in texts if number(text) > 0}, key=number)
     names: dict[str, str] = {}
@@ -204,7 +204,7 @@ class TableReader:
         if "duration" not in field_names:
             self.notes.append(f"{path.name}: prices of {len(set(cells['instance_type']))} instance types")
             return
-        units = {field: plain(column)[1] for column, field in fields.items()}
+        units = {field: name_and_unit(column)[1] for column, field in fields.items()}
         self._hardware(cells, units)
         options = self._options(header, rows, fields, cells)
         self._import(path, cells, units, options, self._succeeded(header, rows))
@@ -214,7 +214,7 @@ class TableReader:
     def _succeeded(self, header: Sequence[str], rows: Sequence[Sequence[str]]) -> list[bool]:
         """Return for each row whether its run succeeded."""
         status_columns = [
-            position for position, column in enumerate(header) if plain(column)[0] in ("status", "completed")
+            position for position, column in enumerate(header) if name_and_unit(column)[0] in ("status", "completed")
         ]
         return [all(row[position].lower() in SUCCEEDED for position in status_columns) for row in rows]
 
@@ -231,7 +231,7 @@ class TableReader:
                 has_kind = kinds == kind
                 value = float(np.nanmedian(values[has_kind] / count[has_kind] if is_of_cluster else values[has_kind]))
                 if field == "memory":
-                    unit = BYTES.get(units[field], 1e6 if value >= MEMORY_MIB_FROM else 1e9)
+                    unit = BYTES.get(units[field], 1e6 if value >= MEMORY_MB_FROM else 1e9)
                     value *= unit
                 values_by_type[kind] = value
 
@@ -246,10 +246,10 @@ class TableReader:
         shape = list(zip(cells["instance_type"], cells["workers"], strict=True))
         options = {}
         for position, column in enumerate(header):
-            texts = merged([row[position] for row in rows])
+            texts = with_merged_numbers([row[position] for row in rows])
             is_explicit = fields.get(column) == "option"
             if not is_explicit and (
-                column in fields or plain(column)[0] in IGNORED.split() or MEASURED.search(column.lower())
+                column in fields or name_and_unit(column)[0] in IGNORED.split() or MEASURED.search(column.lower())
             ):
                 continue
             numbers = np.array([number(text) for text in texts])
@@ -285,7 +285,8 @@ class TableReader:
         if "data" in cells:
             scale = BYTES.get(units.get("data", ""), 1.0)
             columns["data_bytes"] = [
-                _with_unit(text) or f"{round(number(text) * scale)}" if text else "" for text in merged(cells["data"])
+                _with_unit(text) or f"{round(number(text) * scale)}" if text else ""
+                for text in with_merged_numbers(cells["data"])
             ]
         with tempfile.TemporaryDirectory() as folder:
             plain_path = Path(folder) / "runs.csv"

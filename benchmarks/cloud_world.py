@@ -28,6 +28,7 @@ def main(seed: int, folder: Path) -> None:
     families = [str(family) for family in random.permutation(list(VCPU_PRICES))[:3]]
     instances = shipped_instances()
     types = [instances[f"{family}.{size}"] for family in families for size in SIZES]
+    # The last of three draws counts: one draw would change the worlds of the published figures.
     family_ratio = {family: np.exp(random.normal(0, 0.1)) for family in families for _ in SIZES}
     lines = ["job,instance_type,node_count,input_size_gb,runtime_s"]
     for job in range(4):
@@ -36,16 +37,18 @@ def main(seed: int, folder: Path) -> None:
         )
         memory_per_data = np.exp(random.normal(0.3, 0.7))
         job_ratio = {family: np.exp(random.normal(0, 0.06)) for family in families}
-        for kind in types:
-            network_gbit_per_s = (kind.network_bps or 0.0) / 1e9
+        for instance_type in types:
+            network_gbit_per_s = (instance_type.network_bits_per_s or 0.0) / 1e9
             for count in COUNTS:
-                memory_ratio = DATA_GB * memory_per_data / (count * kind.memory_bytes / 2**30 * 0.5)
+                memory_ratio = DATA_GB * memory_per_data / (count * instance_type.memory_bytes / 2**30 * 0.5)
                 slowdown = 1 + 0.8 * max(0, min(1.5, memory_ratio - 1))
-                shared_s = cpu_s / (count * kind.vcpus) * 8 + traffic_s / (count * network_gbit_per_s**0.7)
-                time_s = (serial_s + shared_s * slowdown + 0.8 * count) * family_ratio[kind.family]
-                time_s *= job_ratio[kind.family] * np.exp(random.normal(0, 0.04))
-                lines.append(f"job{job},{kind.name},{count},{DATA_GB},{round(float(time_s), 1)}")
-    prices = [f"{kind.name},{VCPU_PRICES[kind.family] * kind.vcpus:.4f}" for kind in types]
+                shared_s = cpu_s / (count * instance_type.vcpus) * 8 + traffic_s / (count * network_gbit_per_s**0.7)
+                time_s = (serial_s + shared_s * slowdown + 0.8 * count) * family_ratio[instance_type.family]
+                time_s *= job_ratio[instance_type.family] * np.exp(random.normal(0, 0.04))
+                lines.append(f"job{job},{instance_type.name},{count},{DATA_GB},{round(float(time_s), 1)}")
+    prices = [
+        f"{instance_type.name},{VCPU_PRICES[instance_type.family] * instance_type.vcpus:.4f}" for instance_type in types
+    ]
     folder.mkdir(parents=True, exist_ok=True)
     (folder / "runs.csv").write_text("\n".join(lines) + "\n")
     (folder / "prices.csv").write_text("\n".join(["instance_type,price_per_hour", *prices]) + "\n")

@@ -39,7 +39,7 @@ REPETITIONS = (1, 2, 3, 5, 10, 20)
 
 
 @dataclass(frozen=True, slots=True)
-class Scored:
+class ComparisonScore:
     """Whether one comparison is wrong, and whether it finds the slow method."""
 
     wrong: bool
@@ -80,23 +80,23 @@ def drawn_run(number: int, shares: dict[str, Floats], added: float, rng: np.rand
     return ProfiledRun(f"run{number}", DATA_BYTES, parts)
 
 
-def scored(answer: CodeDifference, added: float) -> Scored:
+def score_of(answer: CodeDifference, added: float) -> ComparisonScore:
     """Return whether the answer is wrong and whether it finds the method."""
     tested_rows = (*answer.phases, *answer.categories, *answer.frames)
     rows = [row for row in tested_rows if row.p is not None and row.p < ALPHA]
     true_rows = [row for row in rows if added and row.code.phase == "reduce" and row.difference_s_per_gb > 0]
     names_method = any(row.code.frame == BURN[-1] for row in true_rows)
-    return Scored(len(true_rows) < len(rows), names_method)
+    return ComparisonScore(len(true_rows) < len(rows), names_method)
 
 
-def scores_of(repetitions: int, added: float, pairs: int) -> list[Scored]:
+def scores_of(repetitions: int, added: float, pairs: int) -> list[ComparisonScore]:
     """Return the scores of ``pairs`` comparisons."""
     rng = np.random.default_rng([repetitions, round(100 * added)])
     scores = []
     for _ in range(pairs):
         shares = drawn_shares(rng)
         sides = [[drawn_run(n, shares, share, rng) for n in range(repetitions)] for share in (0.0, added)]
-        scores.append(scored(code_difference(sides[0], sides[1], INTERVAL_S), added))
+        scores.append(score_of(code_difference(sides[0], sides[1], INTERVAL_S), added))
     return scores
 
 

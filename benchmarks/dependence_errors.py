@@ -19,7 +19,7 @@ from typing import Any
 import numpy as np
 import processes
 from cost_errors import decision_on_costs
-from processes import Drawn, Rng
+from processes import DrawnRuns, Rng
 
 from assay.analysis.changes import histories
 from assay.analysis.comparison.matched import match
@@ -49,7 +49,7 @@ class Outcome:
     """Share of options without a verdict."""
 
 
-def decided(drawn: Drawn, gain: float, *, ignore: tuple[str, ...] = (), baseline: str = "L0") -> Outcome:
+def decided(drawn: DrawnRuns, gain: float, *, ignore: tuple[str, ...] = (), baseline: str = "L0") -> Outcome:
     """Decide which options are faster; all except the baseline have the same gain. Wrong: a false verdict."""
     (decision,) = decide(drawn.table, DecisionRequest("layout", baseline, ignore=ignore))
     gains = [drawn.log_gains_here.get(result.workload, drawn.log_gain) for result in decision.results]
@@ -68,14 +68,14 @@ def decided(drawn: Drawn, gain: float, *, ignore: tuple[str, ...] = (), baseline
     return Outcome(wrong, float(np.mean(in_interval)) if in_interval else NO_VALUE, stated, withheld)
 
 
-def outside_one(drawn: Drawn) -> Outcome:
+def outside_one(drawn: DrawnRuns) -> Outcome:
     """Read each 95 % interval alone, without the correction for several comparisons. Wrong: one excludes 1."""
     (decision,) = decide(drawn.table, DecisionRequest("layout", "L0"))
     times = [result.time for result in decision.results if result.time]
     return Outcome(any(time.p is not None and time.p < ALPHA for time in times))
 
 
-def leading(drawn: Drawn, gain: float) -> Outcome:
+def leading(drawn: DrawnRuns, gain: float) -> Outcome:
     """Return the leader and its ties. Wrong: an option that is one of the fastest is neither."""
     (decision,) = decide(drawn.table, DecisionRequest("layout", "L0"))
     return Outcome(("L1" if gain > 1 else "L0") not in {decision.leader, *decision.ties})
@@ -97,7 +97,7 @@ def one_price(runs: int) -> RunCosts:
     )
 
 
-def cheapest(drawn: Drawn) -> Outcome:
+def cheapest(drawn: DrawnRuns) -> Outcome:
     """Return the cheapest of equal options of one price. Wrong: the first option is not among the cheapest."""
     costs = one_price(len(drawn.table))
     (decision,) = decide(drawn.table, DecisionRequest("layout", "L0"), costs)
@@ -124,7 +124,7 @@ def of_clusters(rng: Rng, gain: float, clusters: int) -> Outcome:
     return Outcome(not all(in_interval), float(np.mean(in_interval)) if in_interval else NO_VALUE)
 
 
-def of_findings(drawn: Drawn, gain: float) -> Outcome:
+def of_findings(drawn: DrawnRuns, gain: float) -> Outcome:
     """Test the two claims on SSDs: faster on shuffle-heavy jobs, and within 10 % on CPU-bound jobs."""
     (claims,) = findings(drawn.table).values()
     answers = {claim.name: claim.answer for claim in claims}
@@ -165,24 +165,24 @@ def of_changes(rng: Rng, draw: Callable[[Rng], object]) -> Outcome:
     return Outcome(bool(histories(draw(rng)).changed))  # type: ignore[arg-type]
 
 
-def _decided(draw: Callable[..., Drawn], ignore: tuple[str, ...] = (), **more: object) -> Ask:
-    return lambda rng, gain: decided(draw(rng, gain, **more), gain, ignore=ignore)
+def _decided(draw: Callable[..., DrawnRuns], ignore: tuple[str, ...] = (), **draw_options: object) -> Ask:
+    return lambda rng, gain: decided(draw(rng, gain, **draw_options), gain, ignore=ignore)
 
 
-def _leading(draw: Callable[..., Drawn], **more: object) -> Ask:
-    return lambda rng, gain: leading(draw(rng, **more), gain)
+def _leading(draw: Callable[..., DrawnRuns], **draw_options: object) -> Ask:
+    return lambda rng, gain: leading(draw(rng, **draw_options), gain)
 
 
 def _on_clusters(clusters: int) -> Ask:
     return lambda rng, gain: decided(processes.clusters_apart(rng, gain, clusters=clusters), gain, baseline="HDD")
 
 
-def _cost(draw: Callable[..., Drawn], **more: object) -> Ask:
-    return lambda rng, _: cheapest(draw(rng, **more))
+def _cost(draw: Callable[..., DrawnRuns], **draw_options: object) -> Ask:
+    return lambda rng, _: cheapest(draw(rng, **draw_options))
 
 
-def _claims(draw: Callable[..., Drawn], **more: object) -> Ask:
-    return lambda rng, gain: of_findings(draw(rng, gain, **more), gain)
+def _claims(draw: Callable[..., DrawnRuns], **draw_options: object) -> Ask:
+    return lambda rng, gain: of_findings(draw(rng, gain, **draw_options), gain)
 
 
 def _walks(configurations: int) -> Ask:
@@ -190,110 +190,114 @@ def _walks(configurations: int) -> Ask:
 
 
 Question = tuple[Ask, tuple[float, ...]]
-BOTH, EQUAL = (1.0, 1.1, 1.3, 2.0), (1.0,)
+GAINS, NO_GAIN = (1.0, 1.1, 1.3, 2.0), (1.0,)
+"""True gains of a question; all options are equal at a gain of 1."""
 
 
-def _many(**more: Any) -> Ask:
-    return lambda rng, gain: decided(processes.depends_on_factor(rng, gain, **MANY, **more), gain)
+def _many(**draw_options: Any) -> Ask:
+    return lambda rng, gain: decided(processes.depends_on_factor(rng, gain, **MANY, **draw_options), gain)
 
 
-CLAIMED = (1.0, 1.3)
+CLAIM_GAINS = (1.0, 1.3)
 MANY: dict[str, Any] = {"options": 6, "workloads": 8}
 """Options and workloads of an answer with 48 comparisons, and six means over the workloads."""
 QUESTIONS: dict[str, Question] = {
-    "decide: one session a side, 5 runs each": (_decided(processes.one_after_the_other), BOTH),
-    "decide: one session a side, 20 runs each": (_decided(processes.one_after_the_other, runs=20), BOTH),
-    "decide: one session a side, order of runs unknown": (_decided(processes.one_after_the_other, dated=False), BOTH),
-    "decide: one session a side, sessions differ by 15 %": (_decided(processes.one_after_the_other, spread=0.15), BOTH),
-    "decide: one session a side, 50 other sessions known": (_decided(processes.with_known_sessions), BOTH),
-    "decide: four sessions a side, 5 runs each": (_decided(processes.one_after_the_other, sessions=4), BOTH),
-    "decide: ten sessions a side, 3 runs each": (_decided(processes.one_after_the_other, sessions=10, runs=3), BOTH),
-    "decide: blocks of one campaign, 5 runs each": (_decided(processes.in_blocks), BOTH),
-    "decide: blocks of three campaigns, 5 runs each": (_decided(processes.in_blocks, sessions=3), BOTH),
-    "decide: four options in blocks of one campaign": (_decided(processes.in_blocks, levels=4), BOTH),
-    "decide: four options, a session for each": (_decided(processes.one_after_the_other, levels=4), BOTH),
-    "decide: nine options, a session for each": (_decided(processes.one_after_the_other, levels=9), BOTH),
-    "decide: two of four options in turns, 5 runs each": (_decided(processes.partly_alternating), BOTH),
+    "decide: one session a side, 5 runs each": (_decided(processes.one_after_the_other), GAINS),
+    "decide: one session a side, 20 runs each": (_decided(processes.one_after_the_other, runs=20), GAINS),
+    "decide: one session a side, order of runs unknown": (_decided(processes.one_after_the_other, dated=False), GAINS),
+    "decide: one session a side, sessions differ by 15 %": (
+        _decided(processes.one_after_the_other, spread=0.15),
+        GAINS,
+    ),
+    "decide: one session a side, 50 other sessions known": (_decided(processes.with_known_sessions), GAINS),
+    "decide: four sessions a side, 5 runs each": (_decided(processes.one_after_the_other, sessions=4), GAINS),
+    "decide: ten sessions a side, 3 runs each": (_decided(processes.one_after_the_other, sessions=10, runs=3), GAINS),
+    "decide: blocks of one campaign, 5 runs each": (_decided(processes.in_blocks), GAINS),
+    "decide: blocks of three campaigns, 5 runs each": (_decided(processes.in_blocks, sessions=3), GAINS),
+    "decide: four options in blocks of one campaign": (_decided(processes.in_blocks, levels=4), GAINS),
+    "decide: four options, a session for each": (_decided(processes.one_after_the_other, levels=4), GAINS),
+    "decide: nine options, a session for each": (_decided(processes.one_after_the_other, levels=9), GAINS),
+    "decide: two of four options in turns, 5 runs each": (_decided(processes.partly_alternating), GAINS),
     "decide: two of four options in turns, 20 groups": (
         _decided(processes.partly_alternating, rounds=1, groups=20),
-        BOTH,
+        GAINS,
     ),
     "decide: one option after the other on each of four workloads": (
         _decided(processes.alternating_over_workloads),
-        BOTH,
+        GAINS,
     ),
     "decide: four options with 2, 2, 20 and 20 runs": (
         lambda rng, gain: decided(processes.uneven_levels(rng), gain),
-        EQUAL,
+        NO_GAIN,
     ),
-    "decide: 3 against 20 runs, bimodal": (_decided(processes.unequal, bimodal=True), BOTH),
-    "decide: 3 runs that scatter by 10 % against 20": (_decided(processes.unequal, bimodal=False), BOTH),
-    "decide: the gain depends on a factor of 3 levels": (_decided(processes.depends_on_factor), BOTH),
-    "decide: the gain depends on a factor of 6 levels": (_decided(processes.depends_on_factor, levels=6), BOTH),
-    "many: 48 gains that depend on no factor": (_many(apart=0.0), BOTH),
-    "many: 48 gains that depend on a factor of 3 levels": (_many(), BOTH),
-    "many: 48 gains that depend on a factor of 6 levels": (_many(levels=6), BOTH),
+    "decide: 3 against 20 runs, bimodal": (_decided(processes.unequal, bimodal=True), GAINS),
+    "decide: 3 runs that scatter by 10 % against 20": (_decided(processes.unequal, bimodal=False), GAINS),
+    "decide: the gain depends on a factor of 3 levels": (_decided(processes.depends_on_factor), GAINS),
+    "decide: the gain depends on a factor of 6 levels": (_decided(processes.depends_on_factor, levels=6), GAINS),
+    "many: 48 gains that depend on no factor": (_many(apart=0.0), GAINS),
+    "many: 48 gains that depend on a factor of 3 levels": (_many(), GAINS),
+    "many: 48 gains that depend on a factor of 6 levels": (_many(levels=6), GAINS),
     "many: 48 gains that depend on no factor, intervals alone": (
         lambda rng, _: outside_one(processes.depends_on_factor(rng, **MANY, apart=0.0)),
-        EQUAL,
+        NO_GAIN,
     ),
     "many: 48 gains that depend on a factor of 3 levels, intervals alone": (
         lambda rng, _: outside_one(processes.depends_on_factor(rng, **MANY)),
-        EQUAL,
+        NO_GAIN,
     ),
-    "decide: 2 clusters 10 % apart, on these clusters": (_on_clusters(2), BOTH),
-    "decide: 3 clusters 10 % apart, on these clusters": (_on_clusters(3), BOTH),
-    "decide: clusters confound layouts, --ignore cluster": (_decided(processes.confounded, ("cluster",)), BOTH),
-    "decide: leader of four, blocks of one campaign": (_leading(processes.in_blocks, levels=4), EQUAL),
-    "decide: leader of four, a session for each": (_leading(processes.one_after_the_other, levels=4), EQUAL),
+    "decide: 2 clusters 10 % apart, on these clusters": (_on_clusters(2), GAINS),
+    "decide: 3 clusters 10 % apart, on these clusters": (_on_clusters(3), GAINS),
+    "decide: clusters confound layouts, --ignore cluster": (_decided(processes.confounded, ("cluster",)), GAINS),
+    "decide: leader of four, blocks of one campaign": (_leading(processes.in_blocks, levels=4), NO_GAIN),
+    "decide: leader of four, a session for each": (_leading(processes.one_after_the_other, levels=4), NO_GAIN),
     "decide: leader of four, four sessions for each": (
         _leading(processes.one_after_the_other, levels=4, sessions=4),
-        EQUAL,
+        NO_GAIN,
     ),
-    "decide: leader of four, two of them in turns": (_leading(processes.partly_alternating), EQUAL),
-    "decide: leader of four with 2, 2, 20 and 20 runs": (_leading(processes.uneven_levels), EQUAL),
-    "decide: cheapest, blocks of one campaign": (_cost(processes.in_blocks, levels=4), EQUAL),
-    "decide: cheapest, a session for each of four options": (_cost(processes.one_after_the_other, levels=4), EQUAL),
+    "decide: leader of four, two of them in turns": (_leading(processes.partly_alternating), NO_GAIN),
+    "decide: leader of four with 2, 2, 20 and 20 runs": (_leading(processes.uneven_levels), NO_GAIN),
+    "decide: cheapest, blocks of one campaign": (_cost(processes.in_blocks, levels=4), NO_GAIN),
+    "decide: cheapest, a session for each of four options": (_cost(processes.one_after_the_other, levels=4), NO_GAIN),
     "decide: cheapest, four sessions for each of four options": (
         _cost(processes.one_after_the_other, levels=4, sessions=4),
-        EQUAL,
+        NO_GAIN,
     ),
     "decide: cheapest of four, two of them in turns, 20 groups": (
         _cost(processes.partly_alternating, rounds=1, groups=20),
-        EQUAL,
+        NO_GAIN,
     ),
-    "decide: cheapest, four options with 2, 2, 20 and 20 runs": (_cost(processes.uneven_levels), EQUAL),
-    "speedup: for other clusters, 2 clusters 10 % apart": (lambda rng, gain: of_clusters(rng, gain, 2), EQUAL),
-    "speedup: for other clusters, 3 clusters 10 % apart": (lambda rng, gain: of_clusters(rng, gain, 3), EQUAL),
-    "speedup: the fastest of four, 15 workloads": (lambda rng, _: of_fastest(rng), EQUAL),
+    "decide: cheapest, four options with 2, 2, 20 and 20 runs": (_cost(processes.uneven_levels), NO_GAIN),
+    "speedup: for other clusters, 2 clusters 10 % apart": (lambda rng, gain: of_clusters(rng, gain, 2), NO_GAIN),
+    "speedup: for other clusters, 3 clusters 10 % apart": (lambda rng, gain: of_clusters(rng, gain, 3), NO_GAIN),
+    "speedup: the fastest of four, 15 workloads": (lambda rng, _: of_fastest(rng), NO_GAIN),
     "findings: two claims, a session for each kind of disk": (
         _claims(processes.claims_in_sessions, apart=True),
-        CLAIMED,
+        CLAIM_GAINS,
     ),
-    "findings: two claims, in turns in one session": (_claims(processes.claims_in_sessions, apart=False), CLAIMED),
-    "findings: two claims, 2 clusters 10 % apart": (_claims(processes.clusters_apart, clusters=2), CLAIMED),
-    "findings: two claims, 3 clusters 10 % apart": (_claims(processes.clusters_apart, clusters=3), CLAIMED),
-    "findings: two claims, 8 clusters 10 % apart": (_claims(processes.clusters_apart, clusters=8), CLAIMED),
+    "findings: two claims, in turns in one session": (_claims(processes.claims_in_sessions, apart=False), CLAIM_GAINS),
+    "findings: two claims, 2 clusters 10 % apart": (_claims(processes.clusters_apart, clusters=2), CLAIM_GAINS),
+    "findings: two claims, 3 clusters 10 % apart": (_claims(processes.clusters_apart, clusters=3), CLAIM_GAINS),
+    "findings: two claims, 8 clusters 10 % apart": (_claims(processes.clusters_apart, clusters=8), CLAIM_GAINS),
     "cost: spreads of 2, 2, 2 and 15 %, 5 runs each": (
         lambda rng, _: of_cost(rng, (0.02, 0.02, 0.02, 0.15), (5, 5, 5, 5)),
-        EQUAL,
+        NO_GAIN,
     ),
     "cost: spreads of 2, 2, 2 and 15 %, 3 runs each": (
         lambda rng, _: of_cost(rng, (0.02, 0.02, 0.02, 0.15), (3, 3, 3, 3)),
-        EQUAL,
+        NO_GAIN,
     ),
     "cost: 2, 2, 20 and 20 runs, 10 and 2 %": (
         lambda rng, _: of_cost(rng, (0.10, 0.10, 0.02, 0.02), (2, 2, 20, 20)),
-        EQUAL,
+        NO_GAIN,
     ),
-    "outliers: 90 runs, scatter of 8 %": (lambda rng, _: of_outliers(rng, 0.08), EQUAL),
-    "outliers: 90 runs, scatter of 10 %": (lambda rng, _: of_outliers(rng, 0.10), EQUAL),
-    "changes: sessions of 5 runs": (lambda rng, _: of_changes(rng, processes.histories_in_sessions), EQUAL),
-    "changes: random walk of 2 % a run, one configuration": (_walks(1), EQUAL),
-    "changes: random walk of 2 % a run, 10 configurations": (_walks(10), EQUAL),
-    "changes: random walk of 2 % a run, 15 configurations": (_walks(15), EQUAL),
-    "changes: random walk of 2 % a run, 20 configurations": (_walks(20), EQUAL),
-    "changes: random walk of 2 % a run, 30 configurations": (_walks(30), EQUAL),
+    "outliers: 90 runs, scatter of 8 %": (lambda rng, _: of_outliers(rng, 0.08), NO_GAIN),
+    "outliers: 90 runs, scatter of 10 %": (lambda rng, _: of_outliers(rng, 0.10), NO_GAIN),
+    "changes: sessions of 5 runs": (lambda rng, _: of_changes(rng, processes.histories_in_sessions), NO_GAIN),
+    "changes: random walk of 2 % a run, one configuration": (_walks(1), NO_GAIN),
+    "changes: random walk of 2 % a run, 10 configurations": (_walks(10), NO_GAIN),
+    "changes: random walk of 2 % a run, 15 configurations": (_walks(15), NO_GAIN),
+    "changes: random walk of 2 % a run, 20 configurations": (_walks(20), NO_GAIN),
+    "changes: random walk of 2 % a run, 30 configurations": (_walks(30), NO_GAIN),
 }
 
 

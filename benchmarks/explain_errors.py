@@ -69,7 +69,7 @@ class World:
         return variance if variance > 1e-12 else 0.0
 
 
-def nothing(rng: Rng) -> World:
+def no_effect(rng: Rng) -> World:
     """Return a world in which nothing matters."""
     del rng
     return World({name: np.zeros(levels) for name, levels in FACTORS.items()})
@@ -77,25 +77,25 @@ def nothing(rng: Rng) -> World:
 
 def one_factor(gain: float, rng: Rng) -> World:
     """Return a world in which one factor is ``gain`` times faster on one level."""
-    effects = dict(nothing(rng).effects)
+    effects = dict(no_effect(rng).effects)
     name = NAMES[int(rng.integers(len(NAMES)))]
     effects[name] = -math.log(gain) * (np.arange(FACTORS[name]) == 0)
     return World(effects)
 
 
-def several(rng: Rng) -> World:
+def several_factors(rng: Rng) -> World:
     """Return a world in which four factors matter, each half as much as the one before, and two interact."""
-    effects = dict(nothing(rng).effects)
+    effects = dict(no_effect(rng).effects)
     for name, size in zip(rng.permutation(NAMES)[:4].tolist(), (0.3, 0.15, 0.08, 0.04), strict=True):
         effects[name] = rng.permutation(np.linspace(-size, size, FACTORS[name]))
     return World(effects, 0.15)
 
 
 WORLDS: Mapping[str, Callable[[Rng], World]] = {
-    "nothing": nothing,
+    "nothing": no_effect,
     "one, 1.1 times": lambda rng: one_factor(1.1, rng),
     "one, 1.3 times": lambda rng: one_factor(1.3, rng),
-    "several": several,
+    "several": several_factors,
 }
 
 
@@ -127,8 +127,10 @@ class ScoredShares:
     @property
     def pairs_invented(self) -> list[bool]:
         """Whether the interval of each pair without interaction is above 0."""
-        idle = [pair for pair in self.estimate.pairs if not (self.paired and set(pair.factors) == set(PAIR))]
-        return [low_high(pair.share)[0] > 0 for pair in idle]
+        independent_pairs = [
+            pair for pair in self.estimate.pairs if not (self.paired and set(pair.factors) == set(PAIR))
+        ]
+        return [low_high(pair.share)[0] > 0 for pair in independent_pairs]
 
     @property
     def first_right(self) -> bool | None:

@@ -17,8 +17,8 @@ import processes
 from assay.analysis.slowdowns import SlowdownVerdict, slowdowns
 from assay.analysis.statistics import RunTable
 
-LIMIT = 0.05
-BEFORE = 40
+SLOWDOWN_LIMIT = 0.05
+NIGHTS_BEFORE = 40
 CONFIGURATIONS = 10
 SCATTER = 0.05
 NIGHT_S = 86_400.0
@@ -49,9 +49,12 @@ NOISES = (
 )
 
 
-def nightly(rng: np.random.Generator, since: int, ratio: float, noise: Noise) -> tuple[RunTable, float]:
-    """Return the runs, and the time of the baseline. The first configuration is ``ratio`` times as slow since then."""
-    nights, runs_a_night = BEFORE + since, noise.runs_a_night
+def nightly_runs(rng: np.random.Generator, nights_since: int, ratio: float, noise: Noise) -> tuple[RunTable, float]:
+    """Return the runs, and the time of the baseline.
+
+    From the baseline on, the first configuration is ``ratio`` times as slow.
+    """
+    nights, runs_a_night = NIGHTS_BEFORE + nights_since, noise.runs_a_night
     values = rng.standard_normal((CONFIGURATIONS, nights * runs_a_night))
     for run in range(1, values.shape[1]):
         values[:, run] = noise.correlation * values[:, run - 1] + np.sqrt(1 - noise.correlation**2) * values[:, run]
@@ -59,7 +62,7 @@ def nightly(rng: np.random.Generator, since: int, ratio: float, noise: Noise) ->
         noise.night * rng.standard_normal((CONFIGURATIONS, nights)), runs_a_night, axis=1
     )
     logs += np.log(rng.uniform(1.5, 3.0, logs.shape)) * (rng.random(logs.shape) < noise.outliers)
-    logs[0, BEFORE * runs_a_night :] += np.log(ratio)
+    logs[0, NIGHTS_BEFORE * runs_a_night :] += np.log(ratio)
     rows = [
         {"workload": "terasort", "layout": f"L{configuration}"}
         for configuration in range(CONFIGURATIONS)
@@ -71,18 +74,20 @@ def nightly(rng: np.random.Generator, since: int, ratio: float, noise: Noise) ->
         + 600.0 * np.tile(np.arange(runs_a_night), nights)
     )
     return processes.table_of(rows, logs.ravel(), np.tile(started_unix_s, CONFIGURATIONS)), FIRST_UNIX_S + NIGHT_S * (
-        BEFORE - 0.5
+        NIGHTS_BEFORE - 0.5
     )
 
 
-def share_failed(repositories: int, since: int, ratio: float, noise: Noise) -> float:
+def share_failed(repositories: int, nights_since: int, ratio: float, noise: Noise) -> float:
     """Return the share of pipelines that fail."""
-    failed = 0
+    failed_count = 0
     for number in range(repositories):
-        table, baseline = nightly(np.random.default_rng([number, since, int(100 * ratio)]), since, ratio, noise)
-        results = slowdowns(table, baseline, LIMIT)
-        failed += any(result.verdict is SlowdownVerdict.EXCEEDED for result in results)
-    return failed / repositories
+        table, baseline = nightly_runs(
+            np.random.default_rng([number, nights_since, int(100 * ratio)]), nights_since, ratio, noise
+        )
+        results = slowdowns(table, baseline, SLOWDOWN_LIMIT)
+        failed_count += any(result.verdict is SlowdownVerdict.EXCEEDED for result in results)
+    return failed_count / repositories
 
 
 def main() -> None:
@@ -93,9 +98,11 @@ def main() -> None:
     print("| noise | nights since | no change | " + " | ".join(f"slower by {r - 1:.0%}" for r in RATIOS[1:]) + " |")
     print("|---|---|" + "---|" * len(RATIOS))
     for noise in NOISES:
-        for since in (3, 5, 10, 20):
-            cells = [share_failed(count, since, ratio, noise) for ratio in RATIOS]
-            print(f"| {noise.title} | {since} | " + " | ".join(f"{cell:.1%}" for cell in cells) + " |", flush=True)
+        for nights_since in (3, 5, 10, 20):
+            cells = [share_failed(count, nights_since, ratio, noise) for ratio in RATIOS]
+            print(
+                f"| {noise.title} | {nights_since} | " + " | ".join(f"{cell:.1%}" for cell in cells) + " |", flush=True
+            )
 
 
 if __name__ == "__main__":

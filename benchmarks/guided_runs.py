@@ -19,7 +19,7 @@ from pathlib import Path
 
 import numpy as np
 from numpy.typing import NDArray
-from prediction import dump
+from prediction import runs_of_dump
 
 from assay.analysis.statistics.runs.run_table import RunTable
 from assay.estimation.prediction.choosing import estimates_by_tree, most_informative
@@ -48,7 +48,7 @@ class Replay:
         return estimates_by_tree(*training_data, self.features, SEED)
 
     def errors(self, chosen: list[int]) -> tuple[float, float]:
-        """Return MAE in seconds and the median relative error of the rest."""
+        """Return MAE in seconds and the median relative error over the configurations that are not chosen."""
         remaining = np.setdiff1d(np.arange(len(self.logs)), chosen)
         true, predicted = np.exp(self.logs[remaining]), np.exp(self.estimates(chosen).mean(axis=1)[remaining])
         return float(np.abs(predicted - true).mean()), float(np.median(np.abs(predicted - true) / true))
@@ -78,7 +78,7 @@ class Replay:
         return chosen
 
 
-def print_replay(title: str, replay: Replay, sizes: Sequence[int], first: int, draws: int) -> None:
+def print_replay(title: str, replay: Replay, sizes: Sequence[int], first_runs: int, draws: int) -> None:
     """Print the errors by number of runs."""
     choosers: dict[str, Chooser] = {"guided": replay.guided, "random": replay.at_random, "factorial": replay.factorial}
     print(f"\n**{title}** ({len(replay.logs):,} configurations)\n")
@@ -88,16 +88,16 @@ def print_replay(title: str, replay: Replay, sizes: Sequence[int], first: int, d
     for draw in range(draws):
         for name, chooser in choosers.items():
             random = np.random.default_rng(draw)
-            chosen = random.choice(len(replay.logs), first, replace=False).tolist() if first else []
+            chosen = random.choice(len(replay.logs), first_runs, replace=False).tolist() if first_runs else []
             errors = []
             for size in sizes:
                 chosen = chooser(chosen, size - len(chosen), random)
                 errors.append(replay.errors(chosen))
             curves[name].append(errors)
-    for column, size in enumerate(sizes):
+    for position, size in enumerate(sizes):
         cells = []
         for name in choosers:
-            mae_s, median = np.mean([errors[column] for errors in curves[name]], axis=0)
+            mae_s, median = np.mean([errors[position] for errors in curves[name]], axis=0)
             cells += [f"{mae_s:,.0f}", f"{median:.1%}"]
         print(f"| {size} | " + " | ".join(cells) + " |", flush=True)
 
@@ -111,24 +111,28 @@ def main() -> None:
     if not options.tables:
         print("left out: it needs ALOJA's table of runs and its list of clusters as its arguments")
         return
-    table = dump(options.tables)
+    table = runs_of_dump(options.tables)
     encoding = learned_encoding(table)
     cluster, workload = table.columns["cluster"], table.columns["workload"]
-    for code, name in enumerate(cluster.levels):
+    for code, cluster_name in enumerate(cluster.levels):
         other_clusters, held_out = (
             TrainingData.of(table.subset(cluster.codes != code)),
             TrainingData.of(table.subset(cluster.codes == code)),
         )
         other_configurations, plan = other_clusters.configurations(), held_out.configurations()
         replay = Replay(encoding.of(other_configurations), other_clusters.logs, plan, encoding.of(plan), held_out.logs)
-        print_replay(f"cluster {name}, nothing known of it", replay, (5, 10, 20, 40, 80), 0, options.draws)
-    nothing = np.zeros((0, len(encoding.names)), np.float32)
-    for where, job in (("m1000-01", "terasort"), ("m1000-01", "dfsioe-read"), ("al-02", "dfsioe-write")):
-        is_selected = (cluster.codes == cluster.code(where)) & (workload.codes == workload.code(job))
+        print_replay(f"cluster {cluster_name}, nothing known of it", replay, (5, 10, 20, 40, 80), 0, options.draws)
+    no_features = np.zeros((0, len(encoding.names)), np.float32)
+    for cluster_name, workload_name in (
+        ("m1000-01", "terasort"),
+        ("m1000-01", "dfsioe-read"),
+        ("al-02", "dfsioe-write"),
+    ):
+        is_selected = (cluster.codes == cluster.code(cluster_name)) & (workload.codes == workload.code(workload_name))
         held_out = TrainingData.of(table.subset(is_selected))
         plan = held_out.configurations()
-        replay = Replay(nothing, np.zeros(0), plan, encoding.of(plan), held_out.logs)
-        print_replay(f"{job} on {where}", replay, (10, 20, 30, 40, 60), 10, options.draws)
+        replay = Replay(no_features, np.zeros(0), plan, encoding.of(plan), held_out.logs)
+        print_replay(f"{workload_name} on {cluster_name}", replay, (10, 20, 30, 40, 60), 10, options.draws)
 
 
 if __name__ == "__main__":

@@ -36,7 +36,7 @@ from assay.store.index.tables import rows_of_table
 
 WIDE_ROWS = 37_000
 REPEATS = 3
-WIDE = (
+WIDE_COLUMNS = (
     "ID",
     "Benchmark",
     "Exe.Time",
@@ -60,30 +60,30 @@ WIDE = (
     "Service.Type",
     "Bench.Type",
 )
-NUMBERS = {"exe_time", "Exe.Time"}
+NUMBER_COLUMNS = {"exe_time", "Exe.Time"}
 
 
 def wide_table(path: Path, rows: int) -> None:
     """Write a synthetic table of the wider form; the same each time."""
-    chance = random.Random(1)
+    generator = random.Random(1)
     with path.open("w", newline="") as file:
         writer = csv.writer(file)
-        writer.writerow(WIDE)
+        writer.writerow(WIDE_COLUMNS)
         for number in range(1, rows + 1):
-            cluster = chance.randrange(1, 9)
+            cluster = generator.randrange(1, 9)
             writer.writerow(
                 [
                     number,
-                    chance.choice(("terasort", "sort", "wordcount")),
-                    round(chance.lognormvariate(6, 0.5), 3),
-                    chance.choice(("ETH", "IB")),
-                    chance.choice(("HDD", "SSD", "RL1", "RL2", "RL3")),
-                    chance.choice((4, 8, 12, 24)),
-                    chance.choice((10, 20, 50)),
-                    chance.choice((1, 2, 3)),
-                    chance.choice((4096, 65536)),
-                    f"Cmp{chance.randrange(4)}",
-                    chance.choice((32, 64, 128)),
+                    generator.choice(("terasort", "sort", "wordcount")),
+                    round(generator.lognormvariate(6, 0.5), 3),
+                    generator.choice(("ETH", "IB")),
+                    generator.choice(("HDD", "SSD", "RL1", "RL2", "RL3")),
+                    generator.choice((4, 8, 12, 24)),
+                    generator.choice((10, 20, 50)),
+                    generator.choice((1, 2, 3)),
+                    generator.choice((4096, 65536)),
+                    f"Cmp{generator.randrange(4)}",
+                    generator.choice((32, 64, 128)),
                     f"Cl{cluster}",
                     f"cloud-{cluster:02d}",
                     4,
@@ -106,7 +106,7 @@ def timed(call: Callable[[], object]) -> float:
     return time.monotonic() - began
 
 
-def with_cpu(call: Callable[[], object], cpu_s: Callable[[], float]) -> tuple[float, float]:
+def wall_and_cpu_s(call: Callable[[], object], cpu_s: Callable[[], float]) -> tuple[float, float]:
     """Return the wall time of a call, and the CPU time that a process uses for it, in seconds."""
     cpu_before_s = cpu_s()
     return timed(call), cpu_s() - cpu_before_s
@@ -136,7 +136,7 @@ def by_assay(table: Path, folder: Path) -> tuple[float, float, float, float]:
         workload = runs.columns["workload"]
         aloja(runs.subset(workload.codes == workload.code("terasort")), "layout", "HDD")
 
-    return *with_cpu(import_table, time.process_time), timed(view), timed(view)
+    return *wall_and_cpu_s(import_table, time.process_time), timed(view), timed(view)
 
 
 @contextmanager
@@ -188,24 +188,24 @@ def by_mariadb(table: Path, ask: Callable[[str], str], pid: int) -> tuple[float,
     client."""
     with table.open() as file:
         names = next(csv.reader(file))
-    columns = ", ".join(f"`{n}` {'DOUBLE' if n in NUMBERS else 'VARCHAR(255)'}" for n in names)
+    columns = ", ".join(f"`{n}` {'DOUBLE' if n in NUMBER_COLUMNS else 'VARCHAR(255)'}" for n in names)
     bench, disk, seconds = ("bench", "disk", "exe_time") if "bench" in names else ("Benchmark", "Disk", "Exe.Time")
-    valid = " AND valid = '1'" if "valid" in names else ""
+    valid_condition = " AND valid = '1'" if "valid" in names else ""
     ask(f"DROP TABLE IF EXISTS b.runs; CREATE TABLE b.runs ({columns}, INDEX (`{bench}`), INDEX (`{disk}`))")
-    start = median(timed(lambda: ask("SELECT 1")) for _ in range(REPEATS))
+    client_start_s = median(timed(lambda: ask("SELECT 1")) for _ in range(REPEATS))
     statement = (
         f"LOAD DATA LOCAL INFILE '{table}' INTO TABLE b.runs FIELDS TERMINATED BY ',' OPTIONALLY ENCLOSED BY '\"' "
         "IGNORE 1 LINES"
     )
-    load, cpu_s = with_cpu(lambda: ask(statement), partial(cpu_of, pid))
-    sorts = f"b.runs WHERE `{bench}`='terasort'{valid}"
-    view = timed(
+    load_s, cpu_s = wall_and_cpu_s(lambda: ask(statement), partial(cpu_of, pid))
+    terasort_runs = f"b.runs WHERE `{bench}`='terasort'{valid_condition}"
+    view_s = timed(
         lambda: ask(
-            f"SELECT `{disk}`, (SELECT AVG(`{seconds}`) FROM {sorts} AND `{disk}`='HDD') / AVG(`{seconds}`), "
-            f"STDDEV(`{seconds}`), COUNT(*) FROM {sorts} GROUP BY `{disk}`"
+            f"SELECT `{disk}`, (SELECT AVG(`{seconds}`) FROM {terasort_runs} AND `{disk}`='HDD') / AVG(`{seconds}`), "
+            f"STDDEV(`{seconds}`), COUNT(*) FROM {terasort_runs} GROUP BY `{disk}`"
         )
     )
-    return load - start, cpu_s, view - start
+    return load_s - client_start_s, cpu_s, view_s - client_start_s
 
 
 def main(execs: Path, sizes: Sequence[int]) -> None:
@@ -227,18 +227,20 @@ def main(execs: Path, sizes: Sequence[int]) -> None:
                     assay_times.append(by_assay(table, Path(tempfile.mkdtemp(dir=folder))))
                     if ask:
                         mariadb_times.append(by_mariadb(table, ask, int(next(folder.glob("*/pid")).read_text())))
-            load, cpu, first, view = (median(times) for times in zip(*assay_times, strict=True))
+            load_s, load_cpu_s, first_view_s, view_s = (median(times) for times in zip(*assay_times, strict=True))
             print(
-                f"  assay: import {load:.2f} s (CPU {cpu:.2f} s), first view {first * 1000:.0f} ms, again "
-                f"{view * 1000:.0f} ms (medians, n = {REPEATS})"
+                f"  assay: import {load_s:.2f} s (CPU {load_cpu_s:.2f} s), first view {first_view_s * 1000:.0f} ms, "
+                f"again {view_s * 1000:.0f} ms (medians, n = {REPEATS})"
             )
             if mariadb_times:
-                mariadb_load, mariadb_cpu, mariadb_view = (median(times) for times in zip(*mariadb_times, strict=True))
-                print(
-                    f"  MariaDB: load {mariadb_load:.2f} s (CPU {mariadb_cpu:.2f} s), view "
-                    f"{mariadb_view * 1000:.0f} ms (medians, n = {REPEATS})"
+                mariadb_load_s, mariadb_cpu_s, mariadb_view_s = (
+                    median(times) for times in zip(*mariadb_times, strict=True)
                 )
-                ratios = (load / mariadb_load, cpu / mariadb_cpu, view / mariadb_view)
+                print(
+                    f"  MariaDB: load {mariadb_load_s:.2f} s (CPU {mariadb_cpu_s:.2f} s), view "
+                    f"{mariadb_view_s * 1000:.0f} ms (medians, n = {REPEATS})"
+                )
+                ratios = (load_s / mariadb_load_s, load_cpu_s / mariadb_cpu_s, view_s / mariadb_view_s)
                 print("  ratio: import {:.1f} (CPU {:.1f}), view {:.2f}".format(*ratios))
 
 

@@ -23,12 +23,12 @@ def process_ms(script: str) -> float:
 
 def main() -> None:
     """Print the times; end with 1 if the median exceeds the limit."""
-    empty, imported = [], []
+    empty_ms, imported_ms = [], []
     for _ in range(PROCESSES):  # alternating, so that the load of the machine affects both
-        empty.append(process_ms("pass"))
-        imported.append(process_ms("import assay"))
-    difference_ms = median(imported) - median(empty)
-    times = f"median {difference_ms:.0f} ms, fastest {min(imported) - min(empty):.0f} ms"
+        empty_ms.append(process_ms("pass"))
+        imported_ms.append(process_ms("import assay"))
+    difference_ms = median(imported_ms) - median(empty_ms)
+    times = f"median {difference_ms:.0f} ms, fastest {min(imported_ms) - min(empty_ms):.0f} ms"
     print(f"import assay: {times} (limit of the median {IMPORT_MS_MAX:.0f} ms)")
     if difference_ms > IMPORT_MS_MAX:
         raise SystemExit(1)

@@ -48,25 +48,25 @@ def _noise(rng: np.random.Generator, noise: str, shape: tuple[int, int], sigma: 
 def _bca_ends(draws: Array, estimate: float, jackknife: Array) -> tuple[float, float]:
     share_below = (np.count_nonzero(draws < estimate) + np.count_nonzero(draws == estimate) / 2) / len(draws)
     bias = float(ndtri(np.clip(share_below, 1 / len(draws), 1 - 1 / len(draws))))
-    spread = jackknife.mean() - jackknife
-    acceleration = float((spread**3).sum() / (6 * max((spread**2).sum(), 1e-300) ** 1.5))
-    shifted = [bias + float(ndtri(end)) for end in ENDS]
-    shares = [float(ndtr(bias + z / (1 - acceleration * z))) for z in shifted]
+    deviations = jackknife.mean() - jackknife
+    acceleration = float((deviations**3).sum() / (6 * max((deviations**2).sum(), 1e-300) ** 1.5))
+    shifted_z = [bias + float(ndtri(end)) for end in ENDS]
+    shares = [float(ndtr(bias + z / (1 - acceleration * z))) for z in shifted_z]
     low, high = np.quantile(draws, shares)
     return float(low), float(high)
 
 
-def _bootstrap(rng: np.random.Generator, b: Array, c: Array, resamples: int) -> tuple[bool, bool]:
+def _bootstrap(rng: np.random.Generator, baseline: Array, candidate: Array, resamples: int) -> tuple[bool, bool]:
     """Return whether the percentile and the BCa interval of the log ratio hold the truth."""
-    n, truth = len(b), float(np.log(TRUE_RATIO))
-    draws: Array = b[rng.integers(0, n, (resamples, n))].mean(axis=1) - c[rng.integers(0, n, (resamples, n))].mean(
-        axis=1
-    )
-    estimate = float(b.mean() - c.mean())
+    n, truth = len(baseline), float(np.log(TRUE_RATIO))
+    draws: Array = baseline[rng.integers(0, n, (resamples, n))].mean(axis=1) - candidate[
+        rng.integers(0, n, (resamples, n))
+    ].mean(axis=1)
+    estimate = float(baseline.mean() - candidate.mean())
     percentile = np.quantile(draws, ENDS)
-    without_one = [np.delete(b, i).mean() - c.mean() for i in range(n)]
-    without_one += [b.mean() - np.delete(c, i).mean() for i in range(n)]
-    low, high = _bca_ends(draws, estimate, np.array(without_one))
+    jackknife = [np.delete(baseline, i).mean() - candidate.mean() for i in range(n)]
+    jackknife += [baseline.mean() - np.delete(candidate, i).mean() for i in range(n)]
+    low, high = _bca_ends(draws, estimate, np.array(jackknife))
     return bool(percentile[0] <= truth <= percentile[1]), low <= truth <= high
 
 
@@ -77,9 +77,9 @@ def coverage(n: int, *, noise: str, experiments: int, resamples: int, seed: int,
     candidate = _noise(rng, noise, (experiments, n), sigma)
     holds_truth = np.zeros((experiments, 4), dtype=bool)
     for index in range(experiments):
-        b, c = np.exp(baseline[index]).tolist(), np.exp(candidate[index]).tolist()
-        b_over_c = np.exp(baseline[index] - candidate[index]).tolist()
-        for column, estimate in enumerate((welch_ratio(b, c), geometric_mean(b_over_c))):
+        baseline_s, candidate_s = np.exp(baseline[index]).tolist(), np.exp(candidate[index]).tolist()
+        ratios = np.exp(baseline[index] - candidate[index]).tolist()
+        for column, estimate in enumerate((welch_ratio(baseline_s, candidate_s), geometric_mean(ratios))):
             holds_truth[index, column] = (estimate.low or 0) <= TRUE_RATIO <= (estimate.high or 0)
         holds_truth[index, 2:] = _bootstrap(rng, baseline[index], candidate[index], resamples)
     return Coverage(n, noise, *(float(share) for share in holds_truth.mean(axis=0)))

@@ -46,7 +46,7 @@ public class Harness {
   }
 }
 """
-FILES = [
+FILE_SYSTEM_COUNTERS = [
     f"{scheme}_{what}"
     for scheme in ("FILE", "HDFS")
     for what in ("BYTES_READ", "BYTES_WRITTEN", "READ_OPS", "LARGE_READ_OPS", "WRITE_OPS")
@@ -97,17 +97,17 @@ class Schema:
         self.text = text
         self.event = json.loads(text)
         self.named: dict[str, Any] = {}
-        self._note(self.event)
+        self._register(self.event)
 
-    def _note(self, kind: Any) -> None:
+    def _register(self, kind: Any) -> None:
         if isinstance(kind, list):
             for option in kind:
-                self._note(option)
+                self._register(option)
         elif isinstance(kind, dict):
             if "name" in kind and kind["type"] in ("record", "enum"):
                 self.named[kind["name"]] = kind
             for inner in (*(field["type"] for field in kind.get("fields", ())), kind.get("items"), kind.get("type")):
-                self._note(inner)
+                self._register(inner)
 
     def filled(self, kind: Any, partial: Any, as_json: bool) -> Any:
         """Return the completed record in the form of the binary writer, or of Avro's JSON."""
@@ -137,7 +137,7 @@ class Schema:
         return f"{self.event['namespace']}.{text}" if text in self.named else str(text)
 
 
-def value(kind: str, name: str, number: int) -> int:
+def counter_value(kind: str, name: str, number: int) -> int:
     """Return a counter's value: 0 where a TeraSort without errors counts nothing, else a different value for each
     task."""
     unused_counters = ("FILE_BYTES_READ", "HDFS_BYTES_WRITTEN") if kind == "MAP" else ("HDFS_BYTES_READ",)
@@ -153,7 +153,7 @@ def value(kind: str, name: str, number: int) -> int:
 def counters(kind: str, number: int) -> Json:
     """Return the counters of one task."""
     kind_counters = MAP_COUNTERS if kind == "MAP" else REDUCE_COUNTERS
-    groups = {"FileSystemCounter": FILES, "TaskCounter": kind_counters}
+    groups = {"FileSystemCounter": FILE_SYSTEM_COUNTERS, "TaskCounter": kind_counters}
     if kind == "MAP":
         groups["lib.input.FileInputFormatCounter"] = ["BYTES_READ"]
     return {
@@ -166,7 +166,7 @@ def counters(kind: str, number: int) -> Json:
                     {
                         "name": name,
                         "displayName": name.replace("_", " ").capitalize(),
-                        "value": value(kind, name, number),
+                        "value": counter_value(kind, name, number),
                     }
                     for name in names
                 ],
@@ -376,8 +376,8 @@ def main(attempts: int, times: int) -> None:
                     f"  {name}: first {times_s[0]:.2f} s, fastest {fastest_s:.2f} s = {count / fastest_s:,.0f} events/s"
                 )
             print(
-                f"  ratio: {rumen_s[0] / assay_s[0]:.1f} as one runs them (the first time), "
-                f"{min(rumen_s) / min(assay_s):.1f} of the fastest times (n = {times})"
+                f"  ratio: {rumen_s[0] / assay_s[0]:.1f} of the first reads, "
+                f"{min(rumen_s) / min(assay_s):.1f} of the fastest reads (n = {times})"
             )
 
 

@@ -19,8 +19,8 @@ from typing import TextIO
 
 EXECUTORS, CORES = 16, 4
 START_MS = 1_700_000_000_000
-PLAIN = "import json, sys\nfor line in open(sys.argv[1], 'rb'): json.loads(line)"
-READ = """
+PLAIN_SCRIPT = "import json, sys\nfor line in open(sys.argv[1], 'rb'): json.loads(line)"
+READER_SCRIPT = """
 import sys
 from assay.store.formats.spark.events import read_application
 with open(sys.argv[1], 'rb') as log: read_application([('log', log)])
@@ -74,10 +74,10 @@ def main(tasks: int) -> None:
         path = Path(folder, "app-1")
         write_log(path, tasks)
         print(f"{tasks:,} tasks, {path.stat().st_size / 1e6:,.0f} MB; load average {os.getloadavg()[0]:.1f}")
-        plain_s, plain_mb = cpu_and_memory("-c", PLAIN, str(path))
+        plain_s, plain_mb = cpu_and_memory("-c", PLAIN_SCRIPT, str(path))
         print(f"json.loads loop: {plain_s:.1f} s of CPU, {plain_mb:.0f} MB")
         for reader, arguments in (
-            ("assay's reader", ("-c", READ, str(path))),
+            ("assay's reader", ("-c", READER_SCRIPT, str(path))),
             ("assay size", ("-m", "assay", "size", str(path))),
         ):
             cpu_s, memory_mb = cpu_and_memory(*arguments)

@@ -60,8 +60,11 @@ workers:
 SIZES_GB = (4, 16, 48)
 FASTER: Mapping[str, Mapping[str, Any]] = {"disks": {"disks": 2.0}, "network": {"links": 2.0}, "cpu": {"cpu": 0.5}}
 FASTEST: Mapping[str, Mapping[str, Any]] = {"disks": {"disks": 8.0}, "network": {"links": 8.0}, "cpu": {"cpu": 0.125}}
+"""Resource to the change that makes it two (``FASTER``) or eight (``FASTEST``) times as fast."""
 GAIN_MIN = 0.05
+"""Minimum share of the run time that a true limit saves at twice its speed."""
 EXCEEDED, FAR_EXCEEDED = 0.02, 0.10
+"""Shares of a bound by which a run must be faster to exceed it, and to exceed it far."""
 NONE = "none of them"
 
 
@@ -128,13 +131,13 @@ def as_run(request: SimulationRequest, simulated: SimulationResult) -> tuple[Run
 
 def score(request: SimulationRequest, seed: int) -> ScoredLimit | None:
     """Return the stated and the true limit of a run; None where neither can be stated."""
-    drawn_runs = [request, *(replace(request, **factor) for kinds in (FASTER, FASTEST) for factor in kinds.values())]
-    details = ["traces", *["duration"] * (len(drawn_runs) - 1)]
+    requests = [request, *(replace(request, **factor) for kinds in (FASTER, FASTEST) for factor in kinds.values())]
+    details = ["traces", *["duration"] * (len(requests) - 1)]
     scenarios = [
         to_builtins(scenario_of(item).with_seed(seed, "drawn", detail))
-        for item, detail in zip(drawn_runs, details, strict=True)
+        for item, detail in zip(requests, details, strict=True)
     ]
-    for item, scenario in zip(drawn_runs, scenarios, strict=True):
+    for item, scenario in zip(requests, scenarios, strict=True):
         scenario["cluster"] = with_faster_disks(scenario["cluster"], item.disks)
     results = simulate(scenarios)
     run, observed = as_run(request, results[0])
@@ -142,8 +145,10 @@ def score(request: SimulationRequest, seed: int) -> ScoredLimit | None:
     times = [item.duration_s for item in results]
     if limits is None:
         return None
-    gains = {name: 1 - times[1 + at] / times[0] for at, name in enumerate(FASTER)}
-    return ScoredLimit(request.workload, limits, gains, {name: times[4 + at] for at, name in enumerate(FASTEST)})
+    gains = {name: 1 - times[1 + position] / times[0] for position, name in enumerate(FASTER)}
+    return ScoredLimit(
+        request.workload, limits, gains, {name: times[4 + position] for position, name in enumerate(FASTEST)}
+    )
 
 
 def with_faster_disks(cluster: Mapping[str, Any], factor: float) -> dict[str, Any]:
@@ -162,55 +167,56 @@ def with_faster_disks(cluster: Mapping[str, Any], factor: float) -> dict[str, An
     return {**cluster, "nodes": nodes}
 
 
-def runs(count: int, seed: int) -> Iterator[ScoredLimit]:
+def scored_limits(count: int, seed: int) -> Iterator[ScoredLimit]:
     """Yield ``count`` drawn runs."""
-    profile, pool = shipped_profile(), candidates(catalogue_of(CATALOGUE))
+    profile, all_candidates = shipped_profile(), candidates(catalogue_of(CATALOGUE))
     rng = np.random.default_rng(seed)
-    count_made = 0
-    while count_made < count:
-        drawn = score(drawn_request(pool, profile, rng), int(rng.integers(2**31)))
-        if drawn is not None:
-            count_made += 1
-            yield drawn
+    yielded_count = 0
+    while yielded_count < count:
+        scored_limit = score(drawn_request(all_candidates, profile, rng), int(rng.integers(2**31)))
+        if scored_limit is not None:
+            yielded_count += 1
+            yield scored_limit
 
 
 def main() -> None:
     """Print the tables."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else None)
     parser.add_argument("--runs", type=int, default=500)
-    drawn_runs = list(runs(parser.parse_args().runs, seed=5))
-    print_named(drawn_runs)
-    print_bounds(drawn_runs)
+    scores = list(scored_limits(parser.parse_args().runs, seed=5))
+    print_named(scores)
+    print_bounds(scores)
 
 
-def print_named(drawn_runs: Sequence[ScoredLimit]) -> None:
+def print_named(scores: Sequence[ScoredLimit]) -> None:
     """Print the named limits by true limit."""
     kinds = [*RESOURCES_OF_BOUND, NONE]
-    counts = Counter((item.truth, item.named) for item in drawn_runs)
+    counts = Counter((item.truth, item.named) for item in scores)
     print("| true limit | runs | " + " | ".join(f"named: {kind}" for kind in kinds) + " |")
     print("|---|---|" + "---|" * len(kinds))
     for truth in kinds:
         total = sum(counts[truth, kind] for kind in kinds)
         cells = [f"{counts[truth, kind] / total:.1%}" if total else "–" for kind in kinds]
         print(f"| {truth} | {total} | " + " | ".join(cells) + " |")
-    named = [item for item in drawn_runs if item.named != NONE]
+    named = [item for item in scores if item.named != NONE]
     print(f"\nIn {np.mean([item.misled for item in named]):.1%} of {len(named)} runs with a named limit, ", end="")
     print("another resource saves at least twice as much.")
 
 
-def print_bounds(drawn_runs: Sequence[ScoredLimit]) -> None:
+def print_bounds(scores: Sequence[ScoredLimit]) -> None:
     """Print how often bounds are exceeded, and which share of the bound the true gain reaches."""
     print(f"\n| resource without cost | bounds | exceeded | by {FAR_EXCEEDED:.0%} and more | ", end="")
     print("allowed speedup | speedup if eight times as fast |")
     print("|---|---|---|---|---|---|")
     for kind in RESOURCES_OF_BOUND:
-        bounds = [(item, bound) for item in drawn_runs for bound in item.answer.bounds if bound.freed == kind]
+        bounds = [(item, bound) for item in scores for bound in item.answer.bounds if bound.freed == kind]
         exceeded = [
             float(np.mean([item.beyond(kind) > least for item, _ in bounds])) for least in (EXCEEDED, FAR_EXCEEDED)
         ]
-        allowed = np.median([bound.gain_max for _, bound in bounds])
-        real = np.median([item.answer.duration_s / item.fastest_s[kind] for item, _ in bounds])
-        cells = f"{len(bounds)} | {exceeded[0]:.1%} | {exceeded[1]:.1%} | {allowed:.2f} times | {real:.2f} times"
+        allowed_speedup = np.median([bound.gain_max for _, bound in bounds])
+        actual_speedup = np.median([item.answer.duration_s / item.fastest_s[kind] for item, _ in bounds])
+        speedups = f"{allowed_speedup:.2f} times | {actual_speedup:.2f} times"
+        cells = f"{len(bounds)} | {exceeded[0]:.1%} | {exceeded[1]:.1%} | {speedups}"
         print(f"| {kind} | {cells} |")
 
 

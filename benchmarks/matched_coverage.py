@@ -60,10 +60,10 @@ def _bootstrap(rng: np.random.Generator, values: Array, resamples: int) -> tuple
 def over_groups(n: int, *, kind: str, experiments: int, resamples: int, seed: int) -> Shares:
     """Return how often intervals over ``n`` matched groups hold the true mean log ratio, which is 0."""
     rng = np.random.default_rng(seed)
-    drawn = _effects(rng, kind, (experiments, n))
-    half_width = student.ppf(0.975, n - 1) * drawn.std(axis=1, ddof=1) / np.sqrt(n)
-    holds_truth = {"Student's t": np.abs(drawn.mean(axis=1)) <= half_width}
-    ends = np.array([_bootstrap(rng, values, resamples) for values in drawn])
+    log_ratios = _effects(rng, kind, (experiments, n))
+    half_width = student.ppf(0.975, n - 1) * log_ratios.std(axis=1, ddof=1) / np.sqrt(n)
+    holds_truth = {"Student's t": np.abs(log_ratios.mean(axis=1)) <= half_width}
+    ends = np.array([_bootstrap(rng, values, resamples) for values in log_ratios])
     for column, name in enumerate(("percentile", "BCa")):
         holds_truth[name] = (ends[:, column, 0] <= 0) & (ends[:, column, 1] >= 0)
     return Shares({name: float(holds.mean()) for name, holds in holds_truth.items()})
@@ -101,14 +101,14 @@ def repeated_deployments(deployments: int, *, runs: int, experiments: int, resam
 
 
 def repeat_until(
-    first: int, *, half_width: float, at_most: int, sigma: float, experiments: int, seed: int
+    first_runs: int, *, half_width: float, at_most: int, sigma: float, experiments: int, seed: int
 ) -> tuple[float, float]:
     """Return how often the last interval holds the truth, and the mean number of runs, when stopping once precise."""
     rng = np.random.default_rng(seed)
     held_count, run_count = 0, 0
     for _ in range(experiments):
         times = np.exp(rng.normal(0, sigma, at_most)).tolist()
-        for n in range(first, at_most + 1):
+        for n in range(first_runs, at_most + 1):
             mean = geometric_mean(times[:n])
             if (mean.high or np.inf) / mean.value - 1 <= half_width:
                 break

@@ -39,47 +39,51 @@ GAIN = 1.2
 
 @dataclass(frozen=True, slots=True)
 class Design:
-    """The runs: ``groups`` configurations on each cluster, each with ``held`` of the levels, ``runs`` times."""
+    """The runs: ``groups`` configurations on each cluster, each with ``levels_each`` of the levels, ``runs`` times."""
 
     clusters: int
     groups: int
     runs: int
     levels: int = 2
-    held: int = 2
+    levels_each: int = 2
     gain: float = GAIN
     apart: float = APART
     """Standard deviation of log gains between clusters."""
 
 
 @dataclass(frozen=True, slots=True)
-class Drawn:
+class DrawnTable:
     """A table of runs with the truth: log gains of level 1 over level 0."""
 
     table: RunTable
     gain_by_level: Array
     """The mean log gain of every level over level 0 in the configurations that were drawn."""
     these: float
+    """Mean log gain of the configurations that were drawn."""
     here: float
+    """Mean log gain on the clusters that were drawn."""
     single: float
+    """Measured log gain of one more configuration on one of these clusters."""
     elsewhere: float
+    """Mean log gain over all possible clusters."""
 
 
-def drawn(rng: np.random.Generator, design: Design) -> Drawn:
+def drawn_table(rng: np.random.Generator, design: Design) -> DrawnTable:
     """Return one table of the design."""
     count = design.clusters * design.groups
     true_gains = np.append(0.0, np.full(design.levels - 1, np.log(design.gain)))
     on_cluster = true_gains + rng.normal(0, design.apart / np.sqrt(2), (design.clusters, design.levels))
     speed = np.repeat(on_cluster, design.groups, axis=0) + rng.normal(0, APART / np.sqrt(2), (count, design.levels))
-    drawn_levels = np.argsort(rng.random((count, design.levels)), axis=1)[:, : design.held]
+    drawn_levels = np.argsort(rng.random((count, design.levels)), axis=1)[:, : design.levels_each]
     level = np.repeat(np.sort(drawn_levels, axis=1), design.runs, axis=1).ravel()
-    configuration = np.repeat(np.arange(count), design.held * design.runs)
+    configuration = np.repeat(np.arange(count), design.levels_each * design.runs)
     logs = 6 - speed[configuration, level] + rng.normal(0, SCATTER, len(level))
     cluster = rng.integers(design.clusters)
-    runs_of_one = rng.normal(0, SCATTER * np.sqrt(2 / design.runs))
-    single = on_cluster[cluster, 1] - on_cluster[cluster, 0] + rng.normal(0, APART) + runs_of_one
+    measurement_error = rng.normal(0, SCATTER * np.sqrt(2 / design.runs))
+    single = on_cluster[cluster, 1] - on_cluster[cluster, 0] + rng.normal(0, APART) + measurement_error
     gain_by_level, means = (speed - speed[:, :1]).mean(axis=0), on_cluster.mean(axis=0)
     table = _table(level, configuration, configuration // design.groups, np.exp(logs))
-    return Drawn(
+    return DrawnTable(
         table, gain_by_level, float(gain_by_level[1]), float(means[1] - means[0]), float(single), float(true_gains[1])
     )
 
@@ -126,7 +130,7 @@ def coverage(clusters: int, groups: int, runs: int, *, tables: int, seed: int) -
             holds_by_question[name].append(bool(low <= np.exp(truth) <= high))
 
     for _ in range(tables):
-        truth = drawn(rng, Design(clusters, groups, runs))
+        truth = drawn_table(rng, Design(clusters, groups, runs))
         matched = match(truth.table, "level")
         ratios = group_ratios(side(matched, 0), side(matched, 1), matched)
         for estimate in scope_estimates(ratios):
@@ -134,7 +138,7 @@ def coverage(clusters: int, groups: int, runs: int, *, tables: int, seed: int) -
             note_interval(name, getattr(truth, name), estimate.low, estimate.high)
             if estimate.scope is InferenceScope.SIMILAR:
                 note_interval("single", truth.single, estimate.single_low, estimate.single_high)
-        mixed = drawn(rng, Design(1, clusters * groups, runs, levels=4, held=2))
+        mixed = drawn_table(rng, Design(1, clusters * groups, runs, levels=4, levels_each=2))
         row = next((s for s in speedups_of(match(mixed.table, "level"), "L0") if s.candidate == "L1"), None)
         if row is not None and row.joint is not None:
             note_interval("joint", mixed.here, row.joint.low, row.joint.high)
@@ -149,7 +153,7 @@ def share_with_fastest(levels: int, groups: int, levels_each: int, runs: int, *,
     rng = np.random.default_rng(seed)
     is_candidate = []
     for _ in range(tables):
-        truth = drawn(rng, Design(1, groups, runs, levels, levels_each, gain=1.0, apart=0.0))
+        truth = drawn_table(rng, Design(1, groups, runs, levels, levels_each, gain=1.0, apart=0.0))
         best = fastest_levels(match(truth.table, "level"))[0]
         if "L0" not in best.never_compared:
             is_candidate.append("L0" in best.fastest_candidates)
@@ -164,7 +168,7 @@ def verdicts(levels: int, groups: int, runs: int, gain: float, *, tables: int, s
     rng = np.random.default_rng(seed)
     wrong_tables = correct_count = 0
     for _ in range(tables):
-        truth = drawn(rng, Design(1, groups, runs, levels, levels, gain, apart=0.0))
+        truth = drawn_table(rng, Design(1, groups, runs, levels, levels, gain, apart=0.0))
         speedups = speedups_of(match(truth.table, "level"), "L0")
         correct_count += sum(speedup.verdict is Verdict.FASTER for speedup in speedups)
         signs = {Verdict.FASTER: 1.0, Verdict.SLOWER: -1.0}

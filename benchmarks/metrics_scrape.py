@@ -31,7 +31,7 @@ COMPUTED = "\nassay_decisions_timestamp_seconds "
 
 
 def drawn_runs(count: int) -> Iterator[ImportedRun]:
-    """Yield drawn runs of 1,000 kinds; the numbers of a layout's disks decide the speed."""
+    """Yield drawn runs of 1,000 kinds; the number of a layout's disks decides the speed."""
     draw = random.Random(28)
     for number in range(count):
         disks = draw.randrange(10)
@@ -48,9 +48,9 @@ def drawn_runs(count: int) -> Iterator[ImportedRun]:
 
 def request_ms(client: TestClient, address: str) -> tuple[float, float]:
     """Return the wall time and the CPU time of one request, in ms."""
-    wall_s, cpu_s = time.perf_counter(), time.process_time()
+    wall_start_s, cpu_start_s = time.perf_counter(), time.process_time()
     client.get(address).raise_for_status()
-    return 1000 * (time.perf_counter() - wall_s), 1000 * (time.process_time() - cpu_s)
+    return 1000 * (time.perf_counter() - wall_start_s), 1000 * (time.process_time() - cpu_start_s)
 
 
 def main() -> None:

@@ -42,29 +42,31 @@ SAMPLED_S = 30.0
 async def overhead(plan: Plan, run_context: RunContext, pairs: int) -> None:
     """Print assay's time per run, and the time of the job with and without assay."""
     reads = [run for run in schedule(plan, expand(plan)) if run.workload.name == "dfsio-read"]
-    planned = next(run for run in reads if run.configuration.layout.name == "SS2")
-    program = workloads()["dfsio-read"].programs(size_of(planned, plan), None)["hadoop"]
-    await attempt(planned, 1, run_context)  # deploys, makes the input, warms the daemons up
+    planned_run = next(run for run in reads if run.configuration.layout.name == "SS2")
+    program = workloads()["dfsio-read"].programs(size_of(planned_run, plan), None)["hadoop"]
+    await attempt(planned_run, 1, run_context)  # deploys, makes the input, warms the daemons up
     with_assay_s: list[float] = []
     bare_s: list[float] = []
     overheads: list[float] = []
     with tempfile.TemporaryDirectory() as folder:
         repository = Repository.create(Path(folder) / "repository")
         for _ in range(pairs):
-            completed = await attempt(planned, 1, run_context)
+            completed_run = await attempt(planned_run, 1, run_context)
             began = time.monotonic()
-            repository.publish(completed.run, tasks=completed.tasks, trace=completed.trace, logs=completed.logs)
-            overheads.append(completed.run.metrics["assay_own_s"] + time.monotonic() - began)
-            with_assay_s.append(completed.run.duration_s)
+            repository.publish(
+                completed_run.run, tasks=completed_run.tasks, trace=completed_run.trace, logs=completed_run.logs
+            )
+            overheads.append(completed_run.run.metrics["assay_own_s"] + time.monotonic() - began)
+            with_assay_s.append(completed_run.run.duration_s)
             Path("/proc/sys/vm/drop_caches").write_text("3")
-            parameters = planned.configuration.parameters
+            parameters = planned_run.configuration.parameters
             engine = run_context.provider.engine
             assert engine is not None
             bare_result = await engine.run(program, parameters, timeout_s=600, label="bare", show=lambda _: None)
             bare_s.append(bare_result.outcome.duration_s)
     print(
         f"assay's own time per run: median {statistics.median(overheads):.2f} s, "
-        f"most {max(overheads):.2f} s (n = {pairs})"
+        f"maximum {max(overheads):.2f} s (n = {pairs})"
     )
     ratio = statistics.median(a / b for a, b in zip(with_assay_s, bare_s, strict=True))
     print(
@@ -90,7 +92,7 @@ async def sampler_share(transports: dict[str, Transport], options: dict[str, Sam
     for sampler in samplers.values():
         await sampler.stop()
     print(
-        f"sampler at 1 Hz: {statistics.fmean(shares):.2%} of a core per node, most {max(shares):.2%} "
+        f"sampler at 1 Hz: {statistics.fmean(shares):.2%} of a core per node, maximum {max(shares):.2%} "
         f"(n = {len(shares)} nodes, {SAMPLED_S:.0f} s)"
     )
 

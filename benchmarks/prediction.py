@@ -40,8 +40,8 @@ from assay.store.formats.source import Source
 
 HELD_OUT_SEED = 2014
 """Seed that draws the quarter of ALOJA's runs with which no choice of the learner was made."""
-ANCHORS = 40
-"""Number of runs to learn from of an otherwise unknown cluster."""
+KNOWN_RUNS = 40
+"""Number of known runs of a cluster whose other runs are left out."""
 Floats = NDArray[np.float64]
 Rows = NDArray[np.int64]
 Method = Callable[[Floats, Floats, Floats], Floats]
@@ -101,17 +101,19 @@ def methods() -> dict[str, Method]:
 
     return {
         "gradient boosting, plain": fitted(lambda: GradientBoostingRegressor(random_state=0)),
-        "gradient boosting on logarithms": lambda f, s, a: np.exp(
-            GradientBoostingRegressor(random_state=0).fit(f, np.log(s)).predict(a)
+        "gradient boosting on logarithms": lambda features, seconds, predicted_rows: np.exp(
+            GradientBoostingRegressor(random_state=0).fit(features, np.log(seconds)).predict(predicted_rows)
         ),
-        "histogram boosting on logarithms, absolute error": lambda f, s, a: np.exp(
+        "histogram boosting on logarithms, absolute error": lambda features, seconds, predicted_rows: np.exp(
             HistGradientBoostingRegressor(
                 loss="absolute_error", max_iter=300, min_samples_leaf=3, early_stopping=False, random_state=0
             )
-            .fit(f, np.log(s))
-            .predict(a)
+            .fit(features, np.log(seconds))
+            .predict(predicted_rows)
         ),
-        "model tree (M5P's manner)": lambda f, s, a: ModelTree(f, s).predict(a),
+        "model tree (M5P's manner)": lambda features, seconds, predicted_rows: ModelTree(features, seconds).predict(
+            predicted_rows
+        ),
         "3 nearest neighbours": fitted(lambda: KNeighborsRegressor(3)),
         "linear": fitted(lambda: Ridge(1.0)),
         "neural net": _net,
@@ -144,7 +146,7 @@ class Scores:
     mape: float
     held: float = np.nan
     width: float = np.nan
-    held_least: float = np.nan
+    held_min: float = np.nan
     """Smallest share held by a workload with at least 50 predicted runs."""
     answered: float = 1.0
     clusters: Mapping[str, tuple[int, float, float, float]] = field(default_factory=dict)
@@ -185,13 +187,13 @@ def scores_by_method(table: RunTable, training: Rows, left_out: Rows, only: Sequ
         for code in np.unique(codes)
         for on_cluster in [codes == code]
     }
-    results = scores(prediction.expected_s[is_answered], seconds[predicted_rows], mean_s)
-    result = {
+    assay_scores = scores(prediction.expected_s[is_answered], seconds[predicted_rows], mean_s)
+    scores_of_methods = {
         "assay": replace(
-            results,
+            assay_scores,
             held=float(in_interval.mean()),
             width=width,
-            held_least=float(least_held),
+            held_min=float(least_held),
             answered=float(is_answered.mean()),
             clusters=clusters,
         )
@@ -199,10 +201,10 @@ def scores_by_method(table: RunTable, training: Rows, left_out: Rows, only: Sequ
     features = plain_columns(table)
     for name, method in methods().items():
         if not only or name in only:
-            result[name] = scores(
+            scores_of_methods[name] = scores(
                 method(features[training], seconds[training], features[predicted_rows]), seconds[predicted_rows], mean_s
             )
-    return result
+    return scores_of_methods
 
 
 def print_scores(title: str, splits: Sequence[dict[str, Scores]]) -> None:
@@ -215,8 +217,7 @@ def print_scores(title: str, splits: Sequence[dict[str, Scores]]) -> None:
         cells = [f"{mae_s:,.0f}", f"{rae:.2f}", f"{mape:.1%}"]
         if name == "assay":
             held, least_held, width, answered = (
-                float(np.mean([getattr(row, key) for row in rows]))
-                for key in ("held", "held_least", "width", "answered")
+                float(np.mean([getattr(row, key) for row in rows])) for key in ("held", "held_min", "width", "answered")
             )
             cells += [f"{held:.1%}", f"{least_held:.1%}", f"{width:.2f}×", f"{answered:.0%}"]
         else:
@@ -233,7 +234,7 @@ def print_clusters(splits: Sequence[dict[str, Scores]]) -> None:
         print(f"| {name} | {runs:,.0f} | {mape:.1%} | {held:.1%} | {width:.2f}× |", flush=True)
 
 
-def dump(paths: Sequence[Path]) -> RunTable:
+def runs_of_dump(paths: Sequence[Path]) -> RunTable:
     """Return the dump's valid runs, with the clusters' hardware."""
     items = FORMAT.read([Source(path, path.name) for path in paths])
     runs = [item.run for item in items if isinstance(item, ImportedRun)]
@@ -263,7 +264,7 @@ def random_splits(table: RunTable, times: int, share: float = 0.2) -> Iterator[t
         yield np.flatnonzero(~is_left_out[groups.of_row]), np.flatnonzero(is_left_out[groups.of_row])
 
 
-def left_out(table: RunTable, name: str, runs_min: int) -> Iterator[tuple[str, Rows, Rows]]:
+def level_splits(table: RunTable, name: str, runs_min: int) -> Iterator[tuple[str, Rows, Rows]]:
     """Yield each level of a column with enough runs: the other rows, and its own rows."""
     column = table.columns[name]
     for code, level in enumerate(column.levels):
@@ -272,8 +273,8 @@ def left_out(table: RunTable, name: str, runs_min: int) -> Iterator[tuple[str, R
             yield level, np.flatnonzero(~is_left_out), np.flatnonzero(is_left_out)
 
 
-def with_kinds(table: RunTable) -> RunTable:
-    """Return the table with a column of the layout's classes of disks, which does not count as a factor."""
+def with_device_classes(table: RunTable) -> RunTable:
+    """Return the table with the layout's classes of disks as the column ``plan``, which does not count as a factor."""
     column = table.columns[LAYOUT_DEVICES]
     kinds = tuple("".join(c for c in level if not c.isdigit()).strip().replace(" ", "") for level in column.levels)
     unique = tuple(dict.fromkeys(kinds))
@@ -281,23 +282,23 @@ def with_kinds(table: RunTable) -> RunTable:
     return replace(table, columns={**table.columns, "plan": type(column)(codes, unique)})
 
 
-def anchored(table: RunTable, runs: int) -> Iterator[tuple[str, Rows, Rows]]:
-    """Yield each cluster with some of its runs, picked at random, among the training runs."""
-    for level, training, left_out_rows in left_out(table, "cluster", 100):
-        known_rows = np.random.default_rng(0).choice(left_out_rows, runs, replace=False)
+def with_known_runs(table: RunTable, count: int) -> Iterator[tuple[str, Rows, Rows]]:
+    """Yield each cluster with ``count`` of its runs, picked at random, among the training runs."""
+    for level, training, left_out_rows in level_splits(table, "cluster", 100):
+        known_rows = np.random.default_rng(0).choice(left_out_rows, count, replace=False)
         yield level, np.concatenate([training, known_rows]), np.setdiff1d(left_out_rows, known_rows)
 
 
-def of_left_out_clusters(table: RunTable) -> None:
+def print_left_out_clusters(table: RunTable) -> None:
     """Print a table for each cluster that is left out."""
-    for level, training, left_out_rows in left_out(table, "cluster", 100):
+    for level, training, left_out_rows in level_splits(table, "cluster", 100):
         print_scores(
             f"cluster {level} left out ({len(left_out_rows):,} runs)",
             [scores_by_method(table, training, left_out_rows)],
         )
 
 
-def of_dump(table: RunTable, repeats: int) -> None:
+def print_dump(table: RunTable, repeats: int) -> None:
     """Print the tables for ALOJA's dump."""
     started = time.perf_counter()
     model = learn(table)
@@ -323,14 +324,14 @@ def of_dump(table: RunTable, repeats: int) -> None:
     ]
     print_scores(f"{repeats} random splits, a fifth of the configurations left out", splits)
     print_clusters(splits)
-    of_left_out_clusters(table)
-    for level, training, left_out_rows in left_out(with_kinds(table), "plan", 30):
+    print_left_out_clusters(table)
+    for level, training, left_out_rows in level_splits(with_device_classes(table), "plan", 30):
         print_scores(
             f"disks {level} left out ({len(left_out_rows):,} runs)", [scores_by_method(table, training, left_out_rows)]
         )
-    for level, training, left_out_rows in anchored(table, ANCHORS):
+    for level, training, left_out_rows in with_known_runs(table, KNOWN_RUNS):
         split = scores_by_method(table, training, left_out_rows, ["gradient boosting, plain"])
-        print_scores(f"cluster {level}, {ANCHORS} of its runs known", [split])
+        print_scores(f"cluster {level}, {KNOWN_RUNS} of its runs known", [split])
 
 
 def corrected(logs: Floats, truth: Floats, groups: NDArray[np.int64]) -> Floats:
@@ -341,21 +342,21 @@ def corrected(logs: Floats, truth: Floats, groups: NDArray[np.int64]) -> Floats:
     return result
 
 
-def oracle(table: RunTable) -> None:
+def print_oracle(table: RunTable) -> None:
     """Print the error on a left-out cluster that remains if its speed is known."""
     from sklearn.ensemble import GradientBoostingRegressor
 
     seconds, features = table.values["duration_s"], plain_columns(table)
     configurations = groups_by(table, table.factors).of_row
-    head = "a line and trees: MAE (s) | MAPE | the cluster's level known | each workload's level known"
-    boosting = "plain gradient boosting, each workload's level known"
-    print(f"| cluster left out | {head} | {boosting} | repetitions, from their median (n) |")
+    header = "a line and trees: MAE (s) | MAPE | the cluster's level known | each workload's level known"
+    boosting_header = "plain gradient boosting, each workload's level known"
+    print(f"| cluster left out | {header} | {boosting_header} | repetitions, from their median (n) |")
     print("|---|---|---|---|---|---|---|")
-    for level, training, left_out_rows in left_out(table, "cluster", 100):
+    for level, training, left_out_rows in level_splits(table, "cluster", 100):
         model = learn(table.subset(training))
         logs = model.transfers["cluster"].logs(model.encoding.of(table.subset(left_out_rows)))
         boosting = GradientBoostingRegressor(random_state=0).fit(features[training], seconds[training])
-        plain = np.log(np.maximum(boosting.predict(features[left_out_rows]), 1.0))
+        boosted_logs = np.log(np.maximum(boosting.predict(features[left_out_rows]), 1.0))
         truth, workload = (
             np.log(seconds[left_out_rows]),
             table.columns["workload"].codes[left_out_rows].astype(np.int64),
@@ -365,7 +366,7 @@ def oracle(table: RunTable) -> None:
             logs,
             corrected(logs, truth, one_group),
             corrected(logs, truth, workload),
-            corrected(plain, truth, workload),
+            corrected(boosted_logs, truth, workload),
         )
         mae_s = [float(np.abs(np.exp(estimate) - seconds[left_out_rows]).mean()) for estimate in estimates]
         keys = configurations[left_out_rows]
@@ -387,11 +388,11 @@ def main() -> None:
     parser.add_argument("--repeats", type=int, default=5, help="random splits")
     options = parser.parse_args()
     if options.tables and options.oracle:
-        oracle(dump(options.tables))
+        print_oracle(runs_of_dump(options.tables))
     elif options.tables and options.clusters:
-        of_left_out_clusters(dump(options.tables))
+        print_left_out_clusters(runs_of_dump(options.tables))
     elif options.tables:
-        of_dump(dump(options.tables), options.repeats)
+        print_dump(runs_of_dump(options.tables), options.repeats)
     elif not options.worlds:
         print("left out: it needs ALOJA's table of runs and its list of clusters as its arguments")
     if options.worlds:
@@ -399,7 +400,7 @@ def main() -> None:
             drawn_table = world(seed=seed)
             splits = [
                 scores_by_method(drawn_table, training, left_out_rows)
-                for _, training, left_out_rows in left_out(drawn_table, "cluster", 100)
+                for _, training, left_out_rows in level_splits(drawn_table, "cluster", 100)
             ]
             print_scores(f"made from a formula (seed {seed}): each of 12 clusters left out", splits)
         large_table = world(clusters=40, runs=1000)

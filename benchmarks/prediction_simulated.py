@@ -44,15 +44,15 @@ class SimulatedTable:
     """Configurations with one run each, and the logarithms of measured and simulated times."""
 
     runs: tuple[Run, ...]
-    measured: Floats
-    simulated: Floats
+    measured_logs: Floats
+    simulated_logs: Floats
     features: Floats
-    runs_in_all: int
+    run_count: int
 
 
 def table_of_repositories(repositories: Sequence[Path]) -> SimulatedTable:
     """Return the configurations of some repositories."""
-    profile, runs, measured, requests, total = (
+    profile, runs, measured_logs, requests, run_count = (
         shipped_profile(),
         list[Run](),
         list[float](),
@@ -62,24 +62,28 @@ def table_of_repositories(repositories: Sequence[Path]) -> SimulatedTable:
     for path in repositories:
         repository = Repository.open(path)
         all_runs = repository.runs()
-        valid = [run for run in all_runs if run.origin is Origin.MEASURED and run.status is RunStatus.VALID]
-        for group in measured_of(repository, valid)[0]:
+        valid_runs = [run for run in all_runs if run.origin is Origin.MEASURED and run.status is RunStatus.VALID]
+        for group in measured_of(repository, valid_runs)[0]:
             plan = changed_plan(group.plan, group.levels, group.workload)
-            planned = only_run(plan)
+            planned_run = only_run(plan)
             costs = profile.of_engine(group.runs[0].engine)
             requests.append(
                 SimulationRequest(
-                    plan.cluster, planned.configuration, planned.workload.name, size_of(planned, plan), costs
+                    plan.cluster,
+                    planned_run.configuration,
+                    planned_run.workload.name,
+                    size_of(planned_run, plan),
+                    costs,
                 )
             )
             runs.append(group.runs[0])
-            measured.append(float(np.median([np.log(run.duration_s) for run in group.runs])))
-            total += len(group.runs)
-    results = simulate([scenario_of(planned).with_seed(1, str(at)) for at, planned in enumerate(requests)])
+            measured_logs.append(float(np.median([np.log(run.duration_s) for run in group.runs])))
+            run_count += len(group.runs)
+    results = simulate([scenario_of(request).with_seed(1, str(number)) for number, request in enumerate(requests)])
     table = table_of(runs)
     features = learned_encoding(table).of(table).astype(np.float64)
     return SimulatedTable(
-        tuple(runs), np.array(measured), np.log([planned.duration_s for planned in results]), features, total
+        tuple(runs), np.array(measured_logs), np.log([result.duration_s for result in results]), features, run_count
     )
 
 
@@ -88,15 +92,17 @@ def trees(*, feature: bool, residual: bool) -> Method:
     neither."""
 
     def predict(simulated_table: SimulatedTable, training: np.ndarray, left_out: np.ndarray) -> Floats:
-        base = simulated_table.simulated if residual else np.zeros(len(simulated_table.measured))
+        base = simulated_table.simulated_logs if residual else np.zeros(len(simulated_table.measured_logs))
         columns = (
-            np.column_stack([simulated_table.features, simulated_table.simulated])
+            np.column_stack([simulated_table.features, simulated_table.simulated_logs])
             if feature
             else simulated_table.features
         )
-        wide = columns.astype(np.float32)
-        forest = grow_forest(wide[training], (simulated_table.measured - base)[training], None, trees=TREES, seed=SEED)
-        result: Floats = forest.by_tree(wide[left_out]).mean(axis=1) + base[left_out]
+        float32_columns = columns.astype(np.float32)
+        forest = grow_forest(
+            float32_columns[training], (simulated_table.measured_logs - base)[training], None, trees=TREES, seed=SEED
+        )
+        result: Floats = forest.by_tree(float32_columns[left_out]).mean(axis=1) + base[left_out]
         return result
 
     return predict
@@ -105,12 +111,14 @@ def trees(*, feature: bool, residual: bool) -> Method:
 def corrected(simulated_table: SimulatedTable, training: np.ndarray, left_out: np.ndarray) -> Floats:
     """Return the simulated times, each corrected by the median error of its workload's other configurations, or of
     all."""
-    log_errors = simulated_table.measured - simulated_table.simulated
+    log_errors = simulated_table.measured_logs - simulated_table.simulated_logs
     names = np.array([run.workload for run in simulated_table.runs])
     result = np.empty(len(left_out))
     for position, row in enumerate(left_out):
         similar = training[names[training] == names[row]]
-        result[position] = simulated_table.simulated[row] + np.median(log_errors[similar if len(similar) else training])
+        result[position] = simulated_table.simulated_logs[row] + np.median(
+            log_errors[similar if len(similar) else training]
+        )
     return result
 
 
@@ -119,12 +127,12 @@ METHODS: dict[str, Method] = {
     "trees, a simulated time as one feature": trees(feature=True, residual=False),
     "trees of the error of the simulation": trees(feature=False, residual=True),
     "trees of the error, and a simulated time as one feature": trees(feature=True, residual=True),
-    "the simulator alone": lambda simulated_table, _, left: simulated_table.simulated[left],
+    "the simulator alone": lambda simulated_table, _, left_out: simulated_table.simulated_logs[left_out],
     "the simulator, corrected by its median error on other configurations": corrected,
 }
 
 
-def parts(simulated_table: SimulatedTable) -> dict[str, list[str]]:
+def left_out_groups(simulated_table: SimulatedTable) -> dict[str, list[str]]:
     """Return the groups that are left out together, by title: a name for each configuration."""
     return {
         "each configuration": [str(at) for at in range(len(simulated_table.runs))],
@@ -140,17 +148,17 @@ def main() -> None:
     simulated_table = table_of_repositories(arguments.parse_args().repositories)
     size = len(simulated_table.runs)
     clusters = ", ".join(dict.fromkeys(run.cluster for run in simulated_table.runs))
-    print(f"{simulated_table.runs_in_all} valid measured runs of {size} configurations; clusters: {clusters}\n")
+    print(f"{simulated_table.run_count} valid measured runs of {size} configurations; clusters: {clusters}\n")
     print("| left out | model | mean error | largest | MAE (s) |\n|---|---|---|---|---|")
-    for title, names in parts(simulated_table).items():
+    for title, names in left_out_groups(simulated_table).items():
         groups = list(dict.fromkeys(names))
         for method, predict in METHODS.items():
             predicted = np.empty(size)
             for group in groups:
                 left_out = np.array([position for position, name in enumerate(names) if name == group])
                 predicted[left_out] = predict(simulated_table, np.setdiff1d(np.arange(size), left_out), left_out)
-            errors = np.abs(np.exp(predicted - simulated_table.measured) - 1)
-            seconds = np.abs(np.exp(predicted) - np.exp(simulated_table.measured)).mean()
+            errors = np.abs(np.exp(predicted - simulated_table.measured_logs) - 1)
+            seconds = np.abs(np.exp(predicted) - np.exp(simulated_table.measured_logs)).mean()
             group_title = f"{title} ({len(groups)})" if len(groups) < size else title
             print(f"| {group_title} | {method} | {errors.mean():.1%} | {errors.max():.0%} | {seconds:.1f} |")
 

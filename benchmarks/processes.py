@@ -1,9 +1,9 @@
 """Draw repositories whose runs depend on each other, as measured runs do, for the error rates.
 
-Each function returns a :class:`Drawn`: a table of runs and the truth. Times are log-normal around a base of some 400 s.
-A session multiplies all times of a day by a common factor. Clusters and factors change the gain of a level. The name of
-a function states the size and shape of the noise. Runs of a session start every ten minutes, and sessions are a week
-apart. All draws come from the caller's generator, so a seed gives the same repositories.
+Each function returns :class:`DrawnRuns`: a table of runs and the truth. Times are log-normal around a base of some 400
+s. A session multiplies all times of a day by a common factor. Clusters and factors change the gain of a level. The
+docstring of a function states the size and shape of the noise. Runs of a session start every ten minutes, and sessions
+are a week apart. All draws come from the caller's generator, so a seed gives the same repositories.
 """
 
 from __future__ import annotations
@@ -27,11 +27,12 @@ DRIFT_RUNS = 12.0
 """Number of runs over which the drift of a cluster is correlated: two hours."""
 _BETWEEN_RUNS_S = 600.0
 _BETWEEN_SESSIONS_S = 7 * 86400.0
-BASE = 6.0
+BASE_LOG_S = 6.0
+"""Logarithm of the base time in seconds."""
 
 
 @dataclass(frozen=True, slots=True)
-class Drawn:
+class DrawnRuns:
     """A table with the true log gain of level B (or of each level) over level A."""
 
     table: RunTable
@@ -47,7 +48,7 @@ def table_of(rows: Sequence[dict[str, str]], logs: Array, started_unix_s: Array,
     columns |= {"origin": coded(["measured"] * len(rows)), "status": coded(["valid"] * len(rows))}
     order = np.argsort(np.where(np.isfinite(started_unix_s), started_unix_s, 0.0), kind="stable")
     columns = {name: type(column)(column.codes[order], column.levels) for name, column in columns.items()}
-    values = {"duration_s": np.exp(BASE + logs), "started_unix_s": started_unix_s, **metrics}
+    values = {"duration_s": np.exp(BASE_LOG_S + logs), "started_unix_s": started_unix_s, **metrics}
     return RunTable(np.arange(len(rows)), columns, {name: value[order] for name, value in values.items()})
 
 
@@ -65,7 +66,7 @@ def one_after_the_other(
     runs: int = 5,
     dated: bool = True,
     spread: float = SESSION_SPREAD,
-) -> Drawn:
+) -> DrawnRuns:
     """Draw all levels in turn, each in ``sessions`` sessions that no other level shares: A … A, then B … B.
 
     ``spread``: standard deviation of a session's effect on log times.
@@ -76,10 +77,12 @@ def one_after_the_other(
     logs -= np.log(gain) * (level > 0)
     rows = [{"workload": "terasort", "layout": f"L{n}"} for n in level]
     started_unix_s = starts(session) if dated else np.full(len(level), np.nan)
-    return Drawn(table_of(rows, logs, started_unix_s), float(np.log(gain)))
+    return DrawnRuns(table_of(rows, logs, started_unix_s), float(np.log(gain)))
 
 
-def with_known_sessions(rng: Rng, gain: float = 1.0, *, workloads: int = 5, sessions: int = 10, runs: int = 5) -> Drawn:
+def with_known_sessions(
+    rng: Rng, gain: float = 1.0, *, workloads: int = 5, sessions: int = 10, runs: int = 5
+) -> DrawnRuns:
     """Draw one session per side, in a repository whose other workloads show how much sessions differ.
 
     Each of the other workloads has three runs in each of ``sessions`` sessions, all with layout A.
@@ -89,12 +92,12 @@ def with_known_sessions(rng: Rng, gain: float = 1.0, *, workloads: int = 5, sess
     logs = rng.normal(0, SESSION_SPREAD, workloads * sessions)[session] + rng.normal(0, NOISE, len(session))
     rows = [{"workload": "terasort", "layout": compared.table.columns["layout"].text(n) or ""} for n in range(2 * runs)]
     rows += [{"workload": f"other{n // sessions}", "layout": "L0"} for n in session]
-    logs = np.concatenate((np.log(compared.table.values["duration_s"]) - BASE, logs))
+    logs = np.concatenate((np.log(compared.table.values["duration_s"]) - BASE_LOG_S, logs))
     started_unix_s = np.concatenate((compared.table.values["started_unix_s"], starts(session + 10)))
-    return Drawn(table_of(rows, logs, started_unix_s), compared.log_gain)
+    return DrawnRuns(table_of(rows, logs, started_unix_s), compared.log_gain)
 
 
-def in_blocks(rng: Rng, gain: float = 1.0, *, sessions: int = 1, blocks: int = 5, levels: int = 2) -> Drawn:
+def in_blocks(rng: Rng, gain: float = 1.0, *, sessions: int = 1, blocks: int = 5, levels: int = 2) -> DrawnRuns:
     """Draw campaigns of a plan: blocks A B, B A, … within each session, in assay's order of runs."""
     turns = range(levels)
     level = np.array([(block + turn) % levels for _ in range(sessions) for block in range(blocks) for turn in turns])
@@ -104,10 +107,10 @@ def in_blocks(rng: Rng, gain: float = 1.0, *, sessions: int = 1, blocks: int = 5
     rows = [
         {"workload": "terasort", "layout": f"L{n}", "campaign_id": f"c{s}"} for n, s in zip(level, session, strict=True)
     ]
-    return Drawn(table_of(rows, logs, starts(session)), float(np.log(gain)))
+    return DrawnRuns(table_of(rows, logs, starts(session)), float(np.log(gain)))
 
 
-def partly_alternating(rng: Rng, gain: float = 1.0, *, rounds: int = 5, groups: int = 1) -> Drawn:
+def partly_alternating(rng: Rng, gain: float = 1.0, *, rounds: int = 5, groups: int = 1) -> DrawnRuns:
     """Draw one session with four options: L0 and L1 in turns, then all runs of L2, then all of L3.
 
     Each option has ``rounds`` runs in each of ``groups`` matched groups. The cluster drifts.
@@ -118,13 +121,13 @@ def partly_alternating(rng: Rng, gain: float = 1.0, *, rounds: int = 5, groups: 
     return _drifting(rng, gain, [("terasort", level, group) for level, group in cells])
 
 
-def alternating_over_workloads(rng: Rng, gain: float = 1.0, *, workloads: int = 4, groups: int = 10) -> Drawn:
+def alternating_over_workloads(rng: Rng, gain: float = 1.0, *, workloads: int = 4, groups: int = 10) -> DrawnRuns:
     """Draw one session in which each workload runs with all groups of L0, then with all groups of L1. It drifts."""
     names = ("terasort", *(f"w{number}" for number in range(1, workloads)))
     return _drifting(rng, gain, [(name, level, group) for name in names for level in (0, 1) for group in range(groups)])
 
 
-def _drifting(rng: Rng, gain: float, cells: Sequence[tuple[str, int, int]]) -> Drawn:
+def _drifting(rng: Rng, gain: float, cells: Sequence[tuple[str, int, int]]) -> DrawnRuns:
     """Draw the runs (workload, level, group) of one session in this order, on a cluster that drifts by
     :data:`SESSION_SPREAD`, correlated over :data:`DRIFT_RUNS` runs."""
     correlation = np.exp(-1 / DRIFT_RUNS)
@@ -134,10 +137,10 @@ def _drifting(rng: Rng, gain: float, cells: Sequence[tuple[str, int, int]]) -> D
     level = np.array([level for _, level, _ in cells])
     logs = drift + rng.normal(0, NOISE, len(cells)) - np.log(gain) * (level > 0)
     rows = [{"workload": name, "layout": f"L{n}", "dfs.blocksize": str(group)} for name, n, group in cells]
-    return Drawn(table_of(rows, logs, starts(np.zeros(len(cells), dtype=np.int64))), float(np.log(gain)))
+    return DrawnRuns(table_of(rows, logs, starts(np.zeros(len(cells), dtype=np.int64))), float(np.log(gain)))
 
 
-def unequal(rng: Rng, gain: float = 1.0, *, bimodal: bool, small: int = 3, large: int = 20) -> Drawn:
+def unequal(rng: Rng, gain: float = 1.0, *, bimodal: bool, small: int = 3, large: int = 20) -> DrawnRuns:
     """Draw three runs against twenty in one session, in random order.
 
     Bimodal: one run of three takes 20 % longer, on either side. Otherwise the small side scatters by 10 %, the large
@@ -149,20 +152,20 @@ def unequal(rng: Rng, gain: float = 1.0, *, bimodal: bool, small: int = 3, large
         logs = rng.normal(0, 1, len(level)) * np.where(level == 1, 0.10, 0.03)
     rows = [{"workload": "terasort", "layout": f"L{n}"} for n in level]
     started_unix_s = starts(np.zeros(len(level), dtype=np.int64))
-    return Drawn(table_of(rows, logs - np.log(gain) * level, started_unix_s), float(np.log(gain)))
+    return DrawnRuns(table_of(rows, logs - np.log(gain) * level, started_unix_s), float(np.log(gain)))
 
 
 def uneven_levels(
     rng: Rng, *, runs: tuple[int, ...] = (2, 2, 20, 20), spreads: tuple[float, ...] = (0.10, 0.10, 0.02, 0.02)
-) -> Drawn:
+) -> DrawnRuns:
     """Draw equal levels with these numbers of runs and spreads, in one session and in random order."""
     level = rng.permutation(np.repeat(np.arange(len(runs)), runs))
     logs = rng.normal(0, 1, len(level)) * np.array(spreads)[level]
     rows = [{"workload": "terasort", "layout": f"L{n}"} for n in level]
-    return Drawn(table_of(rows, logs, starts(np.zeros(len(level), dtype=np.int64))), 0.0)
+    return DrawnRuns(table_of(rows, logs, starts(np.zeros(len(level), dtype=np.int64))), 0.0)
 
 
-def claims_in_sessions(rng: Rng, gain: float = 1.0, *, apart: bool, groups: int = 8) -> Drawn:
+def claims_in_sessions(rng: Rng, gain: float = 1.0, *, apart: bool, groups: int = 8) -> DrawnRuns:
     """Draw SSDs and hard disks on TeraSort and wordcount: each in a session (``apart``), or in turns in one."""
     cells = [(name, block, ssd) for name in ("terasort", "wordcount") for block in range(groups) for ssd in (0, 1)]
     cells = sorted(cells, key=lambda cell: cell[2]) if apart else cells
@@ -178,7 +181,7 @@ def claims_in_sessions(rng: Rng, gain: float = 1.0, *, apart: bool, groups: int 
         }
         for name, b, ssd in cells
     ]
-    return Drawn(table_of(rows, logs, starts(session)), float(np.log(gain)))
+    return DrawnRuns(table_of(rows, logs, starts(session)), float(np.log(gain)))
 
 
 def depends_on_factor(
@@ -190,7 +193,7 @@ def depends_on_factor(
     options: int = 1,
     workloads: int = 1,
     apart: float = APART,
-) -> Drawn:
+) -> DrawnRuns:
     """Draw gains that differ by ``apart`` between the levels of another factor, each with ``groups`` matched groups.
 
     The gains are independent between ``options`` and ``workloads``.
@@ -212,10 +215,10 @@ def depends_on_factor(
                     group_effect = rng.normal(0, 0.02) if layout else 0.0
                     logs.append(-effects[layout, level] - group_effect + rng.normal(0, 0.03))
     started_unix_s = starts(np.zeros(len(rows), dtype=np.int64))
-    return Drawn(table_of(rows, np.array(logs), started_unix_s), float(np.log(gain)))
+    return DrawnRuns(table_of(rows, np.array(logs), started_unix_s), float(np.log(gain)))
 
 
-def clusters_apart(rng: Rng, gain: float = 1.0, *, clusters: int = 2, groups: int = 8) -> Drawn:
+def clusters_apart(rng: Rng, gain: float = 1.0, *, clusters: int = 2, groups: int = 8) -> DrawnRuns:
     """Draw SSDs and hard disks on TeraSort and wordcount; their gain differs by 10 % from cluster to cluster."""
     rows, logs = [], []
     log_gains = dict.fromkeys(("terasort", "wordcount"), float(np.log(gain)))
@@ -236,10 +239,10 @@ def clusters_apart(rng: Rng, gain: float = 1.0, *, clusters: int = 2, groups: in
                     )
                     logs.append(-(np.log(gain) + effect) * (layout == "SSD") + rng.normal(0, 0.03))
     started_unix_s = starts(np.zeros(len(rows), dtype=np.int64))
-    return Drawn(table_of(rows, np.array(logs), started_unix_s), float(np.log(gain)), log_gains)
+    return DrawnRuns(table_of(rows, np.array(logs), started_unix_s), float(np.log(gain)), log_gains)
 
 
-def many_workloads(rng: Rng, *, workloads: int = 15, levels: int = 4, groups: int = 6) -> Drawn:
+def many_workloads(rng: Rng, *, workloads: int = 15, levels: int = 4, groups: int = 6) -> DrawnRuns:
     """Draw fifteen workloads with four equal levels: each of them is one of the fastest."""
     rows = [
         {"workload": f"w{workload:02d}", "layout": f"L{level}", "dfs.blocksize": str(block)}
@@ -248,10 +251,10 @@ def many_workloads(rng: Rng, *, workloads: int = 15, levels: int = 4, groups: in
         for level in range(levels)
     ]
     started_unix_s = starts(np.zeros(len(rows), dtype=np.int64))
-    return Drawn(table_of(rows, rng.normal(0, NOISE, len(rows)), started_unix_s), 0.0)
+    return DrawnRuns(table_of(rows, rng.normal(0, NOISE, len(rows)), started_unix_s), 0.0)
 
 
-def confounded(rng: Rng, gain: float = 1.0, *, clusters: int = 6, runs: int = 4) -> Drawn:
+def confounded(rng: Rng, gain: float = 1.0, *, clusters: int = 6, runs: int = 4) -> DrawnRuns:
     """Draw layout A on some clusters and layout B on others; clusters differ by 30 %."""
     cluster = np.repeat(np.arange(clusters), runs)
     level = (cluster >= clusters // 2).astype(np.int64)
@@ -259,7 +262,7 @@ def confounded(rng: Rng, gain: float = 1.0, *, clusters: int = 6, runs: int = 4)
     rows = [
         {"workload": "terasort", "layout": f"L{n}", "cluster": f"c{c}"} for n, c in zip(level, cluster, strict=True)
     ]
-    return Drawn(table_of(rows, logs, starts(cluster)), float(np.log(gain)))
+    return DrawnRuns(table_of(rows, logs, starts(cluster)), float(np.log(gain)))
 
 
 def repetitions(rng: Rng, *, noise: float, configurations: int = 30, runs: int = 3) -> RunTable:

@@ -105,17 +105,17 @@ def print_tables(root: Path) -> None:
 
 def print_table(repository: Repository, pairs: Sequence[tuple[Run, Run]]) -> None:
     """Print for each phase how often the slow method has the largest increase."""
-    tops, added = Counter[str](), defaultdict[str, list[float]](list)
+    top_counts, added_s_per_gb = Counter[str](), defaultdict[str, list[float]](list)
     for pair in pairs:
         sides = profiled_sides(repository, repository.table(), [run.run_id for run in pair], "runs")
         answer = flame_graphs_of_sides(sides)
         for graph in answer.graphs:
             by_method = increases(graph, answer)
-            tops[graph.phase] += by_method.most_common(1)[0][0] == METHOD
-            added[graph.phase].append(by_method[METHOD])
+            top_counts[graph.phase] += by_method.most_common(1)[0][0] == METHOD
+            added_s_per_gb[graph.phase].append(by_method[METHOD])
     print("| phase | repetitions in which the method is on top | s/GB that it adds: lowest, highest |\n|---|---|---|")
-    for phase, values in added.items():
-        print(f"| {phase} | {tops[phase]} of {len(values)} | {min(values):.1f}, {max(values):.1f} |")
+    for phase, values in added_s_per_gb.items():
+        print(f"| {phase} | {top_counts[phase]} of {len(values)} | {min(values):.1f}, {max(values):.1f} |")
 
 
 if __name__ == "__main__":

@@ -59,22 +59,33 @@ def print_ratios(repository: Path) -> None:
         if run.status == "valid":
             sides[run.block, run.repetition][PROFILED in run.parameters] = run
     pairs = [(side[False], side[True]) for side in sides.values() if len(side) == 2]
-    first = pairs[0][1].environment["profile"]
-    print(f"{first['kind']}, {first['method']}, {len(pairs)} pairs of {pairs[0][0].workload}")
+    profile_facts = pairs[0][1].environment["profile"]
+    print(f"{profile_facts['kind']}, {profile_facts['method']}, {len(pairs)} pairs of {pairs[0][0].workload}")
 
     def task_cpu_s(run: Run) -> float:
         return sum(task.cpu_s or 0.0 for task in store.tasks(run.run_id))
 
-    for title, value in (
+    for title, quantity in (
         ("wall time of the job", lambda run: run.duration_s),
         ("CPU seconds of task attempts", task_cpu_s),
         ("CPU seconds of the workers", lambda run: worker_cpu_s(store, run)),
     ):
-        plain, profiled = [value(pair[0]) for pair in pairs], [value(pair[1]) for pair in pairs]
-        ratio = geometric_mean([b / a for a, b in zip(plain, profiled, strict=True)])
+        unprofiled_values, profiled_values = (
+            [quantity(pair[0]) for pair in pairs],
+            [quantity(pair[1]) for pair in pairs],
+        )
+        ratio = geometric_mean(
+            [
+                profiled_value / unprofiled_value
+                for unprofiled_value, profiled_value in zip(unprofiled_values, profiled_values, strict=True)
+            ]
+        )
         interval = f"{ratio.low:.3f} to {ratio.high:.3f}" if ratio.low and ratio.high else "no interval"
-        mean = sum(plain) / len(plain)
-        print(f"{title}: ratio {ratio.value:.3f} ({interval}); unprofiled mean {mean:.1f} s, n = {len(pairs)} pairs")
+        unprofiled_mean = sum(unprofiled_values) / len(unprofiled_values)
+        print(
+            f"{title}: ratio {ratio.value:.3f} ({interval}); "
+            f"unprofiled mean {unprofiled_mean:.1f} s, n = {len(pairs)} pairs"
+        )
 
 
 def worker_cpu_s(store: Repository, run: Run) -> float:

@@ -55,8 +55,10 @@ def drawn_repository(folder: Path) -> Path:
             writer.writerow([*levels, f"{draw.lognormvariate(5, 1):.3f}", started])
     fields = ["workload", "layout", "cluster", "level:network", "option:maps", "parameter:dfs.blocksize", *columns[-2:]]
     maps = (f"{column}={field}" for column, field in zip(columns, fields, strict=True))
-    mapped = [word for pair in maps for word in ("--map", pair)]
-    command("import", "table", str(path), *mapped, "--origin", "measured", "--repository", str(folder / "repository"))
+    map_options = [word for pair in maps for word in ("--map", pair)]
+    command(
+        "import", "table", str(path), *map_options, "--origin", "measured", "--repository", str(folder / "repository")
+    )
     return folder / "repository"
 
 

@@ -97,15 +97,20 @@ class ScoredAnswer:
     """One answer in one world. ``regret``: additional cost over the best, a share; inf: a limit was exceeded."""
 
     claimed: float
+    """Stated probability that the chosen hardware is the best."""
     best: bool
+    """Whether it is the best."""
     too_close: bool
     extrapolated: bool
     named: bool
+    """Whether the best hardware is the chosen one or the runner-up."""
     claimed_for_two: float
     """Share of draws in which the hardware of the best estimate or of the runner-up is the best."""
     regret: float
     claimed_keep: float
+    """Stated probability that the choice meets every limit."""
     kept: bool
+    """Whether it meets every limit."""
     holds_time: bool
     holds_bill: bool
     holds_runs: tuple[bool, ...]
@@ -140,9 +145,11 @@ def worlds(answered: AnsweredQuestion, pool: SimulatorPool, count: int, rng: Rng
         answers = list(pool.simulate_each([document for _, _, document in simulations]))
         errors = {name: sigma * rng.standard_normal() for name, sigma in SIGMAS.items()}
         logs = []
-        for (first, _, _), answer in zip(simulations, answers, strict=True):
+        for (scenario, _, _), answer in zip(simulations, answers, strict=True):
             assert isinstance(answer, SimulationResult)
-            simulator_error = sum(share * errors.get(name, 0.0) for name, share in shares_of(first, [answer]).items())
+            simulator_error = sum(
+                share * errors.get(name, 0.0) for name, share in shares_of(scenario, [answer]).items()
+            )
             logs.append(math.log(answer.duration_s) + simulator_error)
         log_s = np.reshape(logs, (len(rows), len(works))) + FAR_SIGMA * rng.standard_normal() * doublings
         log_s += rng.normal(0, math.hypot(REMAINDER_SIGMA, REPETITION_SIGMA), log_s.shape)
@@ -156,9 +163,9 @@ def _doublings(search: ClusterSearch) -> Array:
     beyond = np.log2(np.maximum(1.0, workers / max(1, learned.workers_max)))
     columns = []
     for work in search.works:
-        known = search.profile.workloads[work.workload].data_bytes_max / (learned.lab_scale or 1.0)
-        share = work.data_bytes / workers / max(1.0, known / max(1, learned.workers_max))
-        columns.append(np.log2(np.maximum(1.0, share)) + beyond)
+        known_bytes = search.profile.workloads[work.workload].data_bytes_max / (learned.lab_scale or 1.0)
+        data_ratio = work.data_bytes / workers / max(1.0, known_bytes / max(1, learned.workers_max))
+        columns.append(np.log2(np.maximum(1.0, data_ratio)) + beyond)
     return np.stack(columns, axis=1)
 
 
@@ -185,12 +192,12 @@ def score(answered: AnsweredQuestion, chosen: Choice, world: World) -> ScoredAns
     }[search.objective]
     levels = [search.candidates.levels(int(row)) for row in search.rows]
     index = levels.index(dict(chosen.levels))
-    allowed = np.where(meets_limits, objective, np.inf)
-    best_row = int(np.argmin(allowed))
+    feasible_objective = np.where(meets_limits, objective, np.inf)
+    best_row = int(np.argmin(feasible_objective))
     answer, winner = answered.answer, hardware_of(levels[best_row])
     is_same_hardware = winner == hardware_of(chosen.levels)
     runner_up = answer.runner_up is not None and winner == hardware_of(answer.runner_up.levels)
-    feasible = bool(np.isfinite(allowed[best_row]))
+    feasible = bool(np.isfinite(feasible_objective[best_row]))
     return ScoredAnswer(
         claimed=chosen.hardware_probability,
         best=feasible and is_same_hardware,
@@ -200,7 +207,9 @@ def score(answered: AnsweredQuestion, chosen: Choice, world: World) -> ScoredAns
         claimed_for_two=min(
             1.0, chosen.hardware_probability + (answer.runner_up.hardware_probability if answer.runner_up else 0.0)
         ),
-        regret=float(allowed[index] / allowed[best_row] - 1) if np.isfinite(allowed[best_row]) else math.inf,
+        regret=float(feasible_objective[index] / feasible_objective[best_row] - 1)
+        if np.isfinite(feasible_objective[best_row])
+        else math.inf,
         claimed_keep=chosen.keeps_probability,
         kept=bool(meets_limits[index]),
         holds_time=bool(chosen.day_low_s <= day_s[index] <= chosen.day_high_s),
@@ -235,11 +244,11 @@ def lines(answers: Sequence[list[ScoredAnswer] | None]) -> Iterator[tuple[str, s
     claimed = float(np.mean([item.claimed for item in scored_answers]))
     yield "its hardware is the best, mean", f"{claimed:.1%}", f"{np.mean([item.best for item in scored_answers]):.1%}"
     for low, high in ((0.0, 0.5), (0.5, CERTAIN_MIN), (CERTAIN_MIN, 1.01)):
-        answer = [item for item in scored_answers if low <= item.claimed < high]
-        if answer:
-            mean_claim = float(np.mean([item.claimed for item in answer]))
-            name = f"the same, where {low:.0%} to {min(high, 1):.0%} is stated ({len(answer)})"
-            yield name, f"{mean_claim:.1%}", f"{np.mean([item.best for item in answer]):.1%}"
+        answers_in_range = [item for item in scored_answers if low <= item.claimed < high]
+        if answers_in_range:
+            mean_claim = float(np.mean([item.claimed for item in answers_in_range]))
+            name = f"the same, where {low:.0%} to {min(high, 1):.0%} is stated ({len(answers_in_range)})"
+            yield name, f"{mean_claim:.1%}", f"{np.mean([item.best for item in answers_in_range]):.1%}"
     clear_answers = [item for item in scored_answers if not item.too_close]
     if clear_answers:
         claim = float(np.mean([item.claimed for item in clear_answers]))

@@ -37,7 +37,7 @@ WORKLOADS = ("terasort", "sort", "wordcount", "kmeans", "pagerank", "bayes", "df
 
 def synthetic_runs(count: int, seed: int) -> Iterator[ImportedRun | SkippedItem]:
     """Yield synthetic runs; the same for the same seed."""
-    chance = random.Random(seed)
+    generator = random.Random(seed)
     parameters = [
         {
             "dfs.blocksize": str(32 * 2**20 << step),
@@ -51,17 +51,17 @@ def synthetic_runs(count: int, seed: int) -> Iterator[ImportedRun | SkippedItem]
         for buffer in (4096, 65536)
     ]
     for number in range(count):
-        workload, layout = chance.choice(WORKLOADS), chance.choice(LAYOUTS)
+        workload, layout = generator.choice(WORKLOADS), generator.choice(LAYOUTS)
         speed = 1 + LAYOUTS.index(layout) / 4
         run = foreign_run(
             workload=workload,
             layout=layout,
-            cluster=f"cluster-{chance.randrange(4)}",
-            levels={"network": chance.choice(("ETH", "IB"))},
-            parameters=chance.choice(parameters),
-            duration_s=round(1000 / speed * chance.lognormvariate(0, 0.1), 3),
+            cluster=f"cluster-{generator.randrange(4)}",
+            levels={"network": generator.choice(("ETH", "IB"))},
+            parameters=generator.choice(parameters),
+            duration_s=round(1000 / speed * generator.lognormvariate(0, 0.1), 3),
             started_at=f"2026-{1 + number % 12:02d}-{1 + number % 28:02d}T{number % 24:02d}:00:00+00:00",
-            metrics={"job_s": 1.0, "disk_read_bytes": float(chance.randrange(10**12))},
+            metrics={"job_s": 1.0, "disk_read_bytes": float(generator.randrange(10**12))},
         )
         yield ImportedRun(f"{seed}-{number}", f"synthetic:{number}", run)
 
@@ -75,7 +75,7 @@ def timed(title: str, call: Callable[[], Any]) -> Any:
         seconds.append(time.monotonic() - began)
         cpu_s.append(time.process_time() - cpu_start_s)
     print(
-        f"{title}: median {median(seconds) * 1000:.0f} ms, most {max(seconds) * 1000:.0f} ms, "
+        f"{title}: median {median(seconds) * 1000:.0f} ms, maximum {max(seconds) * 1000:.0f} ms, "
         f"CPU {median(cpu_s) * 1000:.0f} ms (n = {REPEATS})"
     )
     return answer
@@ -86,7 +86,7 @@ def memory_mib() -> float:
     return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
 
 
-def filled(folder: Path, runs: int) -> Repository:
+def filled_repository(folder: Path, runs: int) -> Repository:
     """Return a repository with synthetic runs; print the time of their import."""
     repository = Repository.create(folder / "repository")
     began = time.monotonic()
@@ -113,7 +113,7 @@ def add_and_read(repository: Repository) -> int:
 def main(runs: int, existing: Path | None = None) -> None:
     """Fill a repository, or open the existing repository ``existing``, and time the views."""
     with tempfile.TemporaryDirectory() as name:
-        repository = Repository.open(existing) if existing else filled(Path(name), runs)
+        repository = Repository.open(existing) if existing else filled_repository(Path(name), runs)
         began = time.monotonic()
         repository.table()
         print(f"index of all runs made and read: {time.monotonic() - began:.2f} s")

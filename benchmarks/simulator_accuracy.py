@@ -3,8 +3,8 @@
     python benchmarks/simulator_accuracy.py [--demo REPOSITORY] [--profile FILE] [--quick]
 
 Every measured run of the examples' packages is predicted from the measured runs of one layout (the one with most runs)
-of the same package: CPU and fixed costs are learned from that layout alone, devices are as described. Each row says
-what was learned from. A row of the learned layout itself is marked: it is no prediction.
+of the same package: CPU and fixed costs are learned from that layout alone, devices are as described. Each row names
+the learned layout. A row of the learned layout itself is marked: it is no prediction.
 
 After the table: how well flows agree with requests on these rows, what each part of the model contributes, and the
 papers' own tables (``simulator_published.py``). ``--quick``: the table alone.
@@ -47,7 +47,7 @@ from assay.specs.profiles import profile_text
 from assay.store import Repository
 
 Tree = dict[str, Any]
-Without = Callable[[Tree], None]
+Omission = Callable[[Tree], None]
 EXAMPLES = Path(__file__).parents[1] / "examples"
 MACHINE_CORES = 2
 """Number of cores of the machine on which the packages were measured (stated in each walkthrough)."""
@@ -64,7 +64,8 @@ PACKAGES = (
     ("lisa14", "measured/storage/runs.csv", ("quick-storage.yaml", "quick-hybrid.yaml")),
 )
 REPLACED = {("lisa14", "measured/jobs/runs.csv", "teravalidate")}
-"""It read the single file that one reduce had sorted, by another plan; teravalidate.csv has the plan's own runs."""
+"""Runs that are left out: they read the single file of one reduce, from another plan. ``teravalidate.csv`` replaces
+them."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -136,41 +137,41 @@ def run_of(line: Mapping[str, str]) -> Run:
     )
 
 
-def _seeks(tree: Tree) -> None:
+def _omit_seeks(tree: Tree) -> None:
     for device in _devices(tree):
         if device["model"]["kind"] == "hdd":
             device["model"] |= {"seek_track_s": 1e-6, "seek_full_s": 1e-6, "rpm": 1e6}
 
 
-def _fixed_costs(tree: Tree) -> None:
+def _omit_fixed_costs(tree: Tree) -> None:
     tree["engine"] |= dict.fromkeys(("client_start_s", "am_start_s", "job_end_s", "client_end_s", "task_start_s"), 0.0)
 
 
-def _page_cache(tree: Tree) -> None:
+def _omit_page_cache(tree: Tree) -> None:
     for node in tree["cluster"]["nodes"]:
         node["cache_bytes"] = 1e6
 
 
-def _shared_machine(tree: Tree) -> None:
+def _omit_shared_machine(tree: Tree) -> None:
     tree["cluster"].pop("cpu_pool", None)
 
 
-def _task_start(tree: Tree) -> None:
+def _omit_task_start(tree: Tree) -> None:
     tree["engine"]["task_start_cpu_s"] = 0.0
 
 
-def _workload_cpu(tree: Tree) -> None:
+def _omit_workload_cpu(tree: Tree) -> None:
     for job in tree["jobs"]:
         for stage in job["stages"]:
             stage["cpu"] = dict.fromkeys(stage["cpu"], 0.0)
 
 
-def _network(tree: Tree) -> None:
+def _omit_network_limits(tree: Tree) -> None:
     for node in tree["cluster"]["nodes"]:
         node["nic_in_bytes_per_s"] *= 1e3
 
 
-def _placement(tree: Tree) -> None:
+def _omit_random_placement(tree: Tree) -> None:
     tree["storage"]["placement"] = "balanced"
 
 
@@ -179,24 +180,24 @@ def _devices(tree: Tree) -> Iterator[dict[str, Any]]:
         yield from node["devices"]
 
 
-ABLATIONS: Mapping[str, Without] = {
+ABLATIONS: Mapping[str, Omission] = {
     "nothing left out": lambda _tree: None,
-    "seeks and turns of hard disks": _seeks,
-    "fixed costs of job and client": _fixed_costs,
-    "page cache": _page_cache,
-    "the one machine that a lab's nodes share": _shared_machine,
-    "CPU of a task's start": _task_start,
-    "CPU per byte": _workload_cpu,
-    "links": _network,
-    "HDFS's random placement": _placement,
+    "seeks and turns of hard disks": _omit_seeks,
+    "fixed costs of job and client": _omit_fixed_costs,
+    "page cache": _omit_page_cache,
+    "the one machine that a lab's nodes share": _omit_shared_machine,
+    "CPU of a task's start": _omit_task_start,
+    "CPU per byte": _omit_workload_cpu,
+    "links": _omit_network_limits,
+    "HDFS's random placement": _omit_random_placement,
 }
 
 
 def print_ablation(packages: Sequence[Package]) -> None:
     """Print what each part of the model contributes: the errors without it."""
     print("\n| left out of the model | median error | worst |\n|---|---|---|")
-    for name, without in ABLATIONS.items():
-        rows = [row for package in packages for row in predicted(package, without) if not row.is_learned_layout]
+    for name, omission in ABLATIONS.items():
+        rows = [row for package in packages for row in predicted_rows(package, omission) if not row.is_learned_layout]
         errors = sorted(abs(row.error) for row in rows)
         print(f"| {name} | {median(errors):.0%} | {errors[-1]:.0%} |", flush=True)
 
@@ -208,12 +209,12 @@ def print_agreement(packages: Sequence[Package]) -> None:
         def set_fidelity(tree: Tree) -> None:
             tree["fidelity"] = fidelity
 
-        return [row for package in packages for row in predicted(package, set_fidelity)]
+        return [row for package in packages for row in predicted_rows(package, set_fidelity)]
 
     pairs = list(zip(rows_of("flows"), rows_of("requests"), strict=True))
     differences = [flows.predicted_s / requests.predicted_s - 1 for flows, requests in pairs]
     agreed = sum(abs(error) <= AGREED for error in differences)
-    worst = max(zip(differences, pairs, strict=True), key=lambda error: abs(error[0]))
+    worst = max(zip(differences, pairs, strict=True), key=lambda item: abs(item[0]))
     print(
         f"\nflows against requests: median difference {median(map(abs, differences)):.1%}, "
         f"{agreed} of {len(differences)} within {AGREED:.0%}, largest {worst[0]:+.0%} ({worst[1][0].workload}, "
@@ -243,8 +244,8 @@ def _usable(run: Run) -> bool:
     return run.origin is Origin.MEASURED and run.status is RunStatus.VALID
 
 
-def predicted(package: Package, without: Without | None = None) -> Iterator[Row]:
-    """Yield every configuration of a package, predicted from the layout with most runs. ``without``: omitted part of
+def predicted_rows(package: Package, omission: Omission | None = None) -> Iterator[Row]:
+    """Yield every configuration of a package, predicted from the layout with most runs. ``omission``: omitted part of
     the model.
     """
     layouts = Counter(item.run.layout for item in package.observed_runs)
@@ -257,13 +258,13 @@ def predicted(package: Package, without: Without | None = None) -> Iterator[Row]
         levels = [f"{name}={level}" for name, level in sorted(run.levels.items())]
         groups.setdefault((run.plan, run.workload, *levels), []).append(run)
     for runs in groups.values():
-        row = _row(package, profile, learned_layout, runs, without)
+        row = _row(package, profile, learned_layout, runs, omission)
         if row is not None:
             yield row
 
 
 def _row(
-    package: Package, profile: CostProfile, learned_layout: str, runs: Sequence[Run], without: Without | None
+    package: Package, profile: CostProfile, learned_layout: str, runs: Sequence[Run], omission: Omission | None
 ) -> Row | None:
     run = runs[0]
     try:
@@ -271,7 +272,7 @@ def _row(
         matching_plans = [plan for plan in all_plans if run.layout in plan.layouts and plan.name == run.plan]
         matching_plans += [plan for plan in all_plans if run.layout in plan.layouts]
         plan = changed_plan(matching_plans[0], run.levels, run.workload)
-        median_s, low_s, high_s = prediction(plan, profile, without)
+        median_s, low_s, high_s = prediction(plan, profile, omission)
     except (AssayError, IndexError) as error:
         print(f"left out: {package.name} {run.workload} {run.levels}: {error}")
         return None
@@ -281,20 +282,20 @@ def _row(
     return Row(package.name, run.workload, configuration, learned_layout, same_layout, times, median_s, low_s, high_s)
 
 
-def prediction(plan: Plan, profile: CostProfile, without: Without | None = None) -> tuple[float, float, float]:
+def prediction(plan: Plan, profile: CostProfile, omission: Omission | None = None) -> tuple[float, float, float]:
     """Return the time of a plan's only configuration, and its 90 % interval."""
     run = only_run(plan)
     request = SimulationRequest(plan.cluster, run.configuration, run.workload.name, size_of(run, plan), profile)
     trees = [
         to_builtins(scenario_of(draw.of(request)).with_seed(draw.seed, "draw")) for draw in draws(profile, DRAWS, 1)
     ]
-    if without is not None:
+    if omission is not None:
         for tree in trees:
-            without(tree)
+            omission(tree)
     outcomes = simulate(trees)
     times = [outcome.duration_s for outcome in outcomes]
-    spread = fmean((math.log(outcome) - fmean(map(math.log, times))) ** 2 for outcome in times)
-    sigma = math.sqrt(spread + sigma_of(shares_of(request, outcomes)) ** 2 + REPETITION_SIGMA**2)
+    variance = fmean((math.log(time_s) - fmean(map(math.log, times))) ** 2 for time_s in times)
+    sigma = math.sqrt(variance + sigma_of(shares_of(request, outcomes)) ** 2 + REPETITION_SIGMA**2)
     median_s = median(times)
     return median_s, median_s * math.exp(-Z90 * sigma), median_s * math.exp(Z90 * sigma)
 
@@ -330,35 +331,35 @@ def print_rows(rows: Sequence[Row]) -> None:
 
 def ratio_errors(rows: Sequence[Row]) -> Iterator[tuple[Row, float]]:
     """Yield each predicted row, with the error of its ratio to the otherwise equal row of the learned layout."""
-    reference = {(row.package, row.workload, _others(row)): row for row in rows if row.is_learned_layout}
+    reference = {(row.package, row.workload, _other_levels(row)): row for row in rows if row.is_learned_layout}
     for row in rows:
-        base = reference.get((row.package, row.workload, _others(row)))
+        base = reference.get((row.package, row.workload, _other_levels(row)))
         if base is not None and not row.is_learned_layout:
             yield row, (base.predicted_s / row.predicted_s) / (base.measured_s / row.measured_s) - 1
 
 
-def _others(row: Row) -> str:
+def _other_levels(row: Row) -> str:
     return " ".join(part for part in row.configuration.split() if not part.startswith("layout="))
 
 
 def main() -> None:
-    """Print all of it."""
+    """Print all tables."""
     arguments = argparse.ArgumentParser(description=__doc__)
     arguments.add_argument("--demo", type=Path)
     arguments.add_argument("--profile", type=Path)
     arguments.add_argument("--quick", action="store_true", help="the table of what was measured, and no more")
     options = arguments.parse_args()
-    loaded = list(packages(options.demo))
+    all_packages = list(packages(options.demo))
     if options.profile:
-        all_runs = [item for package in loaded for item in package.observed_runs]
+        all_runs = [item for package in all_packages for item in package.observed_runs]
         profile = learned_profile(all_runs, "lab", MACHINE_CORES)
         source = f"{profile.learned.source}; labs on one machine of {MACHINE_CORES} cores"
         described_profile = replace(profile, learned=replace(profile.learned, source=source))
         options.profile.write_text(profile_text(described_profile))
-    print_rows([row for package in loaded for row in predicted(package)])
+    print_rows([row for package in all_packages for row in predicted_rows(package)])
     if not options.quick:
-        print_agreement(loaded)
-        print_ablation(loaded)
+        print_agreement(all_packages)
+        print_ablation(all_packages)
         print()
         simulator_published.main()
 

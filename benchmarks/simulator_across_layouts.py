@@ -32,8 +32,8 @@ def measured_runs(repository: Repository, where: tuple[str, ...]) -> list[Run]:
     return [run for run in selected_runs if run.origin is Origin.MEASURED and run.status is RunStatus.VALID]
 
 
-def rows(repository: Repository, where: tuple[str, ...]) -> list[tuple[str, str, WhatIf, list[float]]]:
-    """Return the predicted layout, engine, answer, and the measured times of this layout."""
+def rows(repository: Repository, where: tuple[str, ...]) -> list[tuple[str, WhatIf, list[float]]]:
+    """Return the engine, the answer, and the measured times of the predicted layout."""
     runs = measured_runs(repository, where)
     result = []
     layouts = list(dict.fromkeys(run.layout for run in runs))
@@ -54,7 +54,7 @@ def rows(repository: Repository, where: tuple[str, ...]) -> list[tuple[str, str,
                     if (run.engine, run.workload, run.levels) == (engine, answer.workload, expected_levels)
                 ]
                 if times:
-                    result.append((learned_layout, engine, answer, times))
+                    result.append((engine, answer, times))
     return result
 
 
@@ -67,7 +67,7 @@ def main() -> None:
     print("| engine | workload | learned from | layout | predicted (s) | 90 % | measured (s) | n | error |")
     print("|---|---|---|---|---|---|---|---|---|")
     errors, in_interval = [], []
-    for _, engine, answer, times in rows(Repository.open(options.repository), tuple(options.where)):
+    for engine, answer, times in rows(Repository.open(options.repository), tuple(options.where)):
         measured_s = math.exp(fmean(map(math.log, times)))
         errors.append(answer.simulated_s / measured_s - 1)
         in_interval += [answer.low_s <= time_s <= answer.high_s for time_s in times]
@@ -86,7 +86,7 @@ def main() -> None:
     sizes = sorted(map(abs, errors))
     print(
         f"\n{len(sizes)} rows; median error {median(sizes):.0%}, worst {sizes[-1]:.0%}; "
-        f"{sum(in_interval)} of {len(in_interval)} comparisons of a run with its interval inside"
+        f"{sum(in_interval)} of {len(in_interval)} measured times are in the predicted interval"
     )
 
 

@@ -1,9 +1,9 @@
 """Measure the simulator's CPU time and memory, and how both grow with the number of tasks.
 
-Runs ``assay-simulate`` on TeraSorts of growing clusters (racks of 40 nodes, four disks and noise each). The table has
-simulated time, CPU time, events, peak memory, the exponent of the growth, and the time of a lab-sized run with single
-requests. With Debian's ``python3-simgrid`` it also runs SimGrid on the same number of activities: each map reads a
-block, computes and writes, 8 at a time on each of 6 nodes.
+Runs ``assay-simulate`` on TeraSorts of growing clusters (racks of 40 nodes with four disks each; the times of tasks
+vary by 10 %). The table has simulated time, CPU time, events, peak memory, the exponent of the growth, and the time of
+a lab-sized run with single requests. With Debian's ``python3-simgrid`` it also runs SimGrid on the same number of
+activities: each map reads a block, computes and writes, 8 at a time on each of 6 nodes.
 
 It reports CPU time, so that other programs do not count. The first run of a process also makes the tables of its disks;
 the smallest size is run 20 times in one process, and the table has the mean of the fastest of seven calls.
@@ -97,7 +97,7 @@ def scenario(nodes: int, maps: int, reduces: int, slots: int) -> dict[str, objec
     }
 
 
-def lab(fidelity: str) -> dict[str, object]:
+def lab_scenario(fidelity: str) -> dict[str, object]:
     """Return a sort of a lab's size: three nodes with two slow disks each, 600 MB."""
     document = scenario(3, 24, 6, 4)
     node = document["cluster"]["nodes"][0]  # type: ignore[index]
@@ -139,21 +139,23 @@ def main() -> None:
     for nodes, maps, reduces, slots in SIZES if largest else SIZES[:3]:
         is_small, document = maps < 1000, scenario(nodes, maps, reduces, slots)
         calls = [run(program, document, 20 if is_small else 1) for _ in range(7 if is_small else 1)]
-        result, cpu_s, peak = min(calls, key=lambda call: call[1])
+        result, cpu_s, peak_kib = min(calls, key=lambda call: call[1])
         tasks, events = maps + reduces, result["events"]
         points.append((math.log(tasks), math.log(cpu_s)))
         rate = events / cpu_s / 1e6
-        print(f"| {nodes} | {tasks} | {result['duration_s']:.0f} | {cpu_s:.4f} | {rate:.2f} | {peak // 1024} |")
+        print(f"| {nodes} | {tasks} | {result['duration_s']:.0f} | {cpu_s:.4f} | {rate:.2f} | {peak_kib // 1024} |")
     mean_x = sum(x for x, _ in points) / len(points)
     mean_y = sum(y for _, y in points) / len(points)
     spread = sum((x - mean_x) ** 2 for x, _ in points)
     slope = sum((x - mean_x) * (y - mean_y) for x, y in points) / spread
     print(f"\nCPU time grows with tasks to the power of {slope:.2f} ({len(points)} sizes).")
     for fidelity in ("flows", "requests"):
-        result, cpu_s, _ = run(program, lab(fidelity), 10)
+        result, cpu_s, _ = run(program, lab_scenario(fidelity), 10)
         simulated_s = result["duration_s"]
-        times = simulated_s / cpu_s
-        print(f"Lab size in {fidelity}: {simulated_s:.0f} s in {cpu_s:.4f} s of CPU, {times:.0f} times real time.")
+        speed_ratio = simulated_s / cpu_s
+        print(
+            f"Lab size in {fidelity}: {simulated_s:.0f} s in {cpu_s:.4f} s of CPU, {speed_ratio:.0f} times real time."
+        )
     simgrid = subprocess.run([SYSTEM_PYTHON, "-c", SIMGRID], capture_output=True, text=True, check=False)
     if simgrid.returncode == 0:
         print(f"SimGrid, 512 maps of three steps on 6 nodes: {float(simgrid.stdout.split()[-1]):.4f} s of CPU.")

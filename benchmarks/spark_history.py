@@ -45,6 +45,7 @@ public class Application {
 }
 """
 WAIT_S = 120.0
+"""Maximum wait for an answer of the history server, in seconds."""
 _OPENER = urllib.request.build_opener(urllib.request.ProxyHandler({}))
 
 

@@ -88,8 +88,8 @@ def of_speedup(rng: Rng, gain: float, levels: int = 9, groups: int = 10) -> Outc
     """Estimate speedups over ten groups with one run per side; gains differ by 10 % between groups."""
     rows = [{"workload": "terasort", "layout": f"L{n}", "block": str(s)} for s in range(groups) for n in range(levels)]
     effects = rng.normal(0, 0.1 / np.sqrt(2), len(rows))
-    speed = np.array([np.log(gain) * (row["layout"] != "L0") for row in rows]) + effects
-    speedups = speedups_of(match(table_of_rows(rows, times(rng, -speed)), "layout"), "L0")
+    log_speeds = np.array([np.log(gain) * (row["layout"] != "L0") for row in rows]) + effects
+    speedups = speedups_of(match(table_of_rows(rows, times(rng, -log_speeds)), "layout"), "L0")
     verdicts = [speedup.verdict for speedup in speedups]
     expected_verdict = Verdict.FASTER if gain > 1 else Verdict.NOT_DISTINGUISHABLE
     wrong_verdicts = {Verdict.FASTER, Verdict.SLOWER} - {expected_verdict}
@@ -102,8 +102,8 @@ def of_fastest(rng: Rng, gain: float, levels: int = 9, groups: int = 10) -> Outc
     fast, so only it should remain."""
     rows = [{"workload": "terasort", "layout": f"L{n}", "block": str(s)} for s in range(groups) for n in range(levels)]
     effects = rng.normal(0, 0.1 / np.sqrt(2), len(rows))
-    speed = np.array([np.log(gain) * (row["layout"] == "L0") for row in rows]) + effects
-    (best,) = fastest_levels(match(table_of_rows(rows, times(rng, -speed)), "layout"))
+    log_speeds = np.array([np.log(gain) * (row["layout"] == "L0") for row in rows]) + effects
+    (best,) = fastest_levels(match(table_of_rows(rows, times(rng, -log_speeds)), "layout"))
     return "L0" not in best.fastest_candidates, len(best.slower) / (levels - 1) if gain > 1 else NO_VALUE
 
 
@@ -129,8 +129,8 @@ def of_findings(rng: Rng, gain: float, groups: int = 8) -> Outcome:
         for block in range(groups)
         for layout, devices in (("HDD", "1 hdd"), ("SSD", "1 ssd"))
     ]
-    speed = np.array([np.log(gain) * (row["layout"] == "SSD") for row in rows]) + rng.normal(0, 0.05, len(rows))
-    (claims,) = findings(table_of_rows(rows, times(rng, -speed))).values()
+    log_speeds = np.array([np.log(gain) * (row["layout"] == "SSD") for row in rows]) + rng.normal(0, 0.05, len(rows))
+    (claims,) = findings(table_of_rows(rows, times(rng, -log_speeds))).values()
     answers = {claim.name: claim.answer for claim in claims}
     truth = {"ssd-helps-shuffle": gain > 1, "ssd-not-for-cpu": gain <= 1.1}
     right_answer = {True: ClaimAnswer.SUPPORTED, False: ClaimAnswer.CONTRADICTED}
@@ -172,8 +172,10 @@ def of_conditions(rng: Rng, gain: float, groups: int = 6) -> Outcome:
     has_many_maps = [row[MAPS] == "16" for row in rows]
     gains = np.array(
         [
-            (s and not z) + (m and c) + (s and n)
-            for s, z, m, c, n in zip(is_ssd, is_compressed, has_many_disks, has_many_maps, is_infiniband, strict=True)
+            (ssd and not compressed) + (many_disks and many_maps) + (ssd and infiniband)
+            for ssd, compressed, many_disks, many_maps, infiniband in zip(
+                is_ssd, is_compressed, has_many_disks, has_many_maps, is_infiniband, strict=True
+            )
         ]
     )
     table = table_of_rows(rows, times(rng, -np.log(gain) * gains + effects))
@@ -284,7 +286,7 @@ QUESTIONS: dict[str, tuple[Callable[[Rng, float], Outcome], tuple[float, ...]]] 
     "report: the fastest of three, three runs a side": (of_few, (1.0, 1.1, 1.3)),
     "report, tco: what costs less, of three jobs": (of_jobs, (1.0, 1.1, 1.3)),
     "cost: one of four layouts is named the cheapest": (of_cost, (1.0, 1.1, 1.3)),
-    "anomalies: a hundred runs, one odd": (of_anomalies, (1.0, 1.3, 2.0)),
+    "anomalies: a hundred runs, one outlier": (of_anomalies, (1.0, 1.3, 2.0)),
     "anomalies: a hundred runs, one did not do its work": (of_not_done, (1.0, 3.0, 10.0, 30.0)),
     "anomalies: a hundred runs, one moved too few bytes": (of_few_bytes, (1.0, 1.5, 3.0)),
     "anomalies: a hundred runs, one unbalanced": (of_imbalance, (1.0, 1.5, 2.0, 3.0)),

@@ -81,7 +81,7 @@ DRIFT = 0.06
 DRIFT_H = 6.0
 
 
-def drawn(rng: Rng, design: Design, gains: tuple[float, ...]) -> RunTable:
+def drawn_table(rng: Rng, design: Design, gains: tuple[float, ...]) -> RunTable:
     """Return one table; ``gains``: true speedup of InfiniBand over Ethernet by class."""
     rows: list[dict[str, str]] = []
     logs: list[float] = []
@@ -93,14 +93,14 @@ def drawn(rng: Rng, design: Design, gains: tuple[float, ...]) -> RunTable:
         for workload in WORKLOADS[: design.workloads]:
             for group in range(design.groups):
                 base = 6 + rng.normal(0, 0.3)
-                speed = np.log(gain) + rng.normal(0, gain_spread)
+                log_gain = np.log(gain) + rng.normal(0, gain_spread)
                 for number in range(design.runs):
                     for infiniband in (number % 2, 1 - number % 2):
                         levels = {"layout": LAYOUTS[storage], "network": "IB" if infiniband else "ETH"}
                         rows.append(levels | {"maps": str(group), "workload": workload})
                         day = infiniband if design.day_for == "option" else 0
                         days.append(2 * storage + day if by_day else 0)
-                        logs.append(base - infiniband * speed + day_effect[storage, day] + rng.normal(0, SCATTER))
+                        logs.append(base - infiniband * log_gain + day_effect[storage, day] + rng.normal(0, SCATTER))
     if design.day_for in ("crossed", "pauses"):
         return _drifting(rng, design, rows, np.array(logs))
     table = table_of_rows(rows, np.exp(logs))
@@ -140,7 +140,7 @@ def rates(design: Design, gains: tuple[float, ...], *, tables: int, seed: int) -
     """Return the share of tables with a difference, of these the share whose largest effect is of another class, and
     the share of intervals that hold the true effect of their class."""
     rng = np.random.default_rng(seed)
-    answers = [effects for _ in range(tables) if (effects := effects_in(drawn(rng, design, gains))) is not None]
+    answers = [effects for _ in range(tables) if (effects := effects_in(drawn_table(rng, design, gains))) is not None]
     stated_effects = [effects for effects in answers if effects.differs_on]
     last_class = CLASSES[design.classes - 1]
     is_wrong = [effects.effects[0].storage != last_class for effects in stated_effects]

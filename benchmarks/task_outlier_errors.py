@@ -104,10 +104,10 @@ def by_dbscan(quantities: Floats) -> Mask:
 def robust_z(quantities: Floats) -> Mask:
     """Return the tasks of which any quantity is outside a bound that 5 % of normal populations exceed."""
     points = np.log(quantities + OFFSETS[: quantities.shape[1]])
-    middle = np.median(points, axis=0)
-    spreads = np.array([max(0.1, 1.4826 * float(np.median(np.abs(column)))) for column in (points - middle).T])
+    medians = np.median(points, axis=0)
+    spreads = np.array([max(0.1, 1.4826 * float(np.median(np.abs(column)))) for column in (points - medians).T])
     bound = norm.ppf(1 - 0.05 / (2 * points.size))
-    return np.asarray((np.abs(points - middle) > bound * spreads).any(axis=1))
+    return np.asarray((np.abs(points - medians) > bound * spreads).any(axis=1))
 
 
 METHODS: dict[str, Method] = {
@@ -127,7 +127,9 @@ def false_flags(world: str, tasks: int, worlds: int) -> dict[str, tuple[float, f
             flagged = int(method(quantities).sum())
             counts[name][0] += flagged > 0
             counts[name][1] += flagged
-    return {name: (some / worlds, flagged / worlds / tasks) for name, (some, flagged) in counts.items()}
+    return {
+        name: (flagged_worlds / worlds, flagged / worlds / tasks) for name, (flagged_worlds, flagged) in counts.items()
+    }
 
 
 def detections(fault: str, tasks: int, worlds: int, world: str = NORMAL_WORLDS[0]) -> dict[str, tuple[float, float]]:

@@ -73,18 +73,20 @@ class TuningSpace:
 
 @dataclass(frozen=True)
 class Outcome:
-    """The result of one search."""
+    """The result of one search. Gains are ratios: the plan's time over the time of the best found configuration."""
 
     slower: float
+    """Time of the best found configuration over the fastest, minus 1."""
     expected_gain: float
     gain: float
+    """The true gain."""
 
 
 def outcome(tuning_space: TuningSpace, candidate_runs: Sequence[CandidateRun], winner: int) -> Outcome:
     """Compare the expectation of a search with the truth."""
     fastest_log_s = float(np.min(tuning_space.truth[tuning_space.tuner.possible]))
-    mean_log = fmean(trial.log_s for trial in candidate_runs if trial.candidate == winner and trial.log_s is not None)
-    base = fmean(trial.log_s for trial in candidate_runs if trial.candidate == 0 and trial.log_s is not None)
+    mean_log = fmean(run.log_s for run in candidate_runs if run.candidate == winner and run.log_s is not None)
+    base = fmean(run.log_s for run in candidate_runs if run.candidate == 0 and run.log_s is not None)
     return Outcome(
         math.expm1(float(tuning_space.truth[winner]) - fastest_log_s),
         math.exp(base - mean_log),
@@ -132,9 +134,7 @@ def by_optuna(tuning_space: TuningSpace, budget: int, seed: int) -> Outcome:
             CandidateRun(candidate, float(tuning_space.truth[candidate] + random.normal(0.0, SCATTER)))
         )
         study.tell(trial, candidate_runs[-1].log_s)
-    return outcome(
-        tuning_space, candidate_runs, min(candidate_runs, key=lambda attempt: attempt.log_s or 0.0).candidate
-    )
+    return outcome(tuning_space, candidate_runs, min(candidate_runs, key=lambda run: run.log_s or 0.0).candidate)
 
 
 def tuning_space_of(plan: str, at: dict[str, str], over: tuple[str, ...]) -> TuningSpace:
@@ -173,9 +173,9 @@ def main() -> None:
             continue
         tuning_space = tuning_space_of(*spec)
         possible_log_s = tuning_space.truth[tuning_space.tuner.possible]
-        times = math.exp(tuning_space.truth[0] - possible_log_s.min())
+        ratio = math.exp(tuning_space.truth[0] - possible_log_s.min())
         print(
-            f"\n**{title}** ({len(possible_log_s)} configurations; the plan's own takes {times:.2f} times as long as "
+            f"\n**{title}** ({len(possible_log_s)} configurations; the plan's own takes {ratio:.2f} times as long as "
             "the fastest)\n"
         )
         print("| strategy | runs | slower than the fastest: mean | worst | gain expected by the search | true gain |")

@@ -44,15 +44,15 @@ def space() -> Space:
     return space_of(load_plan(PLAN), "terasort", {}, OVER, BUDGET + 2 * PAIRS)
 
 
-def equal(rng: Rng, at: Array) -> Array:
+def equal(rng: Rng, coordinates: Array) -> Array:
     """Return log times that do not differ."""
     del rng
-    return np.zeros(len(at))
+    return np.zeros(len(coordinates))
 
 
-def one_gain(gain: float, rng: Rng, at: Array) -> Array:
+def one_gain(gain: float, rng: Rng, coordinates: Array) -> Array:
     """Return log times in which some levels of one name, not including the plan's level, are faster."""
-    column = at[:, int(rng.integers(at.shape[1]))]
+    column = coordinates[:, int(rng.integers(coordinates.shape[1]))]
     edges = np.unique(column)
     edge = float(rng.choice((edges[1:] + edges[:-1]) / 2))
     is_faster: Array = (column > edge) != (column[0] > edge)
@@ -60,11 +60,13 @@ def one_gain(gain: float, rng: Rng, at: Array) -> Array:
     return effect
 
 
-def interactions(rng: Rng, at: Array) -> Array:
+def interactions(rng: Rng, coordinates: Array) -> Array:
     """Return log times with a slope for each name, and a slope for each pair of names."""
-    scaled = (at - at.mean(axis=0)) / np.maximum(at.std(axis=0), 1e-9)
-    pair_slopes = np.triu(rng.normal(0, SLOPE, (at.shape[1], at.shape[1])), 1)
-    effect: Array = scaled @ rng.normal(0, SLOPE, at.shape[1]) + np.einsum("ni,ij,nj->n", scaled, pair_slopes, scaled)
+    scaled = (coordinates - coordinates.mean(axis=0)) / np.maximum(coordinates.std(axis=0), 1e-9)
+    pair_slopes = np.triu(rng.normal(0, SLOPE, (coordinates.shape[1], coordinates.shape[1])), 1)
+    effect: Array = scaled @ rng.normal(0, SLOPE, coordinates.shape[1]) + np.einsum(
+        "ni,ij,nj->n", scaled, pair_slopes, scaled
+    )
     return effect
 
 
@@ -75,7 +77,7 @@ class ScoredTuning:
     compared: bool
     nothing_faster: bool
     """Whether the tuning ended with "nothing faster", without a comparison."""
-    believed: float
+    expected_gain: float
     """The gain that the search expected."""
     ratio: float
     low: float
@@ -105,48 +107,49 @@ class ScoredTuning:
         return self.low <= self.truth <= self.high
 
 
-def tuned(tuner: Tuner, truth: Array, drift: float, rng: Rng) -> ScoredTuning:
+def scored_tuning(tuner: Tuner, truth: Array, drift: float, rng: Rng) -> ScoredTuning:
     """Return the result of a tuning of this surface."""
     defaults = tuner.space.levels(0)
     over = {dimension.name: list(dimension.levels) for dimension in tuner.space.dimensions}
-    described = {"workload": "terasort", "over": over, "defaults": defaults, "budget": BUDGET, "pairs": PAIRS}
+    description = {"workload": "terasort", "over": over, "defaults": defaults, "budget": BUDGET, "pairs": PAIRS}
     runs: list[Run] = []
-    while planned := tuner(tuner.space.plan, (), runs):
+    while planned_runs := tuner(tuner.space.plan, (), runs):
         new_runs = [
-            _run(dimension, tuner.space, truth, drift * (len(runs) + n), rng) for n, dimension in enumerate(planned)
+            _run(planned_run, tuner.space, truth, drift * (len(runs) + n), rng)
+            for n, planned_run in enumerate(planned_runs)
         ]
         runs += new_runs
-    state = state_of("drawn", described | {NOTHING_BETTER: tuner.expects_no_gain(runs)}, {}, runs)
+    state = state_of("drawn", description | {NOTHING_BETTER: tuner.expects_no_gain(runs)}, {}, runs)
     assert state.search_best is not None
     assert state.search_defaults is not None
-    believed = state.search_defaults.mean_s / state.search_best.mean_s
+    expected_gain = state.search_defaults.mean_s / state.search_best.mean_s
     best = math.exp(float(truth[0] - truth[tuner.possible].min()))
     no_value = math.nan
     if state.ratio is None or state.ratio_low is None or state.ratio_high is None or state.compared is None:
-        return ScoredTuning(False, state.complete, believed, no_value, no_value, no_value, no_value, best)
+        return ScoredTuning(False, state.complete, expected_gain, no_value, no_value, no_value, no_value, best)
     winner = tuner.space.candidate_of(state.compared.levels)
     assert winner is not None
     gain = math.exp(float(truth[0] - truth[winner]))
-    return ScoredTuning(True, False, believed, state.ratio, state.ratio_low, state.ratio_high, gain, best)
+    return ScoredTuning(True, False, expected_gain, state.ratio, state.ratio_low, state.ratio_high, gain, best)
 
 
-def _run(planned: PlannedRun, space: Space, truth: Array, slower: float, rng: Rng) -> Run:
-    candidate = space.candidate_of(dict(planned.configuration.levels))
-    log_s = 4.0 + float(truth[candidate or 0]) + slower + float(rng.normal(0, SCATTER))
-    run = foreign_run(workload="terasort", duration_s=math.exp(log_s), levels=dict(planned.configuration.levels))
-    run = replace(run, position=planned.index, block=planned.block, repetition=planned.repetition)
-    if planned.at_most_s is None or run.duration_s <= planned.at_most_s:
+def _run(planned_run: PlannedRun, space: Space, truth: Array, log_slowdown: float, rng: Rng) -> Run:
+    candidate = space.candidate_of(dict(planned_run.configuration.levels))
+    log_s = 4.0 + float(truth[candidate or 0]) + log_slowdown + float(rng.normal(0, SCATTER))
+    run = foreign_run(workload="terasort", duration_s=math.exp(log_s), levels=dict(planned_run.configuration.levels))
+    run = replace(run, position=planned_run.index, block=planned_run.block, repetition=planned_run.repetition)
+    if planned_run.at_most_s is None or run.duration_s <= planned_run.at_most_s:
         return run
-    return replace(run, status=RunStatus.FAILED, failure_class=FailureClass.WORKLOAD, duration_s=planned.at_most_s)
+    return replace(run, status=RunStatus.FAILED, failure_class=FailureClass.WORKLOAD, duration_s=planned_run.at_most_s)
 
 
 SURFACES = {
     "equal": (equal, 0.0),
     "equal, drift": (equal, DRIFT),
-    "one gain of 1.03": (lambda rng, at: one_gain(1.03, rng, at), 0.0),
-    "one gain of 1.1": (lambda rng, at: one_gain(1.1, rng, at), 0.0),
-    "one gain of 1.3": (lambda rng, at: one_gain(1.3, rng, at), 0.0),
-    "one gain of 1.1, drift": (lambda rng, at: one_gain(1.1, rng, at), DRIFT),
+    "one gain of 1.03": (lambda rng, coordinates: one_gain(1.03, rng, coordinates), 0.0),
+    "one gain of 1.1": (lambda rng, coordinates: one_gain(1.1, rng, coordinates), 0.0),
+    "one gain of 1.3": (lambda rng, coordinates: one_gain(1.3, rng, coordinates), 0.0),
+    "one gain of 1.1, drift": (lambda rng, coordinates: one_gain(1.1, rng, coordinates), DRIFT),
     "interactions": (interactions, 0.0),
     "interactions, drift": (interactions, DRIFT),
 }
@@ -162,7 +165,7 @@ def tunings(name: str, strategy: Strategy, surfaces: int, seed: int) -> Iterator
         tuner = replace(first_tuner, seed=number + 1, _orders={})
         tuner.__dict__.update(possible=first_tuner.possible, coordinates=first_tuner.coordinates)
         truth = draw(rng, first_tuner.coordinates)
-        yield tuned(tuner, truth, math.log1p(drift) / (BUDGET + 2 * PAIRS - 1), rng)
+        yield scored_tuning(tuner, truth, math.log1p(drift) / (BUDGET + 2 * PAIRS - 1), rng)
 
 
 def row(results: Sequence[ScoredTuning]) -> list[str]:
@@ -181,7 +184,7 @@ def row(results: Sequence[ScoredTuning]) -> list[str]:
         share(sum(item.nothing_faster for item in other_results), n),
         share(sum(not item.nothing_faster for item in other_results), n),
         share(sum(item.holds for item in compared_results), len(compared_results)),
-        f"{geometric_mean(item.believed for item in compared_results):.2f}" if compared_results else "–",
+        f"{geometric_mean(item.expected_gain for item in compared_results):.2f}" if compared_results else "–",
         f"{geometric_mean(item.ratio for item in compared_results):.2f}" if compared_results else "–",
         f"{geometric_mean(item.truth for item in compared_results):.2f}" if compared_results else "–",
         f"{geometric_mean(item.best for item in compared_results):.2f}" if compared_results else "–",

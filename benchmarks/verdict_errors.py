@@ -39,13 +39,13 @@ def order_of(n: int) -> NDArray[np.bool_]:
     return np.array([bool(block % 2) ^ bool(turn) for block in range(n) for turn in range(2)])
 
 
-def noise_of(kind: str, rng: np.random.Generator, candidate: NDArray[np.bool_]) -> Array:
+def noise_of(kind: str, rng: np.random.Generator, is_candidate: NDArray[np.bool_]) -> Array:
     """Return the noise that is added to the log time of each run."""
-    runs = len(candidate)
+    runs = len(is_candidate)
     scatter: Array = rng.normal(0, SCATTER, runs)
     match kind:
         case "unequal":
-            return rng.normal(0, 1, runs) * np.where(candidate, 0.10, 0.03)
+            return rng.normal(0, 1, runs) * np.where(is_candidate, 0.10, 0.03)
         case "skewed":
             return np.log1p(rng.exponential(0.07, runs))
         case "outliers":
@@ -62,16 +62,16 @@ def noise_of(kind: str, rng: np.random.Generator, candidate: NDArray[np.bool_]) 
 
 def verdicts(kind: str, n: int, ratio: float, campaigns: int, rng: np.random.Generator) -> tuple[Counter[str], float]:
     """Return how often each conclusion was drawn, and the share of intervals that hold the true ratio."""
-    candidate, block = order_of(n), np.repeat(np.arange(n), 2)
+    is_candidate, block = order_of(n), np.repeat(np.arange(n), 2)
     one_group = np.zeros(n, dtype=np.int64)
     counts: Counter[str] = Counter()
     covering_intervals = 0
     for _ in range(campaigns):
-        logs = noise_of(kind, rng, candidate) - np.where(candidate, np.log(ratio), 0.0)
-        a, b = logs[~candidate], logs[candidate]
-        result = over_blocks(means_by(a, block[~candidate], n), means_by(b, block[candidate], n))
+        logs = noise_of(kind, rng, is_candidate) - np.where(is_candidate, np.log(ratio), 0.0)
+        a, b = logs[~is_candidate], logs[is_candidate]
+        result = over_blocks(means_by(a, block[~is_candidate], n), means_by(b, block[is_candidate], n))
         if result is not None:
-            result = replace(result, error=result.error * error_factor(logs, candidate, block))
+            result = replace(result, error=result.error * error_factor(logs, is_candidate, block))
         result = result or log_mean(group_ratios(means_by(a, one_group, 1), means_by(b, one_group, 1)))
         assert result is not None
         estimate = result.ratio

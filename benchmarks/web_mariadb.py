@@ -42,7 +42,7 @@ from statistics import median
 
 sys.path.insert(0, str(Path(__file__).parent))
 from import_mariadb import server
-from repository_views import LAYOUTS, WORKLOADS, filled
+from repository_views import LAYOUTS, WORKLOADS, filled_repository
 from web_readers import READERS, TARGET_MS, concurrent_times_ms, p95_ms, questions, reader, served
 
 from assay.analysis.statistics.runs.run_table import RunTable
@@ -110,7 +110,7 @@ def ranking(workload: str) -> str:
     )
 
 
-def like(run_id: str) -> str:
+def statements_of_side(run_id: str) -> str:
     """Return the statements of one side of a comparison: the run, and the average of all with its configuration."""
     same_configuration = " AND ".join(f"e.{name} = c.{name}" for name in CONFIGURATION.split(", "))
     return (
@@ -123,16 +123,21 @@ def statements(ids: list[str]) -> dict[str, list[str]]:
     """Return the SQL for each page's questions, in the order of :func:`web_readers.questions`."""
     leaders = "SELECT bench, disk, AVG(exe_time), COUNT(*) FROM execs WHERE valid = 'valid' GROUP BY bench, disk"
     counts = "SELECT valid, COUNT(*), MIN(start_time), MAX(start_time) FROM execs GROUP BY valid"
-    covered = "SELECT exec_type, COUNT(*), SUM(valid = 'valid') FROM execs {} GROUP BY exec_type"
+    coverage_statement = "SELECT exec_type, COUNT(*), SUM(valid = 'valid') FROM execs {} GROUP BY exec_type"
     return {
         "overview": [f"{counts}; {leaders}"],
         "runs": [run_list(), *(run_list(w, layout) for w in WORKLOADS for layout in LAYOUTS)],
         "run": [f"SELECT * FROM execs WHERE exec = '{run_id}'" for run_id in (ids[0], *ids)],
-        "compare": [f"{like(a)}; {like(b)}" for a, b in zip(ids[::2], ids[1::2], strict=False)],
+        "compare": [
+            f"{statements_of_side(a)}; {statements_of_side(b)}" for a, b in zip(ids[::2], ids[1::2], strict=False)
+        ],
         "speedup": [averages(w) for w in WORKLOADS],
         "speedup: averages": [averages(w) for w in WORKLOADS],
         "cost": [ranking(w) for w in WORKLOADS],
-        "quality: coverage": [covered.format(""), *(covered.format(where_of(w)) for w in WORKLOADS)],
+        "quality: coverage": [
+            coverage_statement.format(""),
+            *(coverage_statement.format(where_of(w)) for w in WORKLOADS),
+        ],
     }
 
 
@@ -191,9 +196,9 @@ def client(socket: Path) -> Iterator[Client]:
         command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, bufsize=1
     )
     try:
-        connected = Client(process)
-        connected.rows("SELECT 1")
-        yield connected
+        sql_client = Client(process)
+        sql_client.rows("SELECT 1")
+        yield sql_client
     finally:
         process.terminate()
         process.communicate()
@@ -202,8 +207,8 @@ def client(socket: Path) -> Iterator[Client]:
 @contextmanager
 def sql_reader(socket: Path) -> Iterator[Callable[[str], float]]:
     """Connect one reader to MariaDB; yield a function that returns the time of a statement's answer, in ms."""
-    with client(socket) as connected:
-        yield connected.answer_ms
+    with client(socket) as sql_client:
+        yield sql_client.answer_ms
 
 
 def check_averages(port: int, socket: Path, address: str, statement: str) -> int:
@@ -213,8 +218,8 @@ def check_averages(port: int, socket: Path, address: str, statement: str) -> int
     figures = json.loads(connection.getresponse().read())
     connection.close()
     assay_figures = {(row["workload"], row["level"]): (row["value"], row["runs"]) for row in figures}
-    with client(socket) as connected:
-        rows = [line.split("\t") for line in connected.rows(statement)]
+    with client(socket) as sql_client:
+        rows = [line.split("\t") for line in sql_client.rows(statement)]
     mariadb_figures = {(bench, disk): (float(value), int(number)) for bench, disk, value, _, number in rows}
     for key, (value, number) in assay_figures.items():
         other_value, other_number = mariadb_figures.get(key, (math.nan, 0))
@@ -254,14 +259,14 @@ def main(runs: int) -> None:
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))  # so that the started processes are ended
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
-        repository = filled(folder, runs)
+        repository = filled_repository(folder, runs)
         table = repository.table()
         ids = repository.ids_at(table, range(0, min(len(table), 64), 2))
-        rows = folder / "rows.tsv"
-        write_rows(repository, table, rows)
+        rows_file = folder / "rows.tsv"
+        write_rows(repository, table, rows_file)
         with server(folder, "--query-cache-type=1", "--query-cache-size=0") as ask:
             ask(
-                f"USE b; {TABLE}; LOAD DATA LOCAL INFILE '{rows}' INTO TABLE execs "
+                f"USE b; {TABLE}; LOAD DATA LOCAL INFILE '{rows_file}' INTO TABLE execs "
                 f"(exec, {', '.join(COLUMNS.values())}, exe_time, start_time); ANALYZE TABLE execs"
             )
             run_count = ask("SELECT COUNT(*) FROM b.execs").split()[-1]

@@ -38,7 +38,7 @@ from urllib.parse import urlencode
 import numpy as np
 
 sys.path.insert(0, str(Path(__file__).parent))
-from repository_views import LAYOUTS, WORKLOADS, filled
+from repository_views import LAYOUTS, WORKLOADS, filled_repository
 
 from assay.analysis.statistics import has_level
 from assay.model.runs.imported import foreign_run, like
@@ -54,7 +54,9 @@ MANY_RUNS = 50_000
 MANY_TARGET_MS = 250
 """The target for larger repositories."""
 HALF_WAY_S = 3.0
-WATCHED_S_MAX = 120.0
+"""Time from the start of the readers to the second added run, in seconds."""
+LISTED_S_MAX = 120.0
+"""Maximum wait until all lists contain an added run, in seconds."""
 BOOK = """\
 prices: synthetic
 currency: USD
@@ -74,20 +76,22 @@ def questions(ids: list[str]) -> dict[str, list[tuple[str, str, str]]]:
         return [("GET", f"/api/v1/{path}?{urlencode(query)}", "") for query in queries]
 
     pairs = [[("run", a), ("run", b)] for a, b in zip(ids[::2], ids[1::2], strict=False)]
-    prices = [("POST", "/api/v1/cost", json.dumps({"where": [f"workload={name}"]})) for name in WORKLOADS]
+    cost_requests = [("POST", "/api/v1/cost", json.dumps({"where": [f"workload={name}"]})) for name in WORKLOADS]
     return {
         "overview": get("summary", []) + get("campaigns", []),
         "runs": get("runs", [], *run_filters),
-        "run": get("runs/" + ids[0] + "/detail", []) + [q for run_id in ids for q in get(f"runs/{run_id}/detail", [])],
+        "run": get("runs/" + ids[0] + "/detail", [])
+        + [request for run_id in ids for request in get(f"runs/{run_id}/detail", [])],
         "compare": get("sides", *pairs),
-        "speedup": get("speedup", *[[run_id] for run_id in workload_filters]),
+        "speedup": get("speedup", *[[level] for level in workload_filters]),
         "speedup: averages": get(
-            "speedup/published", *[[("method", "aloja"), ("baseline", "HDD"), run_id] for run_id in workload_filters]
+            "speedup/published",
+            *[[("method", "aloja"), ("baseline", "HDD"), workload_filter] for workload_filter in workload_filters],
         ),
-        "cost": prices,
-        "quality: anomalies": get("anomalies", [], *[[run_id] for run_id in workload_filters]),
-        "quality: precision": get("precision", [], *[[run_id] for run_id in workload_filters]),
-        "quality: coverage": get("coverage", [], *[[run_id] for run_id in workload_filters]),
+        "cost": cost_requests,
+        "quality: anomalies": get("anomalies", [], *[[level] for level in workload_filters]),
+        "quality: precision": get("precision", [], *[[level] for level in workload_filters]),
+        "quality: coverage": get("coverage", [], *[[level] for level in workload_filters]),
         "plan": get("clusters", []),
     }
 
@@ -109,10 +113,11 @@ def pages(ids: list[str]) -> dict[str, list[tuple[str, str, str]]]:
         "compare": get("compare", *pairs),
         "speedup": get("speedup", [], *workload_filters),
         "speedup: averages": get(
-            "speedup", *[[("method", "aloja"), ("baseline", "HDD"), *run_id] for run_id in workload_filters]
+            "speedup",
+            *[[("method", "aloja"), ("baseline", "HDD"), *workload_filter] for workload_filter in workload_filters],
         ),
         "cost": get("cost", [], *by_workload),
-        "cost: years": get("cost", *[[("view", "years"), *run_id] for run_id in by_workload]),
+        "cost: years": get("cost", *[[("view", "years"), *filters] for filters in by_workload]),
         "quality": get("quality", [], *workload_filters),
         "cluster": [page for number in range(4) for page in get(f"clusters/cluster-{number}")],
         "configuration": [page for run_id in (ids[0], *ids) for page in get(f"configurations/{run_id}")],
@@ -134,8 +139,8 @@ def served(repository: Path, folder: Path) -> Iterator[int]:
 @contextmanager
 def serving(repository: Path, folder: Path) -> Iterator[tuple[int, int]]:
     """Serve the repository in a separate process; yield its port and process id."""
-    with socket.create_server(("127.0.0.1", 0)) as free:
-        port = free.getsockname()[1]
+    with socket.create_server(("127.0.0.1", 0)) as probe:
+        port = probe.getsockname()[1]
     book = folder / "prices.yaml"
     book.write_text(BOOK)
     command = [
@@ -197,14 +202,14 @@ def concurrent_times_ms(
     ready = threading.Barrier(READERS)
 
     def read(number: int) -> None:
-        chance = random.Random(number)
+        generator = random.Random(number)
         try:
             with connect() as ask:
                 ready.wait()
-                time.sleep(chance.uniform(0, 1))
+                time.sleep(generator.uniform(0, 1))
                 for _ in range(QUESTIONS):
-                    times_ms.append(ask(requests[0] if number % 2 else chance.choice(requests)))
-                    time.sleep(chance.uniform(0.5, 1.5))  # a reader looks at the page
+                    times_ms.append(ask(requests[0] if number % 2 else generator.choice(requests)))
+                    time.sleep(generator.uniform(0.5, 1.5))  # a reader looks at the page
         except BaseException as error:
             errors.append(error)
             ready.abort()
@@ -238,57 +243,57 @@ class RunAdder:
     port: int
     listed_after_s: list[float] = field(default_factory=list)
 
-    def run(self) -> None:
+    def add(self) -> None:
         """Add a run to an existing configuration."""
-        chance = random.Random(len(self.listed_after_s))
-        run = foreign_run(
-            workload=chance.choice(WORKLOADS),
-            layout=chance.choice(LAYOUTS),
+        generator = random.Random(len(self.listed_after_s))
+        add = foreign_run(
+            workload=generator.choice(WORKLOADS),
+            layout=generator.choice(LAYOUTS),
             cluster="cluster-1",
             levels={"network": "ETH"},
             duration_s=400.0,
             started_at="2026-12-31T00:00:00+00:00",
         )
-        self.repository.publish(like(run, run_id=new_run_id(), campaign_id="added", plan="added"))
+        self.repository.publish(like(add, run_id=new_run_id(), campaign_id="added", plan="added"))
 
-    def run_and_watch(self) -> None:
+    def add_and_watch(self) -> None:
         """Add a run half-way, and note how long it takes until it is listed."""
         time.sleep(HALF_WAY_S)
         connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=120)
-        runs_before = listed(connection)
-        self.run()
+        runs_before = listed_run_count(connection)
+        self.add()
         began = time.monotonic()
-        while listed(connection) == runs_before and time.monotonic() - began < WATCHED_S_MAX:
+        while listed_run_count(connection) == runs_before and time.monotonic() - began < LISTED_S_MAX:
             time.sleep(0.2)
         self.listed_after_s.append(time.monotonic() - began)
         connection.close()
 
 
-def listed(connection: http.client.HTTPConnection) -> int:
+def listed_run_count(connection: http.client.HTTPConnection) -> int:
     """Return the number of runs in the lists."""
     connection.request("GET", "/api/v1/runs?limit=1&facets=false")
     return int(json.loads(connection.getresponse().read())["of"])
 
 
 def measure(
-    name: str, requests: Sequence[tuple[str, str, str]], server: tuple[int, int], adding: RunAdder
+    name: str, requests: Sequence[tuple[str, str, str]], server: tuple[int, int], run_adder: RunAdder
 ) -> list[float]:
     """Let all readers read one page while two runs are added; print the times of the answers and return them."""
     port, pid = server
     connection = http.client.HTTPConnection("127.0.0.1", port, timeout=600)
     first_ms = answer_ms(connection, requests[0])
     cpu_before_s = cpu_s(pid)
-    adding.run()
+    run_adder.add()
     first_after_adding_ms = answer_ms(connection, requests[0])
     connection.close()
-    watch_thread = threading.Thread(target=adding.run_and_watch, daemon=True)
+    watch_thread = threading.Thread(target=run_adder.add_and_watch, daemon=True)
     watch_thread.start()
     times = concurrent_times_ms(requests, partial(reader, port))
     watch_thread.join()
     used_ms = 1000 * (cpu_s(pid) - cpu_before_s) / (len(times) + 1)
     print(
         f"{name:<24}{first_ms:8.0f}{first_after_adding_ms:8.0f}{median(times):8.0f}{p95_ms(times):8.0f}{max(times):8.0f}"
-        f"{used_ms:8.1f}{adding.listed_after_s[-1]:8.1f}{len(times):6d}",
+        f"{used_ms:8.1f}{run_adder.listed_after_s[-1]:8.1f}{len(times):6d}",
         flush=True,
     )
     return times
@@ -297,7 +302,7 @@ def measure(
 def main(existing: Path | None, runs: int, page_names: Sequence[str] = ()) -> None:
     """Measure every page and its data, or the named ones, and print the times with the target."""
     with tempfile.TemporaryDirectory() as folder:
-        repository = Repository.open(existing) if existing else filled(Path(folder), runs)
+        repository = Repository.open(existing) if existing else filled_repository(Path(folder), runs)
         table = repository.table()
         target_ms = TARGET_MS if len(table) <= MANY_RUNS else MANY_TARGET_MS
         ids = repository.ids_at(table, np.flatnonzero(~has_level(table, "plan", "added"))[:64:2].tolist())
@@ -308,12 +313,12 @@ def main(existing: Path | None, runs: int, page_names: Sequence[str] = ()) -> No
         )
         print(f"{'ms':<24}{'first':>8}{'added':>8}{'median':>8}{'95 %':>8}{'most':>8}{'CPU':>8}{'seen s':>8}{'n':>6}")
         with serving(repository.root, Path(folder)) as server:
-            adding = RunAdder(repository, server[0])
+            run_adder = RunAdder(repository, server[0])
             slow_pages = [
                 name
                 for name, requests in all_requests.items()
                 if (not page_names or name in page_names)
-                and p95_ms(measure(name, requests, server, adding)) > target_ms
+                and p95_ms(measure(name, requests, server, run_adder)) > target_ms
             ]
         print(f"over the target: {', '.join(slow_pages) or 'none'}")
 

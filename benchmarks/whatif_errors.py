@@ -59,8 +59,8 @@ class CachedSimulator:
     def __call__(self, scenarios: Sequence[ScenarioDocument]) -> list[SimulationResult]:
         """Return the results in the scenarios' order."""
         keys = [msgspec.json.encode(scenario) for scenario in scenarios]
-        new = {key: simulated for key, simulated in zip(keys, scenarios, strict=True) if key not in self._known}
-        self._known |= dict(zip(new, simulate(list(new.values())), strict=True))
+        new_scenarios = {key: scenario for key, scenario in zip(keys, scenarios, strict=True) if key not in self._known}
+        self._known |= dict(zip(new_scenarios, simulate(list(new_scenarios.values())), strict=True))
         return [self._known[key] for key in keys]
 
 
@@ -107,16 +107,18 @@ def true_log_times(
     ``correlated``: whether the sides' remainders are correlated by their similarity, as `assay whatif` assumes, or
     independent.
     """
-    drawn = [draw.of(request) for request in requests]
-    outcomes = simulate([scenario_of(side).with_seed(int(rng.integers(2**31)), "world") for side in drawn])
-    shares = [shares_of(side, [outcome]) for side, outcome in zip(drawn, outcomes, strict=True)]
+    drawn_requests = [draw.of(request) for request in requests]
+    outcomes = simulate(
+        [scenario_of(request).with_seed(int(rng.integers(2**31)), "world") for request in drawn_requests]
+    )
+    shares = [shares_of(request, [outcome]) for request, outcome in zip(drawn_requests, outcomes, strict=True)]
     times = [outcome.duration_s for outcome in outcomes]
     correlation = similarity(shares[0], shares[1], times[0], times[1]) if correlated else 0.0
     first, second = rng.normal(0, REMAINDER_SIGMA, 2)
     remainders = (first, correlation * first + math.sqrt(1 - correlation**2) * second)
     return [
-        math.log(outcome.duration_s) + sum(part * errors.get(name, 0.0) for name, part in side.items()) + remainder
-        for outcome, side, remainder in zip(outcomes, shares, remainders, strict=True)
+        math.log(outcome.duration_s) + sum(share * errors.get(name, 0.0) for name, share in request.items()) + remainder
+        for outcome, request, remainder in zip(outcomes, shares, remainders, strict=True)
     ]
 
 

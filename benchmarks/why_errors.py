@@ -53,15 +53,20 @@ class ScoredExplanation:
         return any("amounts of work differ" in sentence for sentence in self.answer.sentences)
 
 
-def explained(
+def scored_explanation(
     first: SimulationRequest, other: SimulationRequest, cause: str, rng: np.random.Generator
 ) -> ScoredExplanation:
     """Return the stated reasons for a pair of runs; the second run has the cause."""
     sides = []
     for label, request in (("A", first), ("B", other)):
         noise_factor = math.exp(rng.normal(0, SCATTER))
-        slower = replace(request, cpu=request.cpu * noise_factor, fixed=request.fixed * noise_factor)
-        scattered = replace(slower, disks=request.disks / noise_factor, links=request.links / noise_factor)
+        scattered = replace(
+            request,
+            cpu=request.cpu * noise_factor,
+            fixed=request.fixed * noise_factor,
+            disks=request.disks / noise_factor,
+            links=request.links / noise_factor,
+        )
         scenario = to_builtins(scenario_of(scattered).with_seed(int(rng.integers(2**31)), "drawn", "traces"))
         scenario["cluster"] = with_faster_disks(scenario["cluster"], scattered.disks)
         run, observed = as_run(scattered, simulate([scenario])[0])
@@ -69,7 +74,7 @@ def explained(
     return ScoredExplanation(cause, reasons(sides), sides[0].duration_s / sides[1].duration_s)
 
 
-def changed(request: SimulationRequest, cause: str) -> SimulationRequest:
+def with_cause(request: SimulationRequest, cause: str) -> SimulationRequest:
     """Return the request with the cause applied."""
     if cause == "data":
         return replace(request, size=replace(request.size, data_bytes=round(request.size.data_bytes * MORE_DATA)))
@@ -83,11 +88,11 @@ def changed(request: SimulationRequest, cause: str) -> SimulationRequest:
 
 def pairs(cause: str, count: int, seed: int) -> Iterator[ScoredExplanation]:
     """Yield ``count`` pairs."""
-    profile, pool = shipped_profile(), candidates(catalogue_of(CATALOGUE))
+    profile, all_candidates = shipped_profile(), candidates(catalogue_of(CATALOGUE))
     rng = np.random.default_rng(seed)
     for _ in range(count):
-        request = drawn_request(pool, profile, rng)
-        yield explained(request, changed(request, cause), cause, rng)
+        request = drawn_request(all_candidates, profile, rng)
+        yield scored_explanation(request, with_cause(request, cause), cause, rng)
 
 
 def cells(explanations: Sequence[ScoredExplanation]) -> list[str]:

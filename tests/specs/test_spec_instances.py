@@ -31,7 +31,7 @@ def test_a_line_becomes_hardware_in_base_units() -> None:
     assert instance.family == "i4i"
     assert instance.memory_bytes == 64 * 2**30
     assert instance.disks == LocalDisks(DeviceKind.NVME, 1, 1875 * 10**9)
-    assert instance.network_bps == pytest.approx(4.687e9)
+    assert instance.network_bits_per_s == pytest.approx(4.687e9)
     assert instance.volume_burst_bytes_per_s == pytest.approx(1.25e9)
     assert instance.clock_hz == pytest.approx(3.5e9)
     assert not instance.burstable
@@ -52,7 +52,7 @@ def test_the_shipped_table_has_amazons_types() -> None:
 
 def test_an_optional_cell_may_be_empty() -> None:
     (instance,) = parse_instances(_with("network_gbit_per_s", ""), "t.csv")
-    assert instance.network_bps is None
+    assert instance.network_bits_per_s is None
 
 
 @pytest.mark.parametrize(

@@ -170,12 +170,12 @@ impl Session {
     }
 
     fn attributes(&self, node: u64) -> Option<Attributes> {
-        let (size_bytes, directory, permissions) = match node {
+        let (size_bytes, is_directory, permissions) = match node {
             ROOT => (0, true, 0o755),
             STATS => (0, false, 0o444),
             _ => (self.disks.get(node.checked_sub(FIRST_DEVICE)? as usize)?.size_bytes, false, 0o600),
         };
-        Some(Attributes { node, size_bytes, directory, permissions, time_s: self.time_s })
+        Some(Attributes { node, size_bytes, is_directory, permissions, time_s: self.time_s })
     }
 
     fn lookup(&self, message: &Message) -> Reply {

@@ -120,13 +120,13 @@ pub fn out_header(unique: u64, error: i32, bytes: usize) -> [u8; OUT_HEADER_BYTE
 pub struct Attributes {
     pub node: u64,
     pub size_bytes: u64,
-    pub directory: bool,
+    pub is_directory: bool,
     pub permissions: u32,
     pub time_s: u64,
 }
 
 fn attributes(body: Body, a: &Attributes) -> Body {
-    let (kind, links) = if a.directory { (KIND_DIRECTORY, 2) } else { (KIND_FILE, 1) };
+    let (kind, links) = if a.is_directory { (KIND_DIRECTORY, 2) } else { (KIND_FILE, 1) };
     body.u64(a.node)
         .u64(a.size_bytes)
         .u64((a.size_bytes + 511) / 512)
@@ -184,12 +184,12 @@ pub fn statfs_reply(bytes: u64, files: u64) -> Body {
 /// Return the directory entries after the cookie `from`, as many as fit into `bytes_max`.
 pub fn directory_reply(entries: &[(u64, bool, &str)], from: usize, bytes_max: usize) -> Body {
     let mut body = Body::default();
-    for (index, (node, directory, name)) in entries.iter().enumerate().skip(from) {
+    for (index, (node, is_directory, name)) in entries.iter().enumerate().skip(from) {
         let padded_length = (name.len() + 7) / 8 * 8;
         if body.0.len() + 24 + padded_length > bytes_max {
             break;
         }
-        let kind = if *directory { KIND_DIRECTORY } else { KIND_FILE } >> 12;
+        let kind = if *is_directory { KIND_DIRECTORY } else { KIND_FILE } >> 12;
         body = body.u64(*node).u64(index as u64 + 1).u32(name.len() as u32).u32(kind);
         body.0.extend(name.as_bytes());
         body = body.zeros(padded_length - name.len());

@@ -9,8 +9,8 @@ use crate::sim::Sim;
 
 /// Number of spills of the sort buffer for an amount of output.
 pub fn spills_of(sort: &SortSpec, output_bytes: f64) -> u32 {
-    let room = sort.buffer_bytes * sort.spill_share;
-    ((output_bytes * (1.0 + sort.metadata_share) / room - 1e-9).ceil()).clamp(1.0, 1e6) as u32
+    let spill_bytes = sort.buffer_bytes * sort.spill_share;
+    ((output_bytes * (1.0 + sort.metadata_share) / spill_bytes - 1e-9).ceil()).clamp(1.0, 1e6) as u32
 }
 
 /// Cost of the merge passes before the last for `segments` equal segments: the share of the data that they read and
@@ -123,13 +123,13 @@ impl Sim<'_> {
         let bytes = attempt.input_bytes / f64::from(segments);
         let is_reduce = attempt.reduce.is_some();
         let spec = &self.scenario.jobs[job].stages[stage];
-        let uncompressed = bytes * self.expansion_of(job, stage);
-        let mut seconds = uncompressed * spec.cpu.process_s_per_byte;
+        let uncompressed_bytes = bytes * self.expansion_of(job, stage);
+        let mut seconds = uncompressed_bytes * spec.cpu.process_s_per_byte;
         if segment == 0 {
             seconds += spec.cpu.task_s;
         }
         if is_reduce {
-            seconds += uncompressed * spec.cpu.merge_s_per_byte;
+            seconds += uncompressed_bytes * spec.cpu.merge_s_per_byte;
             let files = self.attempts[index as usize].reduce.as_ref().map_or(Vec::new(), |reduce| reduce.files.clone());
             self.read_files(index, &files, 1.0 / f64::from(segments));
         } else {
@@ -148,7 +148,7 @@ impl Sim<'_> {
         }
         if let Output::Dfs { ratio, compression, replication, block_bytes: _, remote_cpu_s_per_byte, .. } = spec.output
         {
-            let output_bytes = uncompressed * ratio * compression;
+            let output_bytes = uncompressed_bytes * ratio * compression;
             seconds += output_bytes * spec.cpu.write_s_per_byte;
             self.write_block(index, output_bytes, replication, remote_cpu_s_per_byte);
         }
@@ -298,8 +298,8 @@ impl Sim<'_> {
         let (job, stage) = (attempt.job as usize, attempt.stage as usize);
         match self.scenario.jobs[job].stages[stage].output {
             Output::Shuffle { ratio, combiner, compression } => {
-                let uncompressed = attempt.input_bytes * self.expansion_of(job, stage) * ratio;
-                (uncompressed, uncompressed * combiner * compression)
+                let uncompressed_bytes = attempt.input_bytes * self.expansion_of(job, stage) * ratio;
+                (uncompressed_bytes, uncompressed_bytes * combiner * compression)
             }
             _ => (0.0, 0.0),
         }
@@ -316,17 +316,19 @@ impl Sim<'_> {
     }
 
     fn spill(&mut self, index: u32, share: f64, files: u32) {
-        let (uncompressed, stored) = self.sorted_bytes(index);
+        let (uncompressed_bytes, stored_bytes) = self.sorted_bytes(index);
         let attempt = &self.attempts[index as usize];
         let costs = &self.scenario.jobs[attempt.job as usize].stages[attempt.stage as usize].cpu;
-        let seconds = share * (uncompressed * costs.sort_s_per_byte + stored * costs.write_s_per_byte) * attempt.factor;
+        let seconds = share
+            * (uncompressed_bytes * costs.sort_s_per_byte + stored_bytes * costs.write_s_per_byte)
+            * attempt.factor;
         let node = attempt.node;
-        let new_files = self.write_files(index, stored * share, files);
+        let new_files = self.write_files(index, stored_bytes * share, files);
         self.parts.push(Use::Cpu { node, seconds });
         let attempt = &mut self.attempts[index as usize];
-        attempt.counters.spilled_bytes += stored * share;
+        attempt.counters.spilled_bytes += stored_bytes * share;
         attempt.files.extend(new_files);
-        self.counters.spilled_bytes += stored * share;
+        self.counters.spilled_bytes += stored_bytes * share;
         self.counters.spills += f64::from(files);
     }
 
@@ -360,22 +362,23 @@ impl Sim<'_> {
             self.hand_over(index);
             return;
         }
-        let merge_rounds = 1.0 + state.extra_merge_share;
+        // Bytes that all merge passes read, over the bytes of the output.
+        let merge_ratio = 1.0 + state.extra_merge_share;
         self.counters.merge_passes += f64::from(state.merge_passes + 1);
         let spill_files = std::mem::take(&mut attempt.files);
         attempt.step = Step::Merge;
-        let (uncompressed, stored) = self.sorted_bytes(index);
-        self.read_files(index, &spill_files, merge_rounds);
-        let new_files = self.write_files(index, stored * merge_rounds, 1);
+        let (uncompressed_bytes, stored_bytes) = self.sorted_bytes(index);
+        self.read_files(index, &spill_files, merge_ratio);
+        let new_files = self.write_files(index, stored_bytes * merge_ratio, 1);
         let costs = &self.scenario.jobs[job].stages[stage].cpu;
-        self.parts.push(Use::Cpu { node, seconds: uncompressed * merge_rounds * costs.merge_s_per_byte * factor });
+        self.parts.push(Use::Cpu { node, seconds: uncompressed_bytes * merge_ratio * costs.merge_s_per_byte * factor });
         self.run_lane(index, MAIN, self.pieces);
         self.delete_files(&spill_files);
-        let extra_bytes = stored * (merge_rounds - 1.0);
+        let extra_bytes = stored_bytes * (merge_ratio - 1.0);
         let attempt = &mut self.attempts[index as usize];
-        attempt.counters.spilled_bytes += stored * merge_rounds;
+        attempt.counters.spilled_bytes += stored_bytes * merge_ratio;
         attempt.files = new_files.into_iter().map(|file| File { bytes: file.bytes - extra_bytes, ..file }).collect();
-        self.counters.spilled_bytes += stored * merge_rounds;
+        self.counters.spilled_bytes += stored_bytes * merge_ratio;
     }
 
     /// End the work of a map: its output is complete, in one file.

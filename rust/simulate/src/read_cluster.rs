@@ -8,10 +8,11 @@ use crate::scenario::{Cluster, DeviceSpec, NodeType};
 
 const NODES_MAX: u64 = 200_000;
 const DEVICES_MAX: usize = 60;
-/// Maximum request of Linux by default (BLK_DEF_MAX_SECTORS). HDFS reads 4 MiB ahead, and a request of another stream
-/// may follow each request.
+/// Default readahead: the maximum request of Linux by default (BLK_DEF_MAX_SECTORS). HDFS reads 4 MiB ahead, but a request
+/// of another stream may follow each request.
 const READAHEAD_BYTES: f64 = 1_310_720.0;
 const READAHEAD_BYTES_MAX: f64 = 67_108_864.0;
+/// Default of the maximum request of a device.
 const REQUEST_BYTES: f64 = 524_288.0;
 /// Default size of a disk.
 const SIZE_BYTES: u64 = 4_000_000_000_000;

@@ -17,13 +17,14 @@ const POLL_SHARE: f64 = 0.01;
 const LARGE_POLL_SHARE: f64 = 0.05;
 const LARGE_TASKS: u32 = 500;
 /// Maximum number of fetches that are simulated separately. If there are more, several fetches are simulated as one.
-const FETCHES: f64 = 100_000.0;
+const FETCHES_MAX: f64 = 100_000.0;
 /// Maximum size of a fetch, as a share of the buffer.
 const FETCH_SHARE: f64 = 0.25;
 /// Number of disks that serve one fetch if each fetch is from a single node. Otherwise one disk serves it; the disks
 /// take turns.
-const SPREAD: usize = 4;
-const FILES_PER_FETCH: u32 = 50;
+const DISKS_PER_FETCH: usize = 4;
+/// Maximum number of files that one fetch to disk leaves.
+const FILES_PER_FETCH_MAX: u32 = 50;
 
 impl Sim<'_> {
     pub fn begin_shuffle(&mut self, index: u32) {
@@ -124,7 +125,7 @@ impl Sim<'_> {
             if !outputs.is_complete() {
                 let groups = outputs.groups.len() as f64;
                 let maps = f64::from(outputs.maps) / groups;
-                let rounds = (FETCHES / (tasks * count as f64)).clamp(1.0, maps.max(1.0));
+                let rounds = (FETCHES_MAX / (tasks * count as f64)).clamp(1.0, maps.max(1.0));
                 if available_bytes < 0.99 * outputs.expected_bytes / groups * reduce.share / rounds {
                     continue;
                 }
@@ -168,8 +169,8 @@ impl Sim<'_> {
         let fetch = Fetch { bytes, to_memory, segments: segments as u32, file: None };
         reduce.fetches[lane] = fetch;
         if let (Some(server), Some(position)) = (server, position) {
-            let spread = if is_exact { SPREAD } else { 1 };
-            self.serve(server, bytes, segments, position, (turn + task, spread));
+            let disks_max = if is_exact { DISKS_PER_FETCH } else { 1 };
+            self.serve(server, bytes, segments, position, (turn + task, disks_max));
             self.send(server, node, bytes);
         }
         let costs = &self.scenario.jobs[job].stages[stage].cpu;
@@ -186,11 +187,11 @@ impl Sim<'_> {
     }
 
     /// Add the cost of serving a fetch to the node that has the data: its page cache or its disks.
-    fn serve(&mut self, server: u32, bytes: f64, segments: f64, position: f64, (turn, spread): (usize, usize)) {
+    fn serve(&mut self, server: u32, bytes: f64, segments: f64, position: f64, (turn, disks_max): (usize, usize)) {
         let node = &self.world.nodes[server as usize];
         let cached_bytes = bytes * node.cache.share(1.0, position);
         let missed_bytes = bytes - cached_bytes;
-        let count = node.intermediate.len().min(spread);
+        let count = node.intermediate.len().min(disks_max);
         if missed_bytes > 0.0 && count > 0 {
             let disk_bytes = missed_bytes / count as f64;
             let runs = (segments * missed_bytes / bytes / count as f64).max(1.0);
@@ -218,7 +219,7 @@ impl Sim<'_> {
                 reduce.reserved_bytes = (reduce.reserved_bytes - uncompressed).max(0.0);
                 reduce.memory_bytes += uncompressed;
             } else if let Some(file_of_fetch) = fetch.file {
-                let files = fetch.segments.clamp(1, FILES_PER_FETCH);
+                let files = fetch.segments.clamp(1, FILES_PER_FETCH_MAX);
                 let file = File { bytes: file_of_fetch.bytes / f64::from(files), ..file_of_fetch };
                 reduce.files.extend((0..files).map(|_| file));
             }

@@ -76,6 +76,7 @@ pub struct StageState {
     pub shuffle_first_s: f64,
     pub shuffle_end_s: f64,
     pub sort_end_s: f64,
+    /// Sum of the run times of the attempts that have succeeded.
     pub run_s: f64,
 }
 
@@ -88,6 +89,7 @@ pub struct JobState {
     pub end_s: f64,
     pub am_node: Option<u32>,
     pub am_requested: bool,
+    /// Start of the heartbeats of the ApplicationMaster, as a share of their interval.
     pub am_phase: f64,
     pub stages: Vec<StageState>,
     pub remaining_stages: usize,
@@ -339,9 +341,8 @@ impl<'a> Sim<'a> {
     /// Set the numbers of spills and merges of a map-side sort, for a task of the mean size.
     fn set_spills(&mut self, job: usize, index: usize, stage: &Stage) {
         if let Output::Shuffle { ratio, .. } = stage.output {
-            let state = &mut self.jobs[job].stages[index];
-            let mean = state.input_bytes * self.expansion_of(job, index) * ratio
-                / f64::from(self.jobs[job].stages[index].tasks);
+            let state = &self.jobs[job].stages[index];
+            let mean = state.input_bytes * self.expansion_of(job, index) * ratio / f64::from(state.tasks);
             let state = &mut self.jobs[job].stages[index];
             state.spills = spills_of(&stage.sort, mean);
             let (share, passes) = merge_plan(state.spills, stage.sort.factor);

@@ -86,15 +86,15 @@ impl Table {
             let write_rates = || self.cached_rates(&self.writes, 0, true);
             return if with_write_back { write_rates() } else { Rates::default() };
         }
-        let above = match READERS.iter().position(|&number| number >= readers) {
+        let index = match READERS.iter().position(|&number| number >= readers) {
             None => return self.tabulated_rates(READERS.len() - 1, with_write_back),
-            Some(above) if READERS[above] == readers => return self.tabulated_rates(above, with_write_back),
-            Some(above) => above,
+            Some(index) if READERS[index] == readers => return self.tabulated_rates(index, with_write_back),
+            Some(index) => index,
         };
-        let (low, high) = (READERS[above - 1], READERS[above]);
+        let (low, high) = (READERS[index - 1], READERS[index]);
         let share = f64::from(readers - low) / f64::from(high - low);
         let (below, above) =
-            (self.tabulated_rates(above - 1, with_write_back), self.tabulated_rates(above, with_write_back));
+            (self.tabulated_rates(index - 1, with_write_back), self.tabulated_rates(index, with_write_back));
         let interpolate = |a: f64, b: f64| a + (b - a) * share;
         Rates { read: interpolate(below.read, above.read), write: interpolate(below.write, above.write) }
     }

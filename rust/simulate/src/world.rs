@@ -14,6 +14,7 @@ use crate::table::{Table, Tables};
 use crate::writeback::WriteBack;
 use assay_spec::Params;
 
+/// Purposes of random numbers: each has a separate stream (`Rng::keyed`).
 pub const NODE_SALT: u64 = 1;
 pub const PLACE_SALT: u64 = 2;
 pub const TASK_SALT: u64 = 3;
@@ -114,9 +115,11 @@ pub struct Node {
     pub free_memory: f64,
     pub free_cores: f64,
     pub alive: bool,
+    /// Start of its heartbeats, as a share of their interval.
     pub beat_phase: f64,
     pub beat_pending: bool,
     pub idle: bool,
+    /// Time at which a container was last released.
     pub freed_at: f64,
     pub cpu_s: f64,
 }

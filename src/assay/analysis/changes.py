@@ -42,7 +42,7 @@ CORRELATION_MAX = 0.95
 """Maximum correlation of consecutive runs in the null distribution."""
 RAISED_MAX = 0.1
 """Maximum amount by which the estimated correlation is raised."""
-_LARGE = 2.5
+_LARGE_CHANGE_MIN = 2.5
 """Minimum size of a large change of level, in standard deviations of a run."""
 _KEPT_SHARE = 0.9
 """Share of the differences, the smallest, from which the correlation is estimated. The largest differences contain
@@ -179,29 +179,29 @@ def _by_differences(histories_logs: Sequence[Floats]) -> float:
 def _around_levels(histories_logs: Sequence[Floats]) -> float:
     """Estimate the correlation of consecutive runs around the levels between large changes, corrected for the number
     of levels."""
-    product = square = 0.0
+    product_sum = square_sum = 0.0
     count, levels, null = 0, 0, NullStatistic()
     for logs in histories_logs:
         parts = _levels(logs, null)
         residuals = np.concatenate([part - part.mean() for part in parts])
-        product += float((residuals[1:] * residuals[:-1]).sum())
-        square += float((residuals**2).sum())
+        product_sum += float((residuals[1:] * residuals[:-1]).sum())
+        square_sum += float((residuals**2).sum())
         count, levels = count + len(residuals), levels + len(parts)
-    if square <= 0:
+    if square_sum <= 0:
         return 0.0
-    correlation = product / square
+    correlation = product_sum / square_sum
     return correlation + (1 + 4 * correlation) * levels / count
 
 
 def _levels(logs: Floats, null: NullStatistic) -> list[Floats]:
-    """Return the parts of a history between its changes of more than :data:`_LARGE` standard deviations."""
+    """Return the parts of a history between its changes of more than :data:`_LARGE_CHANGE_MIN` standard deviations."""
     positions = [position for position, _ in change_positions(logs, null)]
     while True:
         parts = np.split(logs, positions)
         spread = float(np.sqrt(np.concatenate([part - part.mean() for part in parts]).var()))
         jumps = [abs(b.mean() - a.mean()) / max(spread, 1e-12) for a, b in itertools.pairwise(parts)]
         smallest = int(np.argmin(jumps)) if jumps else None
-        if smallest is None or jumps[smallest] >= _LARGE:
+        if smallest is None or jumps[smallest] >= _LARGE_CHANGE_MIN:
             return parts
         del positions[smallest]
 

@@ -13,7 +13,7 @@ from assay.model import Device, DeviceKind, Directories, Layout, LayoutCode, Nod
 from assay.model.clusters import layout_code
 from assay.specs.fields import COUNT_MAX, unknown
 
-_CODES = {"HD", "SS", "HS", "SH", "HY"}
+_FAMILIES = {"HD", "SS", "HS", "SH", "HY"}
 """Families of codes that plans accept, in addition to ``NVE``. ALOJA's other families are for remote volumes."""
 _KIND_WORDS = {DeviceKind.HDD: "HDD", DeviceKind.SSD: "SSD", DeviceKind.NVME: "NVMe device"}
 _PARTS = ("hdfs", "intermediate")
@@ -26,7 +26,7 @@ def is_layout_code(name: str) -> bool:
 
 def _code_of_plan(name: str) -> LayoutCode | None:
     code = layout_code.parse_code(name)
-    return code if code and (code.family in _CODES or code.single == "NVE") else None
+    return code if code and (code.family in _FAMILIES or code.single == "NVE") else None
 
 
 def fitting_codes(node_type: NodeType) -> list[str]:

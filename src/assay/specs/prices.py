@@ -304,8 +304,8 @@ def _book_of(document: Document) -> PriceBook:
     since, until = reader.validity((), file.valid)
     energy = None
     if file.energy is not None:
-        kwh, low, high = reader.amounts(("energy",), file.energy)
-        energy = Energy(kwh, file.energy.pue, low, high)
+        price_per_kwh, low, high = reader.amounts(("energy",), file.energy)
+        energy = Energy(price_per_kwh, file.energy.pue, low, high)
     if file.currency in file.exchange:
         problems.add(("exchange", file.currency), f"{file.currency} is the book's own currency")
     extras = {

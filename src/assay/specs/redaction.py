@@ -38,7 +38,7 @@ def redacted_cluster(text: str) -> str:
             nodes[name] = redacted_group
     content["nodes"] = nodes
     content["node_types"] = {
-        name: _without_directories(kind) for name, kind in entries_of(content["node_types"]).items()
+        name: _without_directories(node_type) for name, node_type in entries_of(content["node_types"]).items()
     }
     content["networks"] = {
         name: {key: value for key, value in network.items() if key != "addresses"}
@@ -65,8 +65,8 @@ def files_of_bundles(plan: Plan) -> dict[str, bytes]:
     return {name: redact(text).encode() for name, (text, redact) in texts.items() if text}
 
 
-def _without_directories(kind: Value) -> Value:
-    redacted_type = dict(entries_of(kind))
+def _without_directories(node_type: Value) -> Value:
+    redacted_type = dict(entries_of(node_type))
     redacted_type["devices"] = {
         name: {key: value for key, value in entries_of(device).items() if key != "directories"}
         for name, device in entries_of(redacted_type.get("devices")).items()

@@ -3,7 +3,7 @@
 from decimal import ROUND_HALF_UP, Decimal
 
 from assay.foundation.units import with_currency
-from assay.text.numbers import NO_VALUE, to_digit
+from assay.text.numbers import NO_VALUE, rough_texts
 
 _UNITS = {
     "device": "each disk of the layout",
@@ -57,10 +57,10 @@ def price_text(value: float | Decimal, currency: str) -> str:
 
 
 def money_texts(value: float, low: float, high: float, currency: str, *, rough: bool) -> tuple[str, str]:
-    """Return an amount and its interval as two cells; ``rough``: as :func:`assay.text.numbers.to_digit` rounds them."""
+    """Return an amount and its interval as two cells; ``rough``: rounded by :func:`assay.text.numbers.rough_texts`."""
     if not rough:
         return money(value, currency), money_interval(low, high, currency)
-    amount, *ends = (with_currency(digits, currency) for digits in to_digit(value, low, high))
+    amount, *ends = (with_currency(digits, currency) for digits in rough_texts(value, low, high))
     return amount, " to ".join(ends)
 
 

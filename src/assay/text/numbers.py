@@ -34,7 +34,7 @@ def duration_text(value_s: float, *ends_s: float, rough: bool) -> str:
         ends = [format_duration(end_s) for end_s in ends_s]
         return f"{format_duration(value_s)}{f' ({ends[0]} to {ends[1]})' if ends else ''}"
     unit, unit_s = next(((name, size_s) for name, size_s in _UNITS if value_s < 100 * size_s), _UNITS[-1])
-    value, *ends = to_digit(*(time_s / unit_s for time_s in (value_s, *ends_s)))
+    value, *ends = rough_texts(*(time_s / unit_s for time_s in (value_s, *ends_s)))
     return f"about {value} {unit}{f' ({ends[0]} to {ends[1]})' if ends else ''}"
 
 
@@ -42,7 +42,7 @@ def seconds_texts(value_s: float, low_s: float, high_s: float, *, rough: bool) -
     """Return seconds and their interval as two cells of a table; ``rough``: as in :func:`duration_text`."""
     if not rough:
         return seconds(value_s), interval_s(low_s, high_s)
-    value, low, high = to_digit(value_s, low_s, high_s)
+    value, low, high = rough_texts(value_s, low_s, high_s)
     return value, f"{low} to {high}"
 
 
@@ -50,7 +50,7 @@ _UNITS = (("s", 1.0), ("min", 60.0), ("h", 3600.0), ("days", 86400.0))
 """Units of rough durations, and their lengths in seconds."""
 
 
-def to_digit(value: float, *others: float) -> list[str]:
+def rough_texts(value: float, *others: float) -> list[str]:
     """Return a rough estimate and its ends: all rounded to the second significant digit of the estimate."""
     digits = 1 - math.floor(math.log10(value)) if value > 0 else 0
     return [f"{round(number, digits):,.{max(0, digits)}f}" for number in (value, *others)]

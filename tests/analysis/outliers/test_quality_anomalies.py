@@ -133,7 +133,7 @@ def test_every_anomaly_names_a_run_and_finite_numbers(rows: list[tuple[str, floa
 def test_the_published_aloja_labels_are_reproduced_without_being_read() -> None:
     if not ALOJA.exists():
         pytest.skip("ALOJA's dump is not here")
-    table, invalid = benchmark("anomaly_labels").labelled(ALOJA)
+    table, invalid = benchmark("anomaly_labels").runs_with_labels(ALOJA)
     flagged = np.zeros(len(table), dtype=np.bool_)
     flagged[find_anomalies(table).of_kind(Kind.NOT_DONE)] = True
     assert (int(invalid.sum()), len(table)) == (1365, 5907)

@@ -161,7 +161,7 @@ def test_the_benchmark_of_limits_counts_against_what_faster_resources_save() -> 
     assert (seen(0.1, 0.3, 1).truth, seen(0.1, 0.3, 1).misled, seen(0.2, 0.3, 1).misled) == ("cpu", True, False)
     assert (seen(0.01, 0.02, 1).truth, seen(0.01, 0.02, 1).misled) == (module.NONE, False)
     assert seen(0.3, 0.1, 0.9).beyond("disks") == pytest.approx(0.1)
-    [drawn] = module.runs(1, seed=2)
+    [drawn] = module.scored_limits(1, seed=2)
     assert set(drawn.gains) == {"disks", "network", "cpu"}
     assert drawn.fastest_s["disks"] <= drawn.answer.duration_s * 1.05
 

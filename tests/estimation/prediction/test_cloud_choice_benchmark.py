@@ -148,4 +148,4 @@ def test_inputs_that_differ_by_one_percent_are_one_case(tmp_path: Path) -> None:
     (tmp_path / "join.csv").write_text("\n".join(["machine_type,nodes,input_size_bytes,runtime_s", *rows, *other]))
     runs = tables.read_folder(tmp_path, {})
     assert len(np.unique(runs.contexts)) == 2
-    assert tables.merged(["0", "100", "101", "102", "", "x"]) == ["0", "100", "100", "102", "", "x"]
+    assert tables.with_merged_numbers(["0", "100", "101", "102", "", "x"]) == ["0", "100", "100", "102", "", "x"]

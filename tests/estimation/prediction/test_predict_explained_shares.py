@@ -26,7 +26,7 @@ def test_the_benchmark_of_explanations_knows_the_truth() -> None:
     codes = np.stack(np.unravel_index(np.arange(384), tuple(module.FACTORS.values())), axis=1)
     shares = module.one_factor(1.3, rng).shares(codes)
     assert sorted(shares.values())[:-1] == [0.0] * 5
-    assert not any(module.nothing(rng).shares(codes).values())
+    assert not any(module.no_effect(rng).shares(codes).values())
     half_world = module.World(
         {name: np.zeros(n) for name, n in module.FACTORS.items()} | {"layout": np.array([0.0, 0.1])}
     )
@@ -35,4 +35,4 @@ def test_the_benchmark_of_explanations_knows_the_truth() -> None:
     repository = module.score(half_world, 60, rng)
     assert repository.first_right is True
     assert repository.held == [True]
-    assert module.score(module.nothing(rng), 60, rng).first_right is None
+    assert module.score(module.no_effect(rng), 60, rng).first_right is None

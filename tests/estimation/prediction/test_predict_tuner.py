@@ -226,7 +226,7 @@ def test_a_tuning_without_an_expected_gain_records_this_even_after_one_fast_run(
     request = TuningRequest(OVER, "terasort", 10, 2)
     tuning = planned_tuning(load_plan(PLAN), request, None, None, Origin.MEASURED)
     journal = create_campaign(Repository.create(tmp_path).folders.campaigns, tuning.plan, 14)
-    tuning.keep(journal)
+    tuning.write_description(journal)
 
     def state(runs: list[Run]) -> TuningState:
         document = json.loads((journal.folder / TUNING).read_text())
@@ -247,7 +247,7 @@ def test_a_tuning_without_an_expected_gain_records_this_even_after_one_fast_run(
         pytest.fail("every search expected a gain over the luckiest configuration")
     assert not tuning.tuner.expects_no_gain(campaign_runs[:-1])
     assert (state(campaign_runs).claim, state(campaign_runs).complete) == ("not compared yet", False)
-    tuning.settle(journal, campaign_runs)
+    tuning.record_expectation(journal, campaign_runs)
     assert (state(campaign_runs).claim, state(campaign_runs).complete) == (
         "the search found nothing faster than the plan's configuration",
         True,
@@ -374,7 +374,7 @@ def test_the_runs_of_a_tuning_do_not_change_its_estimate(tmp_path: Path) -> None
     repository = repository_of(tmp_path, 60)
     before = planned_tuning(plan, request, repository, None, Origin.MEASURED)
     journal = create_campaign(repository.folders.campaigns, before.plan, 8)
-    before.keep(journal)
+    before.write_description(journal)
     first = before.tuner(before.plan, (), [])[0]
     repository.publish(replace(run_of(first, 1.0), run_id=new_run_id(), campaign_id=journal.campaign_id))
     after = planned_tuning(plan, request, repository, None, Origin.MEASURED)

@@ -21,7 +21,7 @@ from assay.analysis.cost.bills import Parts, bills
 from assay.analysis.cost.parts import Counts
 from assay.analysis.cost.rate import hourly_rate
 from assay.estimation.recommendation.candidates import candidates
-from assay.estimation.recommendation.time_bounds import fits, powers
+from assay.estimation.recommendation.time_bounds import cluster_resources, fits
 from assay.estimation.simulator.pool import SimulatorPool
 from assay.execution.planning.plan_files.hardware_file import catalogue_of, load_catalogue
 from assay.foundation.errors import AssayError, SpecificationError
@@ -247,15 +247,15 @@ def test_the_price_of_any_number_of_workers_follows_from_the_price_book(workers:
 
 def test_room_counts_hdfs_and_intermediate_data_where_they_share_disks() -> None:
     options = candidates(catalogue_of(CATALOGUE))
-    powers_ = powers(options)
+    resources = cluster_resources(options)
     hd2 = next(
         row
         for row in range(len(options))
         if options.label(row) == "3 × node (8 cores, 32 GB), 2 hard disks of 1 TB, 10 Gbit/s"
     )
-    assert powers_.hdfs_bytes[hd2] == 6e12
-    assert fits(powers_, 5e12, 1e12, 1.0)[hd2]
-    assert not fits(powers_, 5e12, 2e12, 1.0)[hd2]
+    assert resources.hdfs_bytes[hd2] == 6e12
+    assert fits(resources, 5e12, 1e12, 1.0)[hd2]
+    assert not fits(resources, 5e12, 2e12, 1.0)[hd2]
 
 
 def test_information_has_a_value_only_if_it_can_change_the_choice() -> None:

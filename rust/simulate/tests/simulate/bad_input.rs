@@ -15,7 +15,7 @@ fn error_of(text: &str) -> (String, String) {
 
 #[test]
 fn an_error_names_its_location() {
-    let good = Case::new(HDD).json();
+    let valid_json = Case::new(HDD).json();
     let cases = [
         ("\"read_bytes_per_s\":6e6,", "", "input", "cluster.nodes[0].devices[0].model.read_bytes_per_s: is missing"),
         ("\"read_bytes_per_s\":6e6", "\"read_bytes_per_s\":0", "input", "read_bytes_per_s: must be more than 0"),
@@ -39,9 +39,9 @@ fn an_error_names_its_location() {
         ("\"process_s_per_byte\":10e-9", "\"process_s_per_byte\":1e3", "impossible", "would take longer"),
     ];
     for (part, replacement, kind, message) in cases {
-        assert!(good.contains(part), "{part} is not in {good}");
-        let (actual, error) = error_of(&good.replace(part, replacement));
-        assert!(actual == kind && error.contains(message), "{replacement}: {actual}: {error}");
+        assert!(valid_json.contains(part), "{part} is not in {valid_json}");
+        let (actual_kind, error) = error_of(&valid_json.replace(part, replacement));
+        assert!(actual_kind == kind && error.contains(message), "{replacement}: {actual_kind}: {error}");
     }
 }
 
@@ -55,16 +55,16 @@ fn text_that_is_no_scenario_is_refused() {
 /// Each number of a valid scenario in turn is replaced: the scenario is refused or simulated, never a panic.
 #[test]
 fn no_number_makes_the_simulator_panic() {
-    let good = Case { bytes: 20e6, maps: 2, reduces: 2, nodes: 2, ..Case::new(SSD) }.json();
-    let bytes = good.as_bytes();
+    let valid_json = Case { bytes: 20e6, maps: 2, reduces: 2, nodes: 2, ..Case::new(SSD) }.json();
+    let bytes = valid_json.as_bytes();
     let is_number = |at: usize| bytes[at].is_ascii_digit() || b".eE+-".contains(&bytes[at]);
     let mut at = 0;
     while at < bytes.len() {
-        let begins = bytes[at].is_ascii_digit() && bytes[at - 1] == b':';
+        let begins_number = bytes[at].is_ascii_digit() && bytes[at - 1] == b':';
         let end = (at..bytes.len()).find(|&i| !is_number(i)).unwrap_or(bytes.len());
-        if begins {
-            for other in ["0", "1", "-1", "0.3", "1e-300", "1e300", "4294967296", "null", "\"x\"", "[]"] {
-                let text = format!("{}{}{}", &good[..at], other, &good[end..]);
+        if begins_number {
+            for replacement in ["0", "1", "-1", "0.3", "1e-300", "1e300", "4294967296", "null", "\"x\"", "[]"] {
+                let text = format!("{}{}{}", &valid_json[..at], replacement, &valid_json[end..]);
                 let result = answer(&text, &mut Tables::default(), || 0.0);
                 assert!(json::parse(&result).is_ok(), "{text}: {result}");
             }

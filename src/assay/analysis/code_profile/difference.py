@@ -172,8 +172,8 @@ def _side_of(
 ) -> _CountedSide:
     values = [_values(code, runs, basis) for code in codes]
     units = np.array([len(row) for row in values], dtype=np.float64)
-    spread = np.array([np.var(row, ddof=1) if len(row) > 1 else np.nan for row in values])
-    return _CountedSide(np.array([sum(row) for row in values], dtype=np.float64), units * spread, units, data_bytes)
+    variance = np.array([np.var(row, ddof=1) if len(row) > 1 else np.nan for row in values])
+    return _CountedSide(np.array([sum(row) for row in values], dtype=np.float64), units * variance, units, data_bytes)
 
 
 def _values(code: CodeItem, runs: Sequence[_RunCounts], basis: IntervalBasis) -> list[int]:

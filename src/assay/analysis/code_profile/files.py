@@ -27,6 +27,7 @@ import re
 from collections.abc import Collection
 
 FOLDER, RECORDED, STACKS, TIMES = "profiles/", ".jfr", ".collapsed", ".seconds"
+"""Folder of the files, and the endings of their names: of recordings, of stacks and of the times of stacks."""
 DRIVER, EXECUTOR = "driver", "executor-"
 DAEMONS = ("datanode", "nodemanager")
 """The daemons that can be profiled, as parts of their recordings."""

@@ -99,8 +99,8 @@ def hdd_streams_bytes_per_s(
 
     Each reader reads a separate part of the first ``span_bytes`` in sequence.
     """
-    mean_s = sum(_replay_s(disk, span_bytes, streams, request_bytes, at_once, shift) for shift in REPLAY_SHIFTS)
-    return len(REPLAY_SHIFTS) * REPLAYED_REQUESTS * request_bytes / mean_s
+    total_s = sum(_replay_s(disk, span_bytes, streams, request_bytes, at_once, shift) for shift in REPLAY_SHIFTS)
+    return len(REPLAY_SHIFTS) * REPLAYED_REQUESTS * request_bytes / total_s
 
 
 def _replay_s(

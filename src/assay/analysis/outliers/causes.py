@@ -12,7 +12,7 @@ from assay.model import Run, RunStatus
 
 EXAMPLES_MAX = 5
 """Maximum number of run ids listed with a cause."""
-_EXAMPLE_CHARACTERS_MAX = 300
+_TEXT_CHARACTERS_MAX = 300
 """Maximum length of a cause's text, in characters."""
 _VARIABLE = re.compile(
     r"\b[0-9a-f]{8}-[0-9a-f-]{27,}\b|\b(?:job|attempt|task|application|container)_[0-9_a-z]+\b"
@@ -50,7 +50,7 @@ def causes_of(runs: Sequence[Run]) -> list[Cause]:
         Cause(
             status=RunStatus(status),
             failure_class=failure_class,
-            text=(members[-1].cause or "")[:_EXAMPLE_CHARACTERS_MAX],
+            text=(members[-1].cause or "")[:_TEXT_CHARACTERS_MAX],
             checks=failed_checks,
             runs=len(members),
             workloads=tuple(sorted({run.workload for run in members})),

@@ -87,7 +87,7 @@ def task_flags(quantities: Floats, offsets: Floats) -> TaskFlags | None:
     radius = EPS + EPS_SMALL * int(points.any(axis=0).sum()) / len(points)
     neighbour_counts = cKDTree(points).query_ball_point(points, radius, p=np.inf, return_length=True)
     core_points = points[neighbour_counts >= neighbours_min]
-    if len(core_points) == 0:  # no attempt is near enough others, so none is normal
+    if len(core_points) == 0:  # no attempt has enough others near it, so there is no normal group to differ from
         outliers = np.zeros(len(points), dtype=np.bool_)
     else:
         outliers = np.asarray(cKDTree(core_points).query(points, p=np.inf)[0] > radius, dtype=np.bool_)

@@ -52,7 +52,7 @@ def level_quantile(errors: Floats) -> float:
 
 def quantile_by_level(errors: Floats, codes: Ints, count: int) -> Floats:
     """Return the quantile of each level. Levels with too few errors share one quantile, which is NaN if they have
-    less than 9 errors in total."""
+    fewer than 9 errors in total."""
     quantiles = np.full(count, np.nan)
     sizes = np.bincount(codes, minlength=count)
     rare_levels = np.flatnonzero(sizes < LEVEL_ERRORS_MIN)

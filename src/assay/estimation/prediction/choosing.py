@@ -44,13 +44,13 @@ def most_informative(
     """
     deviation = by_tree - by_tree.mean(axis=1, keepdims=True)
     count = deviation.shape[1] - 1
-    is_free = np.ones(len(deviation), dtype=np.bool_)
+    is_unchosen = np.ones(len(deviation), dtype=np.bool_)
     answer = deviation if question is None else question @ deviation
     order: list[int] = []
     uncertainty = [_uncertainty(answer, count)]
     remaining_s = np.inf if budget_s is None else budget_s
-    while is_free.any() and (runs is None or len(order) < runs):
-        is_affordable = is_free if expected_s is None else is_free & (expected_s <= remaining_s)
+    while is_unchosen.any() and (runs is None or len(order) < runs):
+        is_affordable = is_unchosen if expected_s is None else is_unchosen & (expected_s <= remaining_s)
         if not is_affordable.any():
             break
         gain = ((deviation @ (answer.T @ answer)) * deviation).sum(axis=1) / (
@@ -65,7 +65,7 @@ def most_informative(
         regression = (deviation @ best_deviation) / count / (variance + REPETITION_SIGMA**2)
         deviation = deviation - shrink * np.outer(regression, best_deviation)
         answer = deviation if question is None else question @ deviation
-        is_free[best_candidate] = False
+        is_unchosen[best_candidate] = False
         remaining_s -= 0.0 if expected_s is None else float(expected_s[best_candidate])
         order.append(best_candidate)
         uncertainty.append(_uncertainty(answer, count))

@@ -148,7 +148,7 @@ def explain(model: TimeModel, table: RunTable) -> FactorImportance:
         raise SpecificationError("the model expects the same time for all these runs", hint="ask with fewer conditions")
     mean_logs = expected_logs.mean(axis=0)
     single_effects = {name: _single_effect(background, configurations, name, mean_logs) for name in names}
-    shares = {name: variance_of[0] / variance for name, variance_of in single_effects.items()}
+    shares = {name: explained_variance / variance for name, (explained_variance, _) in single_effects.items()}
     ordered_names = sorted(names, key=lambda name: -float(shares[name].mean()))
     pairs = [
         _pair_effect(background, configurations, pair, variance) for pair in combinations(ordered_names[:PAIRED_MAX], 2)
@@ -208,10 +208,10 @@ def _pair_effect(background: _Background, table: RunTable, pair: tuple[str, str]
     means = background.means([{a: x, b: y} for x in codes_a for y in codes_b])
     means = means.reshape(len(codes_a), len(codes_b), -1)
     weights = np.outer(weights_a, weights_b)
-    row = np.einsum("ijk,j->ik", means, weights_b)
-    column = np.einsum("ijk,i->jk", means, weights_a)
+    row_means = np.einsum("ijk,j->ik", means, weights_b)
+    column_means = np.einsum("ijk,i->jk", means, weights_a)
     grand_mean = np.einsum("ijk,ij->k", means, weights)
-    interaction = means - row[:, None] - column[None] + grand_mean
+    interaction = means - row_means[:, None] - column_means[None] + grand_mean
     share = np.einsum("ijk,ij->k", interaction * interaction, weights) / variance
     measured_cells = set(zip(table.columns[a].codes.tolist(), table.columns[b].codes.tolist(), strict=True))
     cells = [(x, y) for x in codes_a for y in codes_b]

@@ -144,7 +144,9 @@ def hardware_values(clusters: Sequence[Hardware], instances: Mapping[str, Instan
             for hardware, instance in hardware_and_types
         ],
         f"{HARDWARE}clock_hz": [instance.clock_hz if instance else None for _, instance in hardware_and_types],
-        f"{HARDWARE}network_bps": [instance.network_bps if instance else None for _, instance in hardware_and_types],
+        f"{HARDWARE}network_bps": [
+            instance.network_bits_per_s if instance else None for _, instance in hardware_and_types
+        ],
         f"{HARDWARE}volume_bytes_per_s": [
             instance.volume_bytes_per_s if instance else None for _, instance in hardware_and_types
         ],
@@ -158,9 +160,11 @@ def hardware_values(clusters: Sequence[Hardware], instances: Mapping[str, Instan
     }
     for fact in ("instance_type", "provider", "service_type"):
         texts = [getattr(hardware, fact) for hardware in clusters]
-        frequent = [text for text, _ in Counter(filter(None, texts)).most_common(TEXT_FACTS_MAX)]
-        for level in frequent:
-            values[f"{HARDWARE}{fact}={level}"] = np.array([float(text == level) if text else np.nan for text in texts])
+        frequent_texts = [text for text, _ in Counter(filter(None, texts)).most_common(TEXT_FACTS_MAX)]
+        for frequent_text in frequent_texts:
+            values[f"{HARDWARE}{fact}={frequent_text}"] = np.array(
+                [float(text == frequent_text) if text else np.nan for text in texts]
+            )
     return {name: facts for name, facts in values.items() if np.isfinite(facts).any()}
 
 

@@ -195,14 +195,14 @@ def _rounded_down(thresholds: Floats) -> Floats:
 
 def _flat(trees: Sequence[Any], constant: float, factor: float) -> Forest:
     """Return scikit-learn's trees as arrays; a leaf's value is ``constant`` plus ``factor`` times the tree's value."""
-    starts = np.cumsum([0, *(parts.node_count for parts in trees)])
+    starts = np.cumsum([0, *(tree.node_count for tree in trees)])
     right, feature, number = [], [], []
-    for parts, start in zip(trees, starts[:-1], strict=True):
-        leaf = parts.children_left < 0
-        nodes = np.arange(parts.node_count)
-        right.append(np.where(leaf, nodes, parts.children_right) + start)
-        feature.append(np.where(leaf, 0, parts.feature))
-        number.append(np.where(leaf, constant + factor * parts.value[:, 0, 0], _rounded_down(parts.threshold)))
+    for tree, start in zip(trees, starts[:-1], strict=True):
+        leaf = tree.children_left < 0
+        nodes = np.arange(tree.node_count)
+        right.append(np.where(leaf, nodes, tree.children_right) + start)
+        feature.append(np.where(leaf, 0, tree.feature))
+        number.append(np.where(leaf, constant + factor * tree.value[:, 0, 0], _rounded_down(tree.threshold)))
     return Forest(
         starts[:-1].astype(np.int32),
         np.concatenate(right).astype(np.int32),

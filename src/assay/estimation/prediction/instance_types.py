@@ -157,38 +157,38 @@ def _parameter_columns(encoding: Encoding) -> list[int]:
 
 def _parts(a: ProcessInputs, b: ProcessInputs) -> dict[str, Floats]:
     """Return the covariance of rows of ``a`` and ``b`` by part, for a standard deviation of 1."""
-    job, kind, family = (
+    same_job, same_type, same_family = (
         (getattr(a, name)[:, None] == getattr(b, name)[None, :]).astype(np.float64)
         for name in ("jobs", "types", "families")
     )
     distance = _squared_distance(a.parameters, b.parameters)
-    case = job * (distance < 1e-6)
+    same_case = same_job * (distance < 1e-6)
     processors, memory = (
         np.exp(-_squared_distance(getattr(a, name), getattr(b, name)) / (2 * LENGTH**2))
         for name in ("processors", "memory")
     )
     lines = {name: getattr(a, name) @ getattr(b, name).T for name in ("processors", "workers", "hardware")}
     return {
-        "job": job,
-        "job × parameters, line": job * (a.parameters @ b.parameters.T),
-        "job × parameters": job * np.exp(-distance / 2),
-        "case": case,
+        "job": same_job,
+        "job × parameters, line": same_job * (a.parameters @ b.parameters.T),
+        "job × parameters": same_job * np.exp(-distance / 2),
+        "case": same_case,
         "processors, line": lines["processors"],
         "processors": processors,
-        "job × processors, line": job * lines["processors"],
-        "job × processors": job * processors,
-        "case × processors": case * processors,
+        "job × processors, line": same_job * lines["processors"],
+        "job × processors": same_job * processors,
+        "case × processors": same_case * processors,
         "workers, line": lines["workers"],
-        "job × workers, line": job * lines["workers"],
+        "job × workers, line": same_job * lines["workers"],
         "memory": memory,
-        "job × memory": job * memory,
-        "case × memory": case * memory,
+        "job × memory": same_job * memory,
+        "case × memory": same_case * memory,
         "hardware, line": lines["hardware"],
-        "job × hardware, line": job * lines["hardware"],
-        "family": family,
-        "job × family": job * family,
-        "type": kind,
-        "job × type": job * kind,
+        "job × hardware, line": same_job * lines["hardware"],
+        "family": same_family,
+        "job × family": same_job * same_family,
+        "type": same_type,
+        "job × type": same_job * same_type,
     }
 
 
@@ -226,14 +226,15 @@ class InstanceTypeModel:
         for start in range(0, len(logs), ESTIMATED_ROWS_MAX):
             rows = np.arange(start, min(start + ESTIMATED_ROWS_MAX, len(logs)))
             chunk = centred.subset(rows)
-            covariance = _sum(_parts(chunk, self.inputs), self.deviations)
+            covariance = _covariance(_parts(chunk, self.inputs), self.deviations)
             variance = _variance(chunk, self.deviations) - ((covariance @ self.precision) * covariance).sum(axis=1)
             logs[rows] = self.mean_log + covariance @ self.weights
             half_widths[rows] = self.width * np.sqrt(np.maximum(variance, self.deviations["scatter"] ** 2))
         return logs, half_widths
 
 
-def _sum(parts: Mapping[str, Floats], deviations: Mapping[str, float]) -> Floats:
+def _covariance(parts: Mapping[str, Floats], deviations: Mapping[str, float]) -> Floats:
+    """Return the covariance of all parts together, with these standard deviations."""
     total = np.zeros(next(iter(parts.values())).shape)
     for name, part in parts.items():
         total += deviations[name] ** 2 * part
@@ -265,7 +266,7 @@ def learn_instance_types(inputs: ProcessInputs, logs: Floats, seed: int) -> Inst
     deviations = _most_likely(
         {name: part[variance_rows, variance_rows] for name, part in parts.items()}, centred[variance_rows]
     )
-    precision: Floats = np.linalg.inv(_sum(parts, deviations)).astype(np.float64)
+    precision: Floats = np.linalg.inv(_covariance(parts, deviations)).astype(np.float64)
     width, types = _width(precision, centred, learned_inputs.types)
     return InstanceTypeModel(
         learned_inputs, means, scales, deviations, mean_log, precision @ centred, precision, width, types
@@ -292,7 +293,7 @@ def _most_likely(parts: Mapping[str, Floats], centred: Floats) -> dict[str, floa
 
     def cost(logs: Floats) -> tuple[float, Floats]:
         variances = np.exp(2 * logs)
-        covariance = _sum(parts, dict(zip(names, np.exp(logs), strict=True)))
+        covariance = _covariance(parts, dict(zip(names, np.exp(logs), strict=True)))
         precision = np.linalg.inv(covariance)
         weights = precision @ centred
         _, log_determinant = np.linalg.slogdet(covariance)

@@ -89,13 +89,15 @@ LAYOUT_LEARNERS = (Learner(ridge=False, leaf=COARSE_LEAF),)
 
 @dataclass(frozen=True, slots=True)
 class TransferModel:
-    """A model of times on a new cluster or layout: trees whose features exclude names, with or without a line."""
+    """A model of times on a new cluster or layout: trees whose features exclude names, with or without a ridge
+    regression."""
 
     forest: Forest
     columns: Ints
-    """Indices of the features that the trees and the line use."""
+    """Indices of the features that the trees and the regression use."""
     line: Floats
-    """Coefficients by feature, the constant last; zeros where trees alone were more accurate for left-out levels."""
+    """Coefficients of the regression by feature, the constant last; zeros where trees alone were more accurate for
+    left-out levels."""
 
     def logs(self, features: Features) -> Floats:
         """Return the expected logarithms of times."""

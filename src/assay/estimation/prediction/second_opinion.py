@@ -73,14 +73,14 @@ def _expected_times(usable_runs: RunTable, is_sound: Mask, seed: int) -> Expecte
     data = TrainingData.of(usable_runs.subset(is_sound))
     encoding = learned_encoding(data.configurations())
     configurations = groups_by(usable_runs, distinguishing_factors(usable_runs))
-    first = np.zeros(configurations.count, dtype=np.int64)
-    first[configurations.of_row[::-1]] = np.arange(len(usable_runs))[::-1]
+    first_rows = np.zeros(configurations.count, dtype=np.int64)
+    first_rows[configurations.of_row[::-1]] = np.arange(len(usable_runs))[::-1]
     logs = np.log(usable_runs.values["duration_s"])
     sound_groups = Groups(configurations.of_row[is_sound], configurations.count)
     medians = median_by(logs[is_sound], sound_groups)
     known_numbers = np.flatnonzero(np.isfinite(medians))
     unknown_numbers = np.flatnonzero(~np.isfinite(medians))
-    features = encoding.of(usable_runs.subset(first))
+    features = encoding.of(usable_runs.subset(first_rows))
     expected, spread = np.empty(configurations.count), np.empty(configurations.count)
     folds = out_of_fold(features[known_numbers], medians[known_numbers], seed)
     expected[known_numbers], spread[known_numbers] = folds.expected, folds.spread

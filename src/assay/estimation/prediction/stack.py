@@ -120,7 +120,7 @@ def out_of_fold(features: Features, logs: Floats, seed: int) -> Folds:
 
 def stacked(features: Features, logs: Floats, seed: int) -> tuple[Stack, Estimates]:
     """Return the stack of all folds, and the estimates of each row by the trees that have not seen it."""
-    trees = out_of_fold(features, logs, seed)
+    folds = out_of_fold(features, logs, seed)
     fold = fold_of(len(features), seed)
     boosted_logs = np.empty(len(features))
     sets = []
@@ -128,10 +128,10 @@ def stacked(features: Features, logs: Floats, seed: int) -> tuple[Stack, Estimat
         training_rows, test_rows = fold != number, fold == number
         sets.append(boost_robustly(features[training_rows], logs[training_rows], seed + number))
         boosted_logs[test_rows] = sets[-1].by_set(features[test_rows])[:, 0]
-    blends = {share: (1 - share) * trees.median + share * boosted_logs for share in SHARES}
+    blends = {share: (1 - share) * folds.median + share * boosted_logs for share in SHARES}
     share = min(SHARES, key=lambda share: float(np.abs(logs - blends[share]).mean()))
     expected = blends[share]
-    scale_features = _with_disagreement(features, trees.spread, boosted_logs - trees.median)
+    scale_features = _with_disagreement(features, folds.spread, boosted_logs - folds.median)
     log_errors = np.log(np.abs(logs - expected) + ERROR_OFFSET)
     usual_error = np.empty(len(features))
     scales = []
@@ -149,7 +149,7 @@ def stacked(features: Features, logs: Floats, seed: int) -> tuple[Stack, Estimat
             )
         )
         usual_error[test_rows] = np.exp(scales[-1].by_tree(scale_features[test_rows]).mean(axis=1))
-    return Stack(trees.forest, join_boosting(sets), share, join_forests(scales)), Estimates(expected, usual_error)
+    return Stack(folds.forest, join_boosting(sets), share, join_forests(scales)), Estimates(expected, usual_error)
 
 
 def _with_disagreement(features: Features, spread: Floats, disagreement: Floats) -> Features:

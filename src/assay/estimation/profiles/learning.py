@@ -12,7 +12,7 @@ do not identify them.
 """
 
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from statistics import fmean, median, stdev
 
@@ -26,7 +26,7 @@ from assay.estimation.profiles.learning_stages import (
     compressed_shares,
     most_frequent,
     stage_profiles,
-    with_stages,
+    staged_run_of,
     zero_if_negligible,
 )
 from assay.estimation.simulator.error_model import Z90
@@ -69,6 +69,8 @@ _NOISE = 0.1
 """Assumed relative error of the workers' measured CPU time."""
 _SETUP_CORES = 1.3
 """Cores in use while a job is set up, for runs without a trace."""
+_SUBMISSION_SHARE = 0.8
+"""Share of the time outside of the job that passes before its submission, for runs without stored attempts."""
 _PHASES = {"phase_overhead_s", "phase_setup_s", "phase_cleanup_s"}
 """Metrics that give the time of the tasks for runs without stored attempts, for example rows of a table."""
 
@@ -92,7 +94,7 @@ class _RunFacts:
     job_start_s: float
     job_end_s: float
     client_end_s: float
-    holders: int
+    long_lived_jvms: int
     """JVMs that live as long as the job: ApplicationMasters, or executors."""
     maps: int
     reduces: int
@@ -155,7 +157,7 @@ def learned_profile(observed_runs: Sequence[ObservedRun], name: str, machine_cor
     )
     runs = [observed.run for observed in usable_runs]
     models = {node.cpu for run in runs for node in run.recorded.nodes.values() if node.cpu}
-    counts = [
+    worker_counts = [
         len(cluster_facts.worker_names or ()) or cluster_facts.workers or 0
         for run in runs
         if (cluster_facts := run.recorded.cluster)
@@ -175,8 +177,8 @@ def learned_profile(observed_runs: Sequence[ObservedRun], name: str, machine_cor
             excluded=len(valid_runs) - len(usable_runs),
             clusters=tuple(sorted({run.cluster for run in runs})),
             layouts=tuple(sorted({run.layout for run in runs})),
-            workers_min=min(counts, default=0),
-            workers_max=max(counts, default=0),
+            workers_min=min(worker_counts, default=0),
+            workers_max=max(worker_counts, default=0),
             lab_scale=runs[0].lab_scale,
             date=max((run.started_at for run in runs), default="")[:10],
         ),
@@ -201,7 +203,7 @@ def _exclusions_text(valid_runs: Sequence[ObservedRun]) -> str:
 
 
 def _estimate(values: Iterable[float]) -> Uncertain:
-    """Return the median with the interval that holds 90 % of single runs."""
+    """Return the median with the interval that holds 90 % of single runs; for one or two values, ±30 % is assumed."""
     sorted_values = sorted(values)
     median_value = median(sorted_values)
     if len(sorted_values) < 3:
@@ -221,14 +223,15 @@ def _facts(observed: ObservedRun, cores: int | None) -> _RunFacts:
 
 def _staged_facts(observed: ObservedRun, cores: int | None) -> _RunFacts:
     """Return the facts of a run with stages. Stages without parents count as maps, the others as reduces."""
-    run, staged_run = observed.run, with_stages(observed.run, observed.tasks)
+    run, staged_run = observed.run, staged_run_of(observed.run, observed.tasks)
     first_stages = {stage.stage_id for stage in staged_run.stages if not stage.parents}
     counts = [
-        sum(stage.tasks for stage in staged_run.stages if (stage.stage_id in first_stages) is kind)
-        for kind in (True, False)
+        sum(stage.tasks for stage in staged_run.stages if (stage.stage_id in first_stages) is is_first)
+        for is_first in (True, False)
     ]
     cpu_s = [
-        sum(s for stage, s in staged_run.cpu_s.items() if (stage in first_stages) is kind) for kind in (True, False)
+        sum(s for stage, s in staged_run.cpu_s.items() if (stage in first_stages) is is_first)
+        for is_first in (True, False)
     ]
     read = float(sum(stage.read_bytes for stage in staged_run.stages if not stage.parents))
     written = float(sum(stage.written_bytes for stage in staged_run.stages))
@@ -242,7 +245,7 @@ def _staged_facts(observed: ObservedRun, cores: int | None) -> _RunFacts:
         job_start_s=job_start_s,
         job_end_s=job_end_s,
         client_end_s=client_end_s,
-        holders=max(1, len(run.executors)),
+        long_lived_jvms=max(1, len(run.executors)),
         maps=counts[0],
         reduces=counts[1],
         attempts=len(observed.tasks),
@@ -278,7 +281,7 @@ def _mapped_facts(observed: ObservedRun, cores: int | None) -> _RunFacts:
         job_start_s=job_start_s,
         job_end_s=job_end_s,
         client_end_s=client_end_s,
-        holders=max(1, len(run.jobs)),
+        long_lived_jvms=max(1, len(run.jobs)),
         maps=maps,
         reduces=reduces,
         attempts=len(observed.tasks) or maps + reduces,
@@ -303,8 +306,9 @@ def _times(observed: ObservedRun) -> tuple[float, float, float, float, tuple[flo
         submit_s, finish_s = run.jobs[0].submit_s, run.jobs[-1].finish_s
         return submit_s, first_s - submit_s, max(0.0, finish_s - last_s), run.duration_s - finish_s, (first_s, last_s)
     outside_s, setup_s, cleanup_s = (metrics[name] for name in ("phase_overhead_s", "phase_setup_s", "phase_cleanup_s"))
-    first_s = 0.8 * outside_s + setup_s
-    return 0.8 * outside_s, setup_s, cleanup_s, 0.2 * outside_s, (first_s, run.duration_s - 0.2 * outside_s - cleanup_s)
+    submit_s = _SUBMISSION_SHARE * outside_s
+    end_s = outside_s - submit_s
+    return submit_s, setup_s, cleanup_s, end_s, (submit_s + setup_s, run.duration_s - end_s - cleanup_s)
 
 
 def _other_cpu_s(observed: ObservedRun, span: tuple[float, float], counted_s: float, cores: int | None) -> float | None:
@@ -357,7 +361,7 @@ def _fit_cpu_shares(facts: Sequence[_RunFacts]) -> tuple[Uncertain, Uncertain, U
         job, task, byte = (Uncertain.assumed(value) for value in prior_means)
         return job, task, byte
     rows = np.asarray(
-        [[run_facts.holders, run_facts.attempts, run_facts.moved] for run_facts in known_facts], dtype=float
+        [[run_facts.long_lived_jvms, run_facts.attempts, run_facts.moved] for run_facts in known_facts], dtype=float
     )
     measured_cpu_s = np.asarray([run_facts.other_cpu_s for run_facts in known_facts], dtype=float)
     noise = np.maximum(_NOISE * measured_cpu_s, 0.5)
@@ -388,13 +392,10 @@ def _workload(program: str, facts: Sequence[_RunFacts], idle_s: float) -> Worklo
     used_facts = [run_facts for run_facts in facts if run_facts.staged in same_graph] if graphs else facts
     compression = compressed_shares(same_graph) if graphs else _compression(used_facts)
 
-    def ratio(shares: Mapping[int, float]) -> float:
-        return fmean(shares.values())
-
-    data = {number: _data_bytes(run_facts.run) for number, run_facts in enumerate(used_facts)}
-    read = ratio({k: used_facts[k].read / size for k, size in data.items()})
-    output = ratio({k: used_facts[k].map_output / size for k, size in data.items()})
-    written = ratio({k: used_facts[k].written / size for k, size in data.items()})
+    data_bytes_by_run = {number: _data_bytes(run_facts.run) for number, run_facts in enumerate(used_facts)}
+    read = fmean(used_facts[k].read / size for k, size in data_bytes_by_run.items())
+    output = fmean(used_facts[k].map_output / size for k, size in data_bytes_by_run.items())
+    written = fmean(used_facts[k].written / size for k, size in data_bytes_by_run.items())
     jobs = round(median(max(1, len(run_facts.run.jobs)) for run_facts in used_facts))
     shuffles = output > NEGLIGIBLE_SHARE
     uncompressed_facts = [
@@ -406,12 +407,15 @@ def _workload(program: str, facts: Sequence[_RunFacts], idle_s: float) -> Worklo
         else 1.0
     )
     combined = 1.0 if combined > 0.9 else combined
-    moved_bytes = {k: max(used_facts[k].read, 0.0 if shuffles else used_facts[k].written) for k in data}
-    map_bytes = {k: moved_bytes[k] if moved_bytes[k] > NEGLIGIBLE_SHARE * size else size for k, size in data.items()}
-    handled_bytes = {
-        k: max(used_facts[k].shuffled if uncompressed_facts else used_facts[k].map_output * combined, 1.0) for k in data
+    moved_bytes = {k: max(used_facts[k].read, 0.0 if shuffles else used_facts[k].written) for k in data_bytes_by_run}
+    map_bytes = {
+        k: moved_bytes[k] if moved_bytes[k] > NEGLIGIBLE_SHARE * size else size for k, size in data_bytes_by_run.items()
     }
-    sizes = [int(size) for size in data.values()]
+    handled_bytes = {
+        k: max(used_facts[k].shuffled if uncompressed_facts else used_facts[k].map_output * combined, 1.0)
+        for k in data_bytes_by_run
+    }
+    sizes = [int(size) for size in data_bytes_by_run.values()]
     return WorkloadProfile(
         workload=program,
         n=len(used_facts),

@@ -51,7 +51,7 @@ class StagedRun:
         )
 
 
-def with_stages(run: Run, tasks: Iterable[TaskAttempt]) -> StagedRun:
+def staged_run_of(run: Run, tasks: Iterable[TaskAttempt]) -> StagedRun:
     """Return ``run`` with the CPU time and the job of each stage, from its task attempts."""
     cpu_s: dict[int, float] = {}
     job_of: dict[int, str] = {}

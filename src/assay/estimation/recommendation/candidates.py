@@ -194,14 +194,14 @@ def candidates(catalogue: HardwareCatalogue) -> Candidates:
         (number, workers, containers, codec)
         for number, machine in enumerate(machines)
         for workers in machine.option.counts
-        for containers in _containers(machine, catalogue)
+        for containers in _container_counts(machine, catalogue)
         for codec in range(len(codecs))
     ]
     columns = np.array(rows, dtype=np.int64).reshape(-1, 4).T
     return Candidates(catalogue, machines, codecs, *columns)
 
 
-def _containers(machine: Machine, catalogue: HardwareCatalogue) -> tuple[int, ...]:
+def _container_counts(machine: Machine, catalogue: HardwareCatalogue) -> tuple[int, ...]:
     option = machine.option
     memory_bytes = max(int(catalogue.parameters.get(name, STOCK_MEMORY[name])) for name in TASK_MEMORY)
     containers_max = max(2, int((machine.memory_bytes - _RESERVED_MEMORY_BYTES) // (memory_bytes * MIB)))
@@ -244,11 +244,11 @@ def _layouts(device_counts: Sequence[tuple[DeviceOption, int]], devices: Sequenc
     directories = tuple(Directories(device.name) for device in devices)
     hard_disks = tuple(Directories(device.name) for device in devices if device.kind is DeviceKind.HDD)
     flash = tuple(Directories(device.name) for device in devices if device.kind is not DeviceKind.HDD)
-    shared = Layout(_name(device_counts, "HY"), directories, directories)
-    return [shared, Layout(_name(device_counts, "HS"), hard_disks, flash)] if hard_disks and flash else [shared]
+    shared = Layout(_layout_name(device_counts, "HY"), directories, directories)
+    return [shared, Layout(_layout_name(device_counts, "HS"), hard_disks, flash)] if hard_disks and flash else [shared]
 
 
-def _name(device_counts: Sequence[tuple[DeviceOption, int]], mixed_prefix: str) -> str:
+def _layout_name(device_counts: Sequence[tuple[DeviceOption, int]], mixed_prefix: str) -> str:
     """Return ALOJA's code if it describes this layout exactly; else the devices, and ``shared`` if all hold
     everything.
     """

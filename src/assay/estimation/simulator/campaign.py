@@ -9,7 +9,7 @@ import hashlib
 from dataclasses import replace
 from functools import partial
 
-from assay.estimation.simulator.engine import refuse, shipped_simulator, simulator_of
+from assay.estimation.simulator.engine import check_request, shipped_simulator, simulator_of
 from assay.estimation.simulator.scenario import request_of
 from assay.execution.campaign.execute import CampaignRequest
 from assay.execution.engines.catalogue import engine_kind
@@ -40,4 +40,4 @@ def simulated_plan(plan: Plan, profile: CostProfile) -> Plan:
 def refuse_unsupported(profile: CostProfile, plan: Plan, schedule: Schedule) -> None:
     """Raise SpecificationError for the first remaining run that cannot be simulated."""
     for planned_run in {planned_run.key[:2]: planned_run for planned_run, _ in schedule.remaining}.values():
-        refuse(request_of(plan, planned_run, profile))
+        check_request(request_of(plan, planned_run, profile))

@@ -60,8 +60,8 @@ class InMemoryStorage(SingleCopyStorage):
 
     async def lengths(self, path: str) -> Mapping[str, int]:
         """Return the files at and below ``path``."""
-        below = f"{path.rstrip('/')}/"
-        return {name: len(content) for name, content in self._files.items() if name == path or name.startswith(below)}
+        prefix = f"{path.rstrip('/')}/"
+        return {name: len(content) for name, content in self._files.items() if name == path or name.startswith(prefix)}
 
     async def read(self, path: str) -> bytes:
         """Return a file's content."""
@@ -121,7 +121,7 @@ class SimulatedEngine(NoDaemons):
             raise EngineError(message, hint="the simulator takes workloads by their names")
         show(f"{label}: simulating {program.main_class}")
         request = self.request(program.main_class, program.size)
-        start_unix_s, clock = time.time(), time.monotonic()
+        start_unix_s, start_monotonic_s = time.time(), time.monotonic()
         scenario = scenario_of(request)
         inputs = [scenario.with_seed(program.seed, program.main_class, "traces", self._trace_by)]
         try:
@@ -130,7 +130,7 @@ class SimulatedEngine(NoDaemons):
                 median_s, sigma = await self._distribution(program.main_class, request, result.duration_s)
         except TimeoutError:
             message = f"the simulation did not end within {timeout_s:.0f} s"
-            outcome = Outcome(124, message, {}, 0, time.monotonic() - clock, timed_out=True)
+            outcome = Outcome(124, message, {}, 0, time.monotonic() - start_monotonic_s, timed_out=True)
             return ProgramResult(
                 outcome, start_unix_s, logs={f"{label}.log": message.encode()}, sources=self._sources()
             )
@@ -291,6 +291,6 @@ def shipped_simulator(rules: Rules) -> MakeProvider:
     return simulator_of(rules, shipped_profile())
 
 
-def refuse(request: SimulationRequest) -> None:
+def check_request(request: SimulationRequest) -> None:
     """Raise SpecificationError if ``request`` can't be simulated; called before the first run of a plan."""
     simulate([reduced_scenario(scenario_of(request)).with_seed(SEED, "check")])

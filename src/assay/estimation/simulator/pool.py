@@ -107,6 +107,7 @@ class SimulatorPool:
         self._timeout_s = timeout_s
         self._threads = ThreadPoolExecutor(self.processes, thread_name_prefix="simulator")
         self._free: SimpleQueue[_SimulatorProcess | None] = SimpleQueue()
+        """Idle processes; None for each process that is not started yet."""
         self._processes: list[_SimulatorProcess] = []
         self._lock = Lock()
         self._closed = False

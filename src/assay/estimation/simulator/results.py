@@ -183,9 +183,9 @@ def _add_shared_cpu(trace: Trace, times: list[float], cpu_s_by_node: Mapping[str
     """Add the CPU series of a lab's nodes: for each node the CPU time of the whole machine, and that of its control
     group."""
     machine_cpu_s = [sum(values) for values in zip(*cpu_s_by_node.values(), strict=True)]
-    idle = [max(0.0, cores * t_s - busy_s) for t_s, busy_s in zip(times, machine_cpu_s, strict=True)]
-    for node, node_cores in cpu_s_by_node.items():
-        trace.append_series(times, node_cores, node, "cgroup", "cpu_s", counter=True)
+    idle_s = [max(0.0, cores * t_s - busy_s) for t_s, busy_s in zip(times, machine_cpu_s, strict=True)]
+    for node, node_cpu_s in cpu_s_by_node.items():
+        trace.append_series(times, node_cpu_s, node, "cgroup", "cpu_s", counter=True)
         trace.append_series(times, machine_cpu_s, node, "cpu", "user_s", counter=True)
-        trace.append_series(times, idle, node, "cpu", "idle_s", counter=True)
+        trace.append_series(times, idle_s, node, "cpu", "idle_s", counter=True)
         trace.append_series(times, [cores] * len(times), node, "cpu", "cores", counter=False)

@@ -159,16 +159,15 @@ def scenario_of(request: SimulationRequest) -> Scenario:
     if request.profile.learned.lab_scale is not None and request.cluster.lab is None:
         assumptions.append(
             "CPU and fixed costs were learned in labs, whose JVMs optimise less (C1 only) and whose jobs are short. "
-            "Real hosts need less CPU: set cpu: {speed} of the node type, or learn from runs on real hosts"
+            "Real hosts need less CPU: set speed under cpu of the node type, or learn from runs on real hosts"
         )
     cluster = request.cluster.using(request.configuration.workers)
     parameters = {**BY_DEFAULT, **request.configuration.parameters}
     staged_job = None
     if profile.stages:
         executors = settings.executors(parameters, len(cluster.workers))
-        costs = request.profile
         staged_job = stages.StagedJob(
-            request.workload, request.size, profile, costs, parameters, executors, assumptions
+            request.workload, request.size, profile, request.profile, parameters, executors, assumptions
         )
     document_cluster = _cluster(request, cluster, parameters, assumptions)
     engine = _engine(request, parameters)

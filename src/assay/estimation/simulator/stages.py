@@ -162,7 +162,7 @@ class StagedJob:
 
     def _stage(self, index: int, tasks: list[int], jvm_cpu_s: float) -> ScenarioStage:
         stage, io_cpu = self.profile.stages[index], self.cost_profile.costs.io_cpu_s_per_byte.value
-        compressed_share, codec_cpu = self._codec()
+        compression, codec_cpu = self._codec()
         processed, memory = self._processed_per_byte(stage), self._memory(stage)
         read_cpu = io_cpu if stage.parents or stage.read else 0.0
         output, sort, shuffle, write_cpu = StageOutput("none"), None, None, 0.0
@@ -183,13 +183,13 @@ class StagedJob:
             task_bytes = self._data_bytes * stage.shuffled / tasks[index]
             bypasses = ratio >= COMBINED_SHARE and self._partitions(index, tasks) <= BYPASS_MAX
             buffer_bytes = max(1.0, task_bytes / PARTITION_FILES if bypasses else memory)
-            output = StageOutput("shuffle", ratio=ratio, compression=compressed_share)
+            output = StageOutput("shuffle", ratio=ratio, compression=compression)
             sort = StageSort(buffer_bytes, spill_share=1.0, factor=MERGE_FACTOR, metadata_share=0.0)
             write_cpu = io_cpu + codec_cpu
         elif stage.written:
-            copies = workloads()[self.workload].output_copies(self.size)
+            replication = workloads()[self.workload].output_copies(self.size)
             ratio, write_cpu = stage.written / processed, io_cpu
-            output = StageOutput("dfs", ratio=ratio, replication=copies, remote_cpu_s_per_byte=io_cpu)
+            output = StageOutput("dfs", ratio=ratio, replication=replication, remote_cpu_s_per_byte=io_cpu)
         return ScenarioStage(
             name=f"stage {index}",
             kind="map" if stage.shuffled else "reduce",

@@ -79,7 +79,7 @@ class PlannedTuning:
             )
         return [*lines, self.estimate_basis] if self.estimate_basis else lines
 
-    def keep(self, journal: CampaignJournal) -> None:
+    def write_description(self, journal: CampaignJournal) -> None:
         """Write the description of the tuning to the campaign's folder, for later status requests."""
         description = {
             "workload": self.request.workload,
@@ -94,7 +94,7 @@ class PlannedTuning:
         if not (journal.folder / TUNING).exists():
             _write(journal, description)
 
-    def settle(self, journal: CampaignJournal, runs: Sequence[Run]) -> None:
+    def record_expectation(self, journal: CampaignJournal, runs: Sequence[Run]) -> None:
         """Record whether the search expects no faster configuration: it can't be computed from the runs later."""
         description = object_in(journal.folder / TUNING)
         nothing_better = self.tuner.expects_no_gain([run for run in runs if run.campaign_id == journal.campaign_id])
@@ -116,9 +116,9 @@ def execute_tuning(
     """
     request = replace(request, next_runs=tuning.tuner)
     schedule = prepare_campaign(request, repository)
-    tuning.keep(schedule.journal)
+    tuning.write_description(schedule.journal)
     for line in [f"tuning plan {request.plan.name}, campaign {schedule.journal.campaign_id}", *tuning.lines()]:
         observer.say(line)
     summary = execute_campaign(request, schedule, repository, observer) if schedule.remaining else None
-    tuning.settle(schedule.journal, repository.runs(environment=False))
+    tuning.record_expectation(schedule.journal, repository.runs(environment=False))
     return schedule.journal.campaign_id, summary

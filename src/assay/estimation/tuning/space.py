@@ -138,8 +138,8 @@ def space_of(plan: Plan, workload: str, at: dict[str, str], over: Sequence[str],
     ``at``: levels of the plan's factors, by default the first of each; ``runs``: number of runs of the tuning.
     """
     for name, level in at.items():
-        factor = next((candidate for candidate in plan.factors if candidate.name == name), None)
-        names = [candidate.name for candidate in plan.factors]
+        factor = next((plan_factor for plan_factor in plan.factors if plan_factor.name == name), None)
+        names = [plan_factor.name for plan_factor in plan.factors]
         if factor is None:
             raise SpecificationError(unknown("factor of the plan", name, names), where="--at")
         if level not in factor.levels:

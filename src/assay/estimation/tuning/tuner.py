@@ -2,8 +2,8 @@
 
 In: a space, a budget, and the campaign's finished runs, which are the only state: an interrupted call continues from
 them. Out: planned runs. Runs 0 to budget - 1 are the search. Later runs are the comparison, in pairs in the order ABBA.
-The comparison uses new runs only, because the runs that made it the winner are partly fast by chance, so its time in
-the search is too short.
+The comparison uses new runs only: the winner's runs in the search were partly fast by chance, so their times are too
+short.
 """
 
 import math
@@ -123,11 +123,11 @@ class Tuner:
         opening = self._opening()
         if runs_made < len(opening):
             return opening[runs_made]
-        failed = {run.candidate for run in candidate_runs if run.log_s is None}
+        failed_candidates = {run.candidate for run in candidate_runs if run.log_s is None}
         if sum(run.log_s is not None for run in (*self.earlier_runs, *candidate_runs)) < 2:
-            return next((candidate for candidate in self._random_order() if candidate not in failed), 0)
+            return next((candidate for candidate in self._random_order() if candidate not in failed_candidates), 0)
         confirming = runs_made >= self.budget - max(1, round(CONFIRMATION_SHARE * self.budget))
-        is_allowed = self.possible & ~np.isin(np.arange(len(self.possible)), list(failed))
+        is_allowed = self.possible & ~np.isin(np.arange(len(self.possible)), list(failed_candidates))
         return next_candidate(
             self.posterior(candidate_runs),
             candidate_runs,
@@ -157,8 +157,8 @@ class Tuner:
             return None
         if run.status is RunStatus.VALID:
             return CandidateRun(candidate, math.log(run.duration_s))
-        by_configuration = run.failure_class in (FailureClass.WORKLOAD, FailureClass.VALIDATION)
-        return CandidateRun(candidate, None) if by_configuration else None
+        is_caused_by_configuration = run.failure_class in (FailureClass.WORKLOAD, FailureClass.VALIDATION)
+        return CandidateRun(candidate, None) if is_caused_by_configuration else None
 
     def _search_run(
         self, candidate: int, repetition: int, candidate_runs: Sequence[CandidateRun], index: int

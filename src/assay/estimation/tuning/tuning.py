@@ -104,7 +104,7 @@ def next_candidate(
 ) -> int:
     """Return the candidate to run next. With ``confirming``, it has the fewest runs of the candidates that can't be
     distinguished from the fastest."""
-    runs = _runs(candidate_runs, len(possible))
+    runs = _valid_run_counts(candidate_runs, len(possible))
     has_valid_run = runs > 0
     if confirming and has_valid_run.any():
         best = int(np.argmin(np.where(has_valid_run, posterior.log_s, np.inf)))
@@ -123,11 +123,11 @@ def next_candidate(
 
 def best_candidate(posterior: Posterior, candidate_runs: Sequence[CandidateRun]) -> int:
     """Return the candidate with the least expected time, among those with valid runs and no failed run."""
-    has_valid_run = _runs(candidate_runs, len(posterior.log_s)) > 0
+    has_valid_run = _valid_run_counts(candidate_runs, len(posterior.log_s)) > 0
     return int(np.argmin(np.where(has_valid_run, posterior.log_s, np.inf)))
 
 
-def _runs(candidate_runs: Sequence[CandidateRun], size: int) -> np.ndarray:
+def _valid_run_counts(candidate_runs: Sequence[CandidateRun], size: int) -> np.ndarray:
     """Return the number of valid runs of each candidate; 0 for a candidate with a failed run."""
     counts = np.zeros(size, dtype=np.int64)
     for run in candidate_runs:

@@ -53,9 +53,9 @@ class InstanceType:
     memory_bytes: int
     accelerators: int
     """Number of GPUs and other accelerators."""
-    network_bps: float | None
+    network_bits_per_s: float | None
     """Baseline of all network cards together, in bits/s."""
-    network_burst_bps: float | None
+    network_burst_bits_per_s: float | None
     volume_bytes_per_s: float | None
     """Baseline throughput of all network volumes together."""
     volume_burst_bytes_per_s: float | None

@@ -306,8 +306,8 @@ class Survey:
         """Yield a block device and the devices under it, from the top to the disks."""
         if name in self.blocks:
             yield name, self.blocks[name]
-            for under in self.blocks[name].on:
-                yield from self.blocks_below(under)
+            for lower_device in self.blocks[name].on:
+                yield from self.blocks_below(lower_device)
 
     def disks_of(self, name: str) -> list[str]:
         """Return the distinct disks under a block device."""

@@ -77,16 +77,16 @@ _CAMPAIGN_ID = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,99}")
 
 def columns_of_runs(runs: Sequence[Run]) -> tuple[dict[str, str], list[list[Any]]]:
     """Return the columns of the table with their SQL types, and their values; None if a run has no value."""
-    kinds = {**SCALARS, **dict.fromkeys(JSON_FIELDS, "VARCHAR")}
+    sql_types = {**SCALARS, **dict.fromkeys(JSON_FIELDS, "VARCHAR")}
     columns = [[_cell(getattr(run, name)) for run in runs] for name in SCALARS]
     columns += [[_json(getattr(run, name)) for run in runs] for name in JSON_FIELDS]
     for prefix, (field, sql_type) in PREFIXED_FIELDS.items():
         for name in sorted({name for run in runs for name in getattr(run, field)}):
             if name == LAYOUT_FACTOR and all(run.levels == _levels(run.levels, run.layout) for run in runs):
                 continue  # the column `layout` has this level
-            kinds[f"{prefix}:{name}"] = sql_type
+            sql_types[f"{prefix}:{name}"] = sql_type
             columns.append([getattr(run, field).get(name) for run in runs])
-    return kinds, columns
+    return sql_types, columns
 
 
 def _levels(levels: Mapping[str, str], layout: str) -> dict[str, str]:

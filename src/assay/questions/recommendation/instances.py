@@ -217,7 +217,7 @@ def _cpu_speeds(request: CatalogueRequest, instances: Sequence[InstanceType]) ->
 
 
 def _worker_lines(instance: InstanceType, request: CatalogueRequest, speed: str) -> list[str]:
-    if instance.network_bps is None:
+    if instance.network_bits_per_s is None:
         raise SpecificationError(f"no source states the network rate of {instance.name}", where="instance type")
     return [
         f"  {node_type_name(instance.name)}:",
@@ -225,7 +225,7 @@ def _worker_lines(instance: InstanceType, request: CatalogueRequest, speed: str)
         f"    cores: {instance.cores}",
         f'    cpu: {{model: "{instance.processor} {instance.architecture}", {speed}}}',
         f"    memory: {instance.memory_bytes // MIB}MiB",
-        f"    networks: {{baseline: {format_bit_rate(instance.network_bps)}}}",
+        f"    networks: {{baseline: {format_bit_rate(instance.network_bits_per_s)}}}",
         "    devices:",
         *_local_disk_lines(instance, request),
         *_volume_lines(instance, request),

@@ -16,7 +16,7 @@ from assay.analysis.cost.bills import Bills, ClusterParts, bills
 from assay.analysis.cost.pareto import PricedRates, on_front
 from assay.analysis.statistics import Floats, Ints, Mask
 from assay.estimation.recommendation.candidates import Candidates, parts_of, plan_for
-from assay.estimation.recommendation.time_bounds import DataVolumes, powers, shortest_times_s
+from assay.estimation.recommendation.time_bounds import DataVolumes, cluster_resources, shortest_times_s
 from assay.estimation.simulator.pool import SimulatorPool
 from assay.estimation.simulator.process import SimulationResult
 from assay.estimation.simulator.scenario import CODECS, Scenario, SimulationRequest, request_of, scenario_of, shares_of
@@ -373,13 +373,13 @@ def start_search(
     if len(rows) < len(candidates):
         unpriced = ", ".join(list(prices.unpriced)[:5])
         stages.append(SearchStage("prices", len(rows), f"priced; {unpriced} of {len(prices.unpriced)} layouts are not"))
-    power = powers(candidates)
+    resources = cluster_resources(candidates)
     need = capacity_need(candidates, works, constraints, profile, data_factor)
-    rows, text = with_capacity(rows, power, candidates, need)
+    rows, text = with_capacity(rows, resources, candidates, need)
     stages.append(SearchStage("room", len(rows), text))
     bounds_s = [
         shortest_times_s(
-            power, profile, profile.workloads[work.workload], _data_volumes(candidates, work, profile, data_factor)
+            resources, profile, profile.workloads[work.workload], _data_volumes(candidates, work, profile, data_factor)
         )
         for work in works
     ]

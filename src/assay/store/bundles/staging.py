@@ -82,7 +82,7 @@ def _remove(folders: dict[str, Path]) -> None:
         shutil.rmtree(folders.popitem()[1], ignore_errors=True)
 
 
-def clear_dead(partial: Path, *, now_unix_s: float | None = None) -> list[str]:
+def remove_dead(partial: Path, *, now_unix_s: float | None = None) -> list[str]:
     """Remove the folders of dead writers in ``partial`` and return their names. Folders that can't be removed are
     ignored."""
     now = time.time() if now_unix_s is None else now_unix_s
@@ -90,10 +90,10 @@ def clear_dead(partial: Path, *, now_unix_s: float | None = None) -> list[str]:
         entries = list(os.scandir(partial))
     except OSError:
         return []
-    dead = [entry for entry in entries if _is_dead(entry, now)]
-    for entry in dead:
+    dead_folders = [entry for entry in entries if _is_dead(entry, now)]
+    for entry in dead_folders:
         shutil.rmtree(entry.path, ignore_errors=True)
-    return [entry.name for entry in dead]
+    return [entry.name for entry in dead_folders]
 
 
 def _is_dead(entry: os.DirEntry[str], now_unix_s: float) -> bool:

@@ -13,6 +13,7 @@ from typing import Any
 from assay.store.campaigns.journal import JOURNAL
 
 JOB, RESTART, INPUT = "job", "restart", "input"
+"""Names of steps in the journal: the job itself, the restart of the daemons, the generation of input."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -66,17 +66,17 @@ def copy_bundles(source: Repository, target: Repository, progress: Callable[[int
 
 
 def write_csv(runs: Sequence[Run], file: IO[str]) -> None:
-    """Write the wide table as CSV (RFC 4180, UTF-8), with formulas escaped (:func:`escaped_cell`)."""
-    kinds, columns = columns_of_runs(runs)
+    """Write the table with a row for each run as CSV (RFC 4180, UTF-8), formulas escaped (:func:`escaped_cell`)."""
+    sql_types, columns = columns_of_runs(runs)
     writer = csv.writer(file)
-    writer.writerow(map(escaped_cell, kinds))
+    writer.writerow(map(escaped_cell, sql_types))
     writer.writerows(map(escaped_cell, row) for row in zip(*columns, strict=True))
 
 
 def write_parquet(runs: Sequence[Run], path: Path) -> None:
-    """Write the wide table as Parquet."""
-    kinds, columns = columns_of_runs(runs)
-    write_table(path, kinds, columns)
+    """Write the table with one row per run as Parquet."""
+    sql_types, columns = columns_of_runs(runs)
+    write_table(path, sql_types, columns)
 
 
 def write_json_lines(runs: Sequence[Run], file: IO[str]) -> None:

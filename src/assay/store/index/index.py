@@ -78,11 +78,11 @@ class Index:
         """Return the matching runs, newest last. ``environment=False`` leaves environments empty, which is faster."""
         statement = queries.NEWEST_RUNS if environment else queries.NEWEST_RUNS_WITHOUT_ENVIRONMENT
         aloja_name = (filters.workload or "").replace("-", "_")  # older imports kept ALOJA's spelling
-        stored_workload = aloja_name if known_name(aloja_name) == filters.workload else filters.workload
+        older_workload = aloja_name if known_name(aloja_name) == filters.workload else filters.workload
 
         def query(database: DuckDBPyConnection, index: IndexFiles) -> list[Run]:
             database.execute(
-                statement, {"index": index.path_texts, "workload_there": stored_workload, **asdict(filters)}
+                statement, {"index": index.path_texts, "older_workload": older_workload, **asdict(filters)}
             )
             environments: dict[str, dict[str, Any]] = {}
             runs: list[Run] = []

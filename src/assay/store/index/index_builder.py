@@ -94,7 +94,7 @@ class IndexBuilder:
         sources = self._sources(database, names, older_paths)
         if sources.older_files and not sources.parts:  # no missing bundle can be read
             return sources.older_files[-1][0]
-        previous_files = sources.settle(database, self.folders.index)
+        previous_files = sources.merge_small_files(database, self.folders.index)
         unreadable_bundles = {problem.run_id for problem in self.problems}
         write = partial(
             write_runs,
@@ -227,10 +227,10 @@ class _IndexSources:
     may_repeat: bool = False
     """Whether several bundles may hold the same run: imports that overlap, or a run and its exported figures."""
 
-    def settle(self, database: DuckDBPyConnection, folder: Path) -> list[tuple[str, int]]:
-        """Decide which files stay, and return each with its number of rows.
+    def merge_small_files(self, database: DuckDBPyConnection, folder: Path) -> list[tuple[str, int]]:
+        """Merge small files into the new file, and return the files that stay, each with its number of rows.
 
-        The rows of the other files become parts. A file outside the index's ``folder`` is temporary and never stays
+        The rows of merged files become parts. A file outside the index's ``folder`` is temporary and never stays
         because other processes can't read it.
         """
         files = [str(path) for path, _ in self.older_files]

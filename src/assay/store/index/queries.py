@@ -80,7 +80,7 @@ ONE_RUN = f"SELECT bundle, run_json, environment_json FROM {READ} WHERE run_id =
 NEWEST_RUNS = """
 SELECT run_json, environment_json
 FROM read_parquet($index, hive_partitioning = false, union_by_name = true)
-WHERE ($workload IS NULL OR workload IN ($workload, $workload_there))
+WHERE ($workload IS NULL OR workload IN ($workload, $older_workload))
   AND ($layout IS NULL OR layout = $layout)
   AND ($status IS NULL OR status = $status)
   AND ($plan IS NULL OR plan = $plan)

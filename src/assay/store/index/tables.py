@@ -100,16 +100,17 @@ _FULL = ("No space left on device", "Disk quota exceeded", "File too large")
 
 
 def add_columns(
-    database: DuckDBPyConnection, name: str, kinds: Mapping[str, str], columns: Sequence[Sequence[Any]]
+    database: DuckDBPyConnection, name: str, sql_types: Mapping[str, str], columns: Sequence[Sequence[Any]]
 ) -> None:
-    """Create the temporary table ``name`` from ``columns`` of equal length, in the order of ``kinds``.
+    """Create the temporary table ``name`` from ``columns`` of equal length, in the order of ``sql_types``.
 
+    ``sql_types``: name of each column to its type.
     The values are passed as arrays because lists as parameters take DuckDB some hundred times as long.
     """
     arrays: dict[str, np.ndarray[Any, Any]] = {}
     nullable = []
-    for column, (values, kind) in enumerate(zip(columns, kinds.values(), strict=True)):
-        if kind == "VARCHAR":
+    for column, (values, sql_type) in enumerate(zip(columns, sql_types.values(), strict=True)):
+        if sql_type == "VARCHAR":
             arrays[queries.value_name(column)] = np.fromiter(values, dtype=object, count=len(values))
             continue
         if None in values:
@@ -120,43 +121,47 @@ def add_columns(
             arrays[queries.value_name(column)] = np.asarray(values)
     database.register("columns_of_arrays", arrays)
     try:
-        database.execute(f'CREATE TEMP TABLE "{name}" AS {queries.of_arrays(kinds, nullable)} FROM columns_of_arrays')
+        database.execute(
+            f'CREATE TEMP TABLE "{name}" AS {queries.of_arrays(sql_types, nullable)} FROM columns_of_arrays'
+        )
     finally:
         database.unregister("columns_of_arrays")
 
 
 def write_table(
-    path: Path, kinds: Mapping[str, str], columns: Sequence[Sequence[Any]], connect: ConnectionFactory = connection
+    path: Path, sql_types: Mapping[str, str], columns: Sequence[Sequence[Any]], connect: ConnectionFactory = connection
 ) -> None:
-    """Write ``columns`` of equal length, in the order of ``kinds``, as one Parquet file."""
+    """Write ``columns`` of equal length, in the order of ``sql_types``, as one Parquet file."""
     with connect() as database:
-        add_columns(database, "rows", kinds, columns)
+        add_columns(database, "rows", sql_types, columns)
         database.table("rows").write_parquet(str(path.absolute()), compression="zstd")
 
 
-def write_blocks(path: Path, kinds: Mapping[str, str], blocks: Iterable[Sequence[Sequence[Any]]]) -> None:
+def write_blocks(path: Path, sql_types: Mapping[str, str], blocks: Iterable[Sequence[Sequence[Any]]]) -> None:
     """Write blocks of columns, one after the other, as one Parquet file. Only one block is in memory."""
     parts: list[Path] = []
     for number, columns in enumerate(blocks):
         parts.append(path.with_name(f"{path.name}.{number:05d}"))
-        write_table(parts[-1], kinds, columns)
+        write_table(parts[-1], sql_types, columns)
     if len(parts) == 1:
         parts[0].rename(path)
         return
     with connection() as database:
-        rows = database.sql(queries.select_columns(kinds), params=[[str(part.absolute()) for part in parts]])
+        rows = database.sql(queries.select_columns(sql_types), params=[[str(part.absolute()) for part in parts]])
         rows.write_parquet(str(path.absolute()), compression="zstd")
     for part in parts:
         part.unlink()
 
 
 def read_table(
-    paths: Sequence[Path], kinds: Mapping[str, str], connect: ConnectionFactory = connection
+    paths: Sequence[Path], sql_types: Mapping[str, str], connect: ConnectionFactory = connection
 ) -> list[list[Any]]:
-    """Return the columns of Parquet files in the order of ``kinds``, with the rows of one file after the other."""
+    """Return the columns of Parquet files in the order of ``sql_types``, with the rows of one file after the other."""
     with connect() as database:
-        rows = database.execute(queries.select_columns(kinds), [[str(path.absolute()) for path in paths]]).fetchall()
-    return [list(column) for column in zip(*rows, strict=True)] or [[] for _ in kinds]
+        rows = database.execute(
+            queries.select_columns(sql_types), [[str(path.absolute()) for path in paths]]
+        ).fetchall()
+    return [list(column) for column in zip(*rows, strict=True)] or [[] for _ in sql_types]
 
 
 def rows_of_table(path: Path) -> Iterator[dict[str, Any]]:
@@ -168,27 +173,27 @@ def rows_of_table(path: Path) -> Iterator[dict[str, Any]]:
             yield from (dict(zip(names, row, strict=True)) for row in rows)
 
 
-def check_table(database: DuckDBPyConnection, path: Path, kinds: Mapping[str, str]) -> None:
+def check_table(database: DuckDBPyConnection, path: Path, sql_types: Mapping[str, str]) -> None:
     """Raise :class:`RepositoryError` for a file that is not Parquet or has no columns with these names and types."""
     import duckdb
 
     try:
-        columns = database.execute(queries.select_columns(kinds), [[str(path.absolute())]]).description or []
+        columns = database.execute(queries.select_columns(sql_types), [[str(path.absolute())]]).description or []
         mismatched_columns = [
             name
-            for (name, kind, *_), expected_type in zip(columns, kinds.values(), strict=True)
-            if not _fits(kind, expected_type)
+            for (name, column_type, *_), expected_type in zip(columns, sql_types.values(), strict=True)
+            if not _fits(column_type, expected_type)
         ]
         if mismatched_columns:
             raise RepositoryError(f"this is not a table of assay: its column {mismatched_columns[0]} has another type")
-        database.execute(queries.every_value(kinds), [[str(path.absolute())]])
+        database.execute(queries.every_value(sql_types), [[str(path.absolute())]])
     except duckdb.Error as error:
         raise RepositoryError("this is not a table of assay, or it is damaged") from error
 
 
 def _fits(column_type: object, expected_type: str) -> bool:
-    kind = str(column_type)
-    return kind == expected_type if expected_type in ("VARCHAR", "BOOLEAN") else kind in _NUMBERS
+    sql_type = str(column_type)
+    return sql_type == expected_type if expected_type in ("VARCHAR", "BOOLEAN") else sql_type in _NUMBERS
 
 
 _NUMBERS = frozenset({"TINYINT", "SMALLINT", "INTEGER", "BIGINT", "HUGEINT", "FLOAT", "DOUBLE"})

@@ -76,7 +76,7 @@ def _job_end_s(job: Job, attempts: Sequence[TaskAttempt], shrunk: _ShrunkWork, s
     # Of each attempt, its end in the run and in the replay, and its stage.
     ended_attempts: list[tuple[float, float, str]] = []
     local_disks = _maps_read_local_disks(job)
-    copies_until = max((task.end_s for task in attempts if task.kind == "map"), default=0.0)
+    maps_end_s = max((task.end_s for task in attempts if task.kind == "map"), default=0.0)
     # Maps first: the shuffle of a reduce ends after the last map, on whichever node it ran.
     for task in sorted(attempts, key=lambda task: (task.kind == "reduce", task.start_s, task.attempt_id)):
         events = [(job.submit_s, submit_s)]
@@ -91,7 +91,7 @@ def _job_end_s(job: Job, attempts: Sequence[TaskAttempt], shrunk: _ShrunkWork, s
         last_event_s = max(time_s for time_s, _ in events)
         begin_s = max(now for _, now in events) + shrunk.idle_s(last_event_s, task.start_s)
         maps_now_s = max((now for _, now, s in ended_attempts if s == "map"), default=0.0)
-        end_s = _end_s(task, begin_s, shrunk, (copies_until, maps_now_s), local_disks=local_disks)
+        end_s = _end_s(task, begin_s, shrunk, (maps_end_s, maps_now_s), local_disks=local_disks)
         containers.append((task.end_s, end_s))
         if task.status == "succeeded":
             ends[task.attempt_id] = end_s

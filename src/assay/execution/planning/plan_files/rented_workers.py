@@ -47,7 +47,7 @@ def rented_type(changes: Mapping[str, str]) -> InstanceType | None:
 
 def with_rented_workers(cluster: Cluster, instance: InstanceType, changes: Mapping[str, str]) -> Cluster:
     """Return the cluster with all workers of this type. Raises SpecificationError if a rate is not stated."""
-    if instance.network_bps is None:
+    if instance.network_bits_per_s is None:
         raise SpecificationError(f"no source states the network rate of {instance.name}", where=WORKER_TYPE)
     volumes = parse_volumes(changes[WORKER_VOLUMES], WORKER_VOLUMES) if WORKER_VOLUMES in changes else None
     devices = _disks(instance, changes) if volumes is None else _volumes(instance, volumes)
@@ -56,7 +56,7 @@ def with_rented_workers(cluster: Cluster, instance: InstanceType, changes: Mappi
         cores=instance.cores,
         memory_bytes=instance.memory_bytes,
         devices=tuple(devices),
-        nic=Nic(instance.network_bps),
+        nic=Nic(instance.network_bits_per_s),
         cpu_model=f"{instance.processor} {instance.architecture}".strip(),
         cpu_speed=cluster.workers[0].type.cpu_speed,
         credits=instance.credits(volumes, volumes.name if volumes else "", _cpu_credits(instance, changes)),

@@ -77,7 +77,10 @@ def _facts(instance: InstanceType) -> dict[str, str]:
     disks = instance.disks
     bit_rate = {
         key: format_bit_rate(value) if value else NO_VALUE
-        for key, value in (("Network, baseline", instance.network_bps), ("Network, burst", instance.network_burst_bps))
+        for key, value in (
+            ("Network, baseline", instance.network_bits_per_s),
+            ("Network, burst", instance.network_burst_bits_per_s),
+        )
     }
     byte_rate = {
         key: format_byte_rate(value) if value else NO_VALUE

@@ -10,7 +10,7 @@ import numpy as np
 
 from assay.analysis.statistics import Ints
 from assay.estimation.recommendation.candidates import Candidates
-from assay.estimation.recommendation.time_bounds import Powers, fits
+from assay.estimation.recommendation.time_bounds import ClusterResources, fits
 from assay.execution.planning.forecast.device_space import FULL_SHARE
 from assay.foundation.units import format_bytes
 from assay.model import REPLICATION, CostProfile
@@ -71,21 +71,29 @@ def _replication(candidates: Candidates) -> int:
     return int(candidates.catalogue.parameters.get(REPLICATION, 3))
 
 
-def with_capacity(rows: Ints, power: Powers, candidates: Candidates, need: CapacityNeed) -> tuple[Ints, str]:
+def with_capacity(
+    rows: Ints, resources: ClusterResources, candidates: Candidates, need: CapacityNeed
+) -> tuple[Ints, str]:
     """Return the clusters with enough disk capacity, and what they hold; if there is none, what is missing."""
     text = "hold all replicas of the data, and the output of runs"
-    has_room = fits(power, need.hdfs_bytes, need.spilled_bytes, 1.0) & fits(power, need.capacity_bytes, 0.0, 1.0)
+    has_room = fits(resources, need.hdfs_bytes, need.spilled_bytes, 1.0) & fits(
+        resources, need.capacity_bytes, 0.0, 1.0
+    )
     if not rows.size or has_room[rows].any():
         return rows[has_room[rows]], text
-    shared_bytes = need.hdfs_bytes + np.where(power.shared, need.spilled_bytes, 0.0)
+    shared_bytes = need.hdfs_bytes + np.where(resources.shared, need.spilled_bytes, 0.0)
     hdfs = np.maximum(shared_bytes, need.capacity_bytes)
-    separate_bytes = np.where(power.shared, 0.0, need.spilled_bytes)
-    excess = np.maximum(hdfs / power.hdfs_bytes, separate_bytes / np.maximum(1.0, power.intermediate_bytes))[rows]
+    separate_bytes = np.where(resources.shared, 0.0, need.spilled_bytes)
+    excess = np.maximum(hdfs / resources.hdfs_bytes, separate_bytes / np.maximum(1.0, resources.intermediate_bytes))[
+        rows
+    ]
     nearest_row = int(rows[np.argmin(excess)])
-    parts = [f"{format_bytes(power.hdfs_bytes[nearest_row])} of the {format_bytes(hdfs[nearest_row])} that HDFS needs"]
+    parts = [
+        f"{format_bytes(resources.hdfs_bytes[nearest_row])} of the {format_bytes(hdfs[nearest_row])} that HDFS needs"
+    ]
     if separate_bytes[nearest_row]:
         parts.append(
-            f"{format_bytes(power.intermediate_bytes[nearest_row])} of the {format_bytes(separate_bytes[nearest_row])} "
+            f"{format_bytes(resources.intermediate_bytes[nearest_row])} of the {format_bytes(separate_bytes[nearest_row])} "
             "for intermediate data"
         )
     return rows[:0], (

@@ -80,7 +80,7 @@ class ColumnReader:
         self._aspects = Aspects(
             self._splitter, list(map(Aspect, column_numbers, (self._labels, self._engines, self._clusters_of_rows)))
         )
-        self._starts, self._start_sources, self._remarks, self._warnings = (
+        self._starts, self._start_sources, self._distinct_row_warnings, self._warnings = (
             Distinct(lambda cells: cells) for _ in range(4)
         )
         self._sources = Distinct(lambda cells: table.sources_of(*cells))
@@ -266,36 +266,39 @@ class ColumnReader:
     def _warnings_and_sources(self, part: _Part, start_sources_of_rows: Codes) -> tuple[Codes, Codes]:
         """Return the codes of the runs' warnings and of the sources of their figures."""
         labels, clusters, start_sources = self._labels.values, self._clusters_of_rows.values, self._start_sources.values
-        remark_codes = self._row_warnings(part)
-        remarks = self._remarks.values
-        first_rows, group = groups_of([part.label, part.cluster_code, start_sources_of_rows, remark_codes])
+        row_warning_codes = self._row_warnings(part)
+        row_warning_texts = self._distinct_row_warnings.values
+        first_rows, group = groups_of([part.label, part.cluster_code, start_sources_of_rows, row_warning_codes])
         rows = [
-            (int(part.label[r]), int(part.cluster_code[r]), int(start_sources_of_rows[r]), int(remark_codes[r]))
+            (int(part.label[r]), int(part.cluster_code[r]), int(start_sources_of_rows[r]), int(row_warning_codes[r]))
             for r in first_rows.tolist()
         ]
         warnings = self._warnings.codes(
-            [labels[a].warnings + clusters[b].joined.warnings + start_sources[c][1] + remarks[d] for a, b, c, d in rows]
+            [
+                labels[a].warnings + clusters[b].joined.warnings + start_sources[c][1] + row_warning_texts[d]
+                for a, b, c, d in rows
+            ]
         )
         sources = self._sources.codes([(start_sources[c][0], clusters[b].joined.source) for _, b, c, _ in rows])
         return warnings[group], sources[group]
 
     def _row_warnings(self, part: _Part) -> Codes:
         """Return the codes of each row's warnings."""
-        remark_codes = np.repeat(self._remarks.codes([()]), len(part.numbers))
+        row_warning_codes = np.repeat(self._distinct_row_warnings.codes([()]), len(part.numbers))
         rows_to_check = (
-            np.flatnonzero(part.duration_s < VALID_MIN_S) if part.folders is None else np.arange(len(remark_codes))
+            np.flatnonzero(part.duration_s < VALID_MIN_S) if part.folders is None else np.arange(len(row_warning_codes))
         )
-        labels, folders = self._labels.values, part.folders or [_NO_FOLDER] * len(remark_codes)
+        labels, folders = self._labels.values, part.folders or [_NO_FOLDER] * len(row_warning_codes)
         rows = zip(
             rows_to_check.tolist(),
             part.label[rows_to_check].tolist(),
             part.duration_s[rows_to_check].tolist(),
             strict=True,
         )
-        remark_codes[rows_to_check] = self._remarks.codes(
+        row_warning_codes[rows_to_check] = self._distinct_row_warnings.codes(
             [row_warnings(labels[label], time, folders[row]) for row, label, time in rows]
         )
-        return remark_codes
+        return row_warning_codes
 
     def _register_runs(self, part: _Part, keys: Sequence[str], identities: Sequence[str]) -> dict[int, str]:
         """Register imported runs. Return, by row, why a run is skipped: an earlier row has the same run."""

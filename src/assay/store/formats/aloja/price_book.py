@@ -26,7 +26,7 @@ _PLACEHOLDER_MIN_USD_PER_H = 999
 """Minimum price that is a placeholder. The list has 999 and 1000 for clusters; those of half the size cost 9.44."""
 _LOCAL_HDD = ("RL", "NFS")
 """Layouts whose local disk for intermediate data is included in the price of the cluster."""
-_COUNTS = range(1, 13)
+_DISK_COUNTS = range(1, 13)
 _NAMED_MAX = 5
 """Maximum number of clusters without a price that the comment names."""
 Price = Callable[[AlojaCluster], float | None]
@@ -89,8 +89,8 @@ def price_book_text(clusters: Sequence[AlojaCluster], *, source: str, date: str)
     priced_clusters = [
         c for c in clusters if c.cost_usd_per_h is not None and 0 < c.cost_usd_per_h < _PLACEHOLDER_MIN_USD_PER_H
     ]
-    local_layouts = ", ".join(["NFS", *(f"{family}{n}" for family in _LOCAL_HDD for n in _COUNTS)])
-    charged_layouts = ", ".join(["HDD", *(f"{family}{n}" for family in ("HD", "HS", "HN") for n in _COUNTS)])
+    local_layouts = ", ".join(["NFS", *(f"{family}{n}" for family in _LOCAL_HDD for n in _DISK_COUNTS)])
+    charged_layouts = ", ".join(["HDD", *(f"{family}{n}" for family in ("HD", "HS", "HN") for n in _DISK_COUNTS)])
     lines = [
         f"# ALOJA's prices per cluster-hour, from {source}. The list has no date.",
         "# A surcharge is for one disk in every worker together. Parts of price 0 are in the cluster's price.",

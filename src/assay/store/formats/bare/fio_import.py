@@ -45,6 +45,7 @@ _RECORDED_OPTIONS: Final = (
 )
 """Options that change the measurement. The file's name is not among them because it only gives the location."""
 _RW: Final = {"readwrite": "rw", "write,read": "rw"}
+"""Other names of a value of ``rw`` to the name that workloads have."""
 _LOCATION_OPTIONS: Final = ("filename", "directory")
 _ALL_CLIENTS: Final = "All clients"
 _BYTES_PER_S_MAX: Final = 1e13

@@ -57,7 +57,7 @@ class _LoggedRun:
     steps_s: dict[str, float] = field(default_factory=dict)
     failures: list[str] = field(default_factory=list)
     problems: list[str] = field(default_factory=list)
-    refused: bool = False
+    has_no_metric: bool = False
 
     def read_line(self, line: str) -> None:
         """Read a line of the run after its first line."""
@@ -65,7 +65,7 @@ class _LoggedRun:
             self.read_step(step["step"], step["time"].strip())
         if failed := _FAILED.search(line):
             self.failures.append(failed["step"])
-        self.refused |= _NO_METRIC.search(line) is not None
+        self.has_no_metric |= _NO_METRIC.search(line) is not None
         for name, pattern in _REPORT.items():
             match = pattern.search(line)
             if match and self.fields.setdefault(name, match["value"]) != match["value"]:
@@ -90,28 +90,29 @@ def _whole_number(text: str | None) -> int | None:
     return int(text) if text is not None and re.fullmatch(r"[0-9]{1,18}", text) else None
 
 
-def _item_of(attempt: _LoggedRun, name: str) -> ImportedRun | SkippedItem:
-    where = f"{name}:{attempt.line}"
-    if attempt.problems:
-        return SkippedItem(where, f"run {attempt.number}: {attempt.problems[0]}")
-    if attempt.failures or attempt.refused:
-        return _failed_run(attempt, where)
-    missing_values = [key for key in ("total_s", "records", "hsph") if key not in attempt.fields]
-    missing_values += [step for step in ("HSGen", "HSSort", "HSValidate") if step not in attempt.steps_s]
+def _item_of(logged_run: _LoggedRun, name: str) -> ImportedRun | SkippedItem:
+    where = f"{name}:{logged_run.line}"
+    if logged_run.problems:
+        return SkippedItem(where, f"run {logged_run.number}: {logged_run.problems[0]}")
+    if logged_run.failures or logged_run.has_no_metric:
+        return _failed_run(logged_run, where)
+    missing_values = [key for key in ("total_s", "records", "hsph") if key not in logged_run.fields]
+    missing_values += [step for step in ("HSGen", "HSSort", "HSValidate") if step not in logged_run.steps_s]
     if missing_values:
         return SkippedItem(
-            where, f"run {attempt.number} lacks {', '.join(missing_values)}: the log is cut off, or the run was stopped"
+            where,
+            f"run {logged_run.number} lacks {', '.join(missing_values)}: the log is cut off, or the run was stopped",
         )
-    contradiction, hsph = _inconsistency(attempt)
+    contradiction, hsph = _inconsistency(logged_run)
     if contradiction:
-        return SkippedItem(where, f"run {attempt.number}: {contradiction}")
-    return _imported_run(attempt, where, float(attempt.fields["total_s"]), {"hsph_at_sf": float(hsph)})
+        return SkippedItem(where, f"run {logged_run.number}: {contradiction}")
+    return _imported_run(logged_run, where, float(logged_run.fields["total_s"]), {"hsph_at_sf": float(hsph)})
 
 
-def _inconsistency(attempt: _LoggedRun) -> tuple[str | None, Decimal]:
+def _inconsistency(logged_run: _LoggedRun) -> tuple[str | None, Decimal]:
     """Return a contradiction in a complete run, or None; and its HSph@SF."""
-    total_s, records = _whole_number(attempt.fields["total_s"]), _whole_number(attempt.fields["records"])
-    text = attempt.fields["hsph"]
+    total_s, records = _whole_number(logged_run.fields["total_s"]), _whole_number(logged_run.fields["records"])
+    text = logged_run.fields["hsph"]
     hsph = Decimal(text) if re.fullmatch(r"[0-9]{0,12}\.?[0-9]{1,8}", text) else None
     if total_s is None or records is None or hsph is None:
         return "Total Time, Total Size or HSph@SF is not a number", Decimal(0)
@@ -120,35 +121,35 @@ def _inconsistency(attempt: _LoggedRun) -> tuple[str | None, Decimal]:
     hours, scale = _bc_quotient(Decimal(total_s) / 3600), _bc_quotient(Decimal(records) / 10**10)
     if not hours or _bc_quotient(scale / hours) != hsph:
         return f"HSph@SF is {hsph}, which is not {scale} over {total_s} s: the log is damaged", hsph
-    if sum(attempt.steps_s.values()) > total_s + _CLOCK_S:
-        return f"the steps take {sum(attempt.steps_s.values()):g} s, more than the run's {total_s}", hsph
+    if sum(logged_run.steps_s.values()) > total_s + _CLOCK_S:
+        return f"the steps take {sum(logged_run.steps_s.values()):g} s, more than the run's {total_s}", hsph
     return None, hsph
 
 
-def _failed_run(attempt: _LoggedRun, where: str) -> ImportedRun | SkippedItem:
-    ended_s = sum(attempt.steps_s.values())
-    failed_step = attempt.failures[0] if attempt.failures else "a step"
-    if failed_step == "HSsort" and "HSSort" in attempt.steps_s:
+def _failed_run(logged_run: _LoggedRun, where: str) -> ImportedRun | SkippedItem:
+    ended_s = sum(logged_run.steps_s.values())
+    failed_step = logged_run.failures[0] if logged_run.failures else "a step"
+    if failed_step == "HSsort" and "HSSort" in logged_run.steps_s:
         failed_step = "HSValidate"  # the kit prints HSsort for both
     cause = f"{failed_step} failed"
     if problem := duration_problem(ended_s):
-        return SkippedItem(where, f"run {attempt.number}: {cause} before any step had ended; {problem}")
-    return _imported_run(attempt, where, ended_s, {}, status=RunStatus.FAILED, cause=cause)
+        return SkippedItem(where, f"run {logged_run.number}: {cause} before any step had ended; {problem}")
+    return _imported_run(logged_run, where, ended_s, {}, status=RunStatus.FAILED, cause=cause)
 
 
 def _imported_run(
-    attempt: _LoggedRun, where: str, duration_s: float, metrics: dict[str, float], **run_fields: Any
+    logged_run: _LoggedRun, where: str, duration_s: float, metrics: dict[str, float], **run_fields: Any
 ) -> ImportedRun:
-    fields = attempt.fields
+    fields = logged_run.fields
     framework = fields.get("framework", "MapReduce")
     records = _whole_number(fields.get("records"))
-    steps = {f"{step.lower()}_s": value for step, value in attempt.steps_s.items()}
+    steps = {f"{step.lower()}_s": value for step, value in logged_run.steps_s.items()}
     duration_source = "Total Time" if "hsph_at_sf" in metrics else "sum of the steps that ended"
     run = foreign_run(
         workload="tpcx-hs",
         duration_s=duration_s,
         engine=_ENGINES.get(framework, ""),
-        started_at=iso_utc(attempt.epoch_s) or "",
+        started_at=iso_utc(logged_run.epoch_s) or "",
         data_bytes=records * _RECORD_BYTES if records else None,
         metrics=metrics | steps,
         environment={"tpcx_hs_version": fields["version"]} if "version" in fields else {},
@@ -161,24 +162,24 @@ def _imported_run(
         | dict.fromkeys(steps, "Time taken"),
         **run_fields,
     )
-    return ImportedRun(f"{attempt.epoch_s} run {attempt.number} {fields.get('records', '')}".strip(), where, run)
+    return ImportedRun(f"{logged_run.epoch_s} run {logged_run.number} {fields.get('records', '')}".strip(), where, run)
 
 
 def _read(source: Source) -> Iterator[ImportedRun | SkippedItem]:
-    attempt: _LoggedRun | None = None
+    logged_run: _LoggedRun | None = None
     for number, raw_line in enumerate(source.text().splitlines(), start=1):
         line = _COLOUR.sub("", raw_line)
         if begin := _BEGIN.search(line):
-            if attempt:
-                yield _item_of(attempt, source.name)
-            attempt = _LoggedRun(number, begin["run"], int(begin["epoch"]))
+            if logged_run:
+                yield _item_of(logged_run, source.name)
+            logged_run = _LoggedRun(number, begin["run"], int(begin["epoch"]))
             if begin["framework"]:
-                attempt.fields["framework"] = begin["framework"]
-        elif attempt:
-            attempt.read_line(line)
-    if attempt is None:
+                logged_run.fields["framework"] = begin["framework"]
+        elif logged_run:
+            logged_run.read_line(line)
+    if logged_run is None:
         raise FormatError("holds no run of TPCx-HS", where=source.name)
-    yield _item_of(attempt, source.name)
+    yield _item_of(logged_run, source.name)
 
 
 def _recognises(_name: str, head: bytes) -> bool:

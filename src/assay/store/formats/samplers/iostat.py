@@ -55,6 +55,7 @@ _RATES: Final = (
     ("MB_read/s", "MB_wrtn/s", MIB),
     ("Blk_read/s", "Blk_wrtn/s", SECTOR_BYTES),
 )
+"""Keys of the bytes read and written per second, with their unit in bytes; the first pair that a device has counts."""
 _AMOUNTS: Final = (("kB_read", "kB_wrtn", KIB), ("Blk_read", "Blk_wrtn", SECTOR_BYTES))
 """Bytes of the whole interval, in integers. MB are not used: they are less exact than the rates."""
 _TOTALS: Final = (("kB/s", KIB), ("MB/s", MIB), ("sec/s", SECTOR_BYTES))
@@ -242,31 +243,32 @@ def _disk(row: Mapping[str, Any], interval_s: float) -> tuple[dict[str, float], 
 def _bytes(row: Mapping[str, Any], interval_s: float) -> dict[str, float]:
     """Return the bytes that a device read and wrote over an interval, from its most exact figures."""
     rate_max = BYTES_PER_S_MAX
-    rates = {}
+    bytes_by_metric = {}
     for read, write, unit in _RATES:
         if read in row or write in row:
-            values = {
+            rates = {
                 "read_bytes": number(row, read, rate_max / unit),
                 "write_bytes": number(row, write, rate_max / unit),
             }
-            rates = {metric: rate * unit * interval_s for metric, rate in values.items() if rate is not None}
+            bytes_by_metric = {metric: rate * unit * interval_s for metric, rate in rates.items() if rate is not None}
             break
     for read, write, unit in _AMOUNTS:
         for metric, key in (("read_bytes", read), ("write_bytes", write)):
             amount = number(row, key, rate_max / unit * interval_s)
             if amount is None:
                 continue
-            rate_unit = unit * (1 + 0.005 * interval_s)
-            if metric in rates and abs(amount * unit - rates[metric]) > rate_unit + _ERROR_MAX * rates[metric] + (
-                rates[metric] / interval_s * _CLOCK_S
+            rounding_bytes = unit * (1 + 0.005 * interval_s)
+            bytes_by_rate = bytes_by_metric.get(metric)
+            if bytes_by_rate is not None and abs(amount * unit - bytes_by_rate) > (
+                rounding_bytes + bytes_by_rate * (_ERROR_MAX + _CLOCK_S / interval_s)
             ):
                 raise FormatError(f'"{key}" is {amount:.0f}, which its rate contradicts')
-            rates[metric] = amount * unit
+            bytes_by_metric[metric] = amount * unit
     for key, unit in _TOTALS:
         total = number(row, key, rate_max / unit)
         if total is not None:
-            rates["transfer_bytes"] = total * unit * interval_s
-    return rates
+            bytes_by_metric["transfer_bytes"] = total * unit * interval_s
+    return bytes_by_metric
 
 
 def _check_units(row: Mapping[str, Any]) -> None:

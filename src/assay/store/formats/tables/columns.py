@@ -178,7 +178,7 @@ class Aspects:
 
 
 def _distinct_texts() -> Distinct:
-    """Return an interner of unchanged texts."""
+    """Return an empty collection of distinct texts, which are not parsed."""
     return Distinct(lambda text: text)
 
 

@@ -261,7 +261,7 @@ class MappedReader:
         if "source_id" in parsed_rows.texts:
             distinct_values, codes = parsed_rows.texts["source_id"]
             source_ids = [
-                source_id_of(start[0]) if (start := distinct_values.values[code]) else "" for code in codes.tolist()
+                source_id_of(value[0]) if (value := distinct_values.values[code]) else "" for code in codes.tolist()
             ]
         return ImportedRows(
             self._table.name,
