@@ -205,52 +205,7 @@ def events(attempts: int) -> Iterator[tuple[str, str, Json]]:
         },
     )
     for number in range(attempts):
-        kind = "MAP" if number < attempts - reduces else "REDUCE"
-        letter, begin_ms = kind[0].lower(), SUBMIT_MS + 6000 + number * 20
-        task = {"taskid": f"task_{JOB}_{letter}_{number:06d}", "taskType": kind}
-        attempt = task | {"attemptId": f"attempt_{JOB}_{letter}_{number:06d}_0"}
-        node = f"worker{number % 40}"
-        finish_fields = {"finishTime": begin_ms + 30_000, "counters": counters(kind, number)}
-        phase_fields = (
-            {"mapFinishTime": begin_ms + 29_000}
-            if kind == "MAP"
-            else {"shuffleFinishTime": begin_ms + 9_000, "sortFinishTime": begin_ms + 10_000}
-        )
-        yield "TASK_STARTED", "TaskStarted", task | {"startTime": begin_ms, "splitLocations": node}
-        yield (
-            f"{kind}_ATTEMPT_STARTED",
-            "TaskAttemptStarted",
-            attempt
-            | {
-                "startTime": begin_ms + 900,
-                "trackerName": node,
-                "httpPort": 8042,
-                "shufflePort": 13562,
-                "containerId": f"container_{JOB}_01_{number + 2:06d}",
-                "locality": "NODE_LOCAL",
-                "avataar": "VIRGIN",
-            },
-        )
-        yield (
-            f"{kind}_ATTEMPT_FINISHED",
-            f"{kind.capitalize()}AttemptFinished",
-            attempt
-            | finish_fields
-            | phase_fields
-            | {
-                "taskStatus": "SUCCEEDED",
-                "hostname": node,
-                "port": 45454,
-                "rackname": "/default-rack",
-                "state": "done",
-                **dict.fromkeys(("clockSplits", "cpuUsages", "vMemKbytes", "physMemKbytes"), [number % 97] * 12),
-            },
-        )
-        yield (
-            "TASK_FINISHED",
-            "TaskFinished",
-            task | finish_fields | {"status": "SUCCEEDED", "successfulAttemptId": attempt["attemptId"]},
-        )
+        yield from _attempt_events(number, "MAP" if number < attempts - reduces else "REDUCE")
     yield (
         "JOB_FINISHED",
         "JobFinished",
@@ -263,6 +218,55 @@ def events(attempts: int) -> Iterator[tuple[str, str, Json]]:
             "mapCounters": counters("MAP", attempts),
             "reduceCounters": counters("REDUCE", attempts),
         },
+    )
+
+
+def _attempt_events(number: int, kind: str) -> Iterator[tuple[str, str, Json]]:
+    """Yield the events of a task with one attempt."""
+    letter, begin_ms = kind[0].lower(), SUBMIT_MS + 6000 + number * 20
+    task = {"taskid": f"task_{JOB}_{letter}_{number:06d}", "taskType": kind}
+    attempt = task | {"attemptId": f"attempt_{JOB}_{letter}_{number:06d}_0"}
+    node = f"worker{number % 40}"
+    finish_fields = {"finishTime": begin_ms + 30_000, "counters": counters(kind, number)}
+    phase_fields = (
+        {"mapFinishTime": begin_ms + 29_000}
+        if kind == "MAP"
+        else {"shuffleFinishTime": begin_ms + 9_000, "sortFinishTime": begin_ms + 10_000}
+    )
+    yield "TASK_STARTED", "TaskStarted", task | {"startTime": begin_ms, "splitLocations": node}
+    yield (
+        f"{kind}_ATTEMPT_STARTED",
+        "TaskAttemptStarted",
+        attempt
+        | {
+            "startTime": begin_ms + 900,
+            "trackerName": node,
+            "httpPort": 8042,
+            "shufflePort": 13562,
+            "containerId": f"container_{JOB}_01_{number + 2:06d}",
+            "locality": "NODE_LOCAL",
+            "avataar": "VIRGIN",
+        },
+    )
+    yield (
+        f"{kind}_ATTEMPT_FINISHED",
+        f"{kind.capitalize()}AttemptFinished",
+        attempt
+        | finish_fields
+        | phase_fields
+        | {
+            "taskStatus": "SUCCEEDED",
+            "hostname": node,
+            "port": 45454,
+            "rackname": "/default-rack",
+            "state": "done",
+            **dict.fromkeys(("clockSplits", "cpuUsages", "vMemKbytes", "physMemKbytes"), [number % 97] * 12),
+        },
+    )
+    yield (
+        "TASK_FINISHED",
+        "TaskFinished",
+        task | finish_fields | {"status": "SUCCEEDED", "successfulAttemptId": attempt["attemptId"]},
     )
 
 

@@ -169,12 +169,12 @@ def _doublings(search: ClusterSearch) -> Array:
     return np.stack(columns, axis=1)
 
 
-def _rates(book: PricedRates, rng: Rng) -> Array:
-    amounts = book.amounts.copy()
-    for index, price in enumerate(book.prices):
+def _rates(priced_rates: PricedRates, rng: Rng) -> Array:
+    amounts = priced_rates.amounts.copy()
+    for index, price in enumerate(priced_rates.prices):
         if price.low < price.high:
             amounts[index] = rng.triangular(float(price.low), float(price.amount), float(price.high))
-    rates: Array = book.factors @ amounts
+    rates: Array = priced_rates.factors @ amounts
     return rates
 
 

@@ -10,9 +10,9 @@ import pytest
 
 from assay.foundation.errors import EngineError
 from assay.foundation.installation import installation
-from assay.model.clusters.reference import ReferenceAnswers, ReferenceQueries
 from assay.model.plans.program import Outcome, StoredFiles
-from assay.store.reference import compute_answers
+from assay.model.runs.reference_answers import ReferenceAnswers, ReferenceQueries
+from assay.store.reference_answers import compute_answers
 from assay.workloads.decision_support import DecisionSupport, rows_of, same_value, scale_factor
 from assay.workloads.workload import Size, ValidationInput, ValidationResult
 

@@ -23,6 +23,7 @@ const ROUNDING_S: f64 = 2e-6;
 #[derive(Clone, Copy, Debug)]
 pub struct SeekCurve {
     track_s: f64,
+    /// Seconds for each square root of a distance, while the arm accelerates.
     root: f64,
 }
 
@@ -49,6 +50,11 @@ impl SeekCurve {
         let step = 1.0 / f64::from(steps);
         (0..steps).map(|i| (f64::from(i) + 0.5) * step).map(|d| 2.0 * (1.0 - d) * self.seek_s(d) * step).sum()
     }
+}
+
+/// Time of one turn of the platter, in seconds. Half of it is the mean rotational delay.
+pub fn revolution_s(rpm: f64) -> f64 {
+    60.0 / rpm
 }
 
 /// Zones, tracks and the turning platter of one disk.
@@ -79,7 +85,7 @@ impl Geometry {
             outer_bytes_per_s,
             squared_rate_decrease: 1.0 - inner_share * inner_share,
             total_s: 0.0,
-            revolution_s: 60.0 / rpm,
+            revolution_s: revolution_s(rpm),
             curve,
             phase,
         };

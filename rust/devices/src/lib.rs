@@ -18,7 +18,7 @@ mod geometry;
 mod hdd;
 mod ssd;
 
-pub use geometry::SeekCurve;
+pub use geometry::{revolution_s, SeekCurve};
 pub use hdd::{Hdd, HddParams};
 pub use ssd::{Ssd, SsdParams};
 

@@ -111,7 +111,6 @@ pub struct Reduce {
     pub kept_bytes: f64,
     /// Whether a timer for new map outputs is set.
     pub polling: bool,
-    pub complete: bool,
 }
 
 #[derive(Debug)]

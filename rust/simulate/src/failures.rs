@@ -7,7 +7,7 @@ use crate::sim::{Sim, Timer};
 
 /// Interval between checks of the running tasks, in seconds: `SPECULATE_S`, or `SPECULATE_AFTER_S` after a check that
 /// started a speculative attempt, as in DefaultSpeculator.
-const SPECULATE_S: f64 = 1.0;
+pub const SPECULATE_S: f64 = 1.0;
 const SPECULATE_AFTER_S: f64 = 15.0;
 /// Maximum share of the running attempts that are speculative. At least `SPECULATE_MIN` are permitted.
 const SPECULATE_SHARE: f64 = 0.1;
@@ -99,7 +99,7 @@ impl Sim<'_> {
             }
         }
         self.preempt_reduces();
-        self.wake_idle(usize::MAX / 8);
+        self.wake_idle(self.world.nodes.len());
     }
 
     /// Preempt the last reduces if maps must run again and reduces that wait for them occupy all containers, as

@@ -173,7 +173,7 @@ impl Load {
             Some(reader) => reader,
             None => return false,
         };
-        let end = (self.spec.size_bytes as f64) as u64;
+        let end = self.spec.size_bytes;
         if reader.remaining_run_bytes < 1.0 || reader.offset + self.spec.readahead_bytes as u64 >= end {
             reader.remaining_run_bytes = reader.run_bytes.max(1.0);
             reader.offset = self.random_offset(reader.run_bytes.min(reader.remaining_bytes));

@@ -1,7 +1,7 @@
 //! Read the cluster of a scenario: nodes, devices, CPU pool and racks. Default values replace absent ones and are
 //! listed as assumptions.
 
-use assay_devices::SeekCurve;
+use assay_devices::{revolution_s, SeekCurve};
 use assay_spec::{device_model, Fields, Json, Params};
 
 use crate::scenario::{Cluster, DeviceSpec, NodeType};
@@ -187,6 +187,7 @@ fn device_group(at: String, item: &Json, node: &str, assumptions: &mut Vec<Strin
     if count > 1024 {
         return Err(format!("{}count: more than 1024", fields.at));
     }
+    let dirty_limit_bytes = fields.optional_positive("dirty_limit_bytes")?;
     let device = |name: String| DeviceSpec {
         name,
         params: params.clone(),
@@ -195,15 +196,11 @@ fn device_group(at: String, item: &Json, node: &str, assumptions: &mut Vec<Strin
         intermediate_directories: directories[1],
         readahead_bytes,
         request_bytes: request_bytes.clamp(512.0, 1e8),
-        dirty_limit_bytes: None,
+        dirty_limit_bytes,
         used_share,
     };
-    let dirty_limit_bytes = match fields.optional("dirty_limit_bytes") {
-        Some(_) => Some(fields.positive("dirty_limit_bytes")?),
-        None => None,
-    };
     let device_name_of = |index: u64| if count == 1 { name.clone() } else { format!("{name}-{index}") };
-    Ok((1..=count).map(|index| DeviceSpec { dirty_limit_bytes, ..device(device_name_of(index)) }).collect())
+    Ok((1..=count).map(|index| device(device_name_of(index))).collect())
 }
 
 /// Read the parameters of a device. Default values replace the absent internal ones and are listed as assumptions.
@@ -302,7 +299,7 @@ fn fill_hdd(at: &str, item: &Json, fill: &mut impl FnMut(&str, Json) -> bool) ->
         if iops.is_finite() {
             // Full-stroke seek time with which the mean seek plus half a turn gives the stated IOPS.
             let mean_share = SeekCurve::new(0.0, 1.0).mean_s();
-            let arm_s = (1.0 / iops - 30.0 / number("rpm", 7200.0) - track_s).max(0.0);
+            let arm_s = (1.0 / iops - revolution_s(number("rpm", 7200.0)) / 2.0 - track_s).max(0.0);
             full_s = track_s + arm_s / mean_share;
         }
     }

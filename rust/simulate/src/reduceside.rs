@@ -60,7 +60,6 @@ impl Sim<'_> {
             factor: spec.factor,
             kept_bytes: spec.heap_bytes * spec.kept_share,
             polling: false,
-            complete: false,
         };
         let now = self.engine.now;
         let state = &mut self.jobs[job].stages[stage];
@@ -336,7 +335,6 @@ impl Sim<'_> {
             Some(reduce) => reduce,
             None => return,
         };
-        reduce.complete = true;
         let excess_bytes = (reduce.memory_bytes - reduce.kept_bytes).max(0.0);
         if excess_bytes > 0.0 && reduce.files.len() < reduce.factor as usize {
             reduce.memory_bytes -= excess_bytes;

@@ -8,7 +8,7 @@ use crate::activity::Limit;
 use crate::attempt::Attempt;
 use crate::rng::Rng;
 use crate::scenario::Input;
-use crate::sim::{Sim, Timer};
+use crate::sim::{Sim, StageState, Timer};
 use crate::world::{CONTROL_SALT, TASK_SALT};
 
 /// Minimum number of idle nodes that ask for work after a new request.
@@ -101,8 +101,7 @@ impl Sim<'_> {
     fn has_requests(&self) -> bool {
         self.jobs.iter().any(|job| {
             (job.am_requested && job.am_node.is_none())
-                || job.running
-                    && job.stages.iter().any(|s| s.ready && s.pending > 0 && s.tasks - s.pending < s.requested)
+                || job.running && job.stages.iter().any(StageState::has_requests)
         })
     }
 
@@ -140,8 +139,7 @@ impl Sim<'_> {
         self.jobs.iter().zip(&self.scenario.jobs).any(|(state, spec)| {
             let master_fits = state.am_requested && state.am_node.is_none() && spec.am_memory_bytes <= host.free_memory;
             let stage_fits = state.stages.iter().zip(&spec.stages).any(|(state, spec)| {
-                let has_requests = state.ready && state.pending > 0 && state.tasks - state.pending < state.requested;
-                has_requests && spec.memory_bytes <= host.free_memory && spec.cores <= host.free_cores
+                state.has_requests() && spec.memory_bytes <= host.free_memory && spec.cores <= host.free_cores
             });
             master_fits || (state.running && stage_fits)
         })
@@ -187,8 +185,7 @@ impl Sim<'_> {
         let spec = &self.scenario.jobs[job].stages[index];
         let state = &self.jobs[job].stages[index];
         let host = &self.world.nodes[node as usize];
-        let has_requests = state.ready && state.pending > 0 && state.tasks - state.pending < state.requested;
-        if !has_requests || spec.memory_bytes > host.free_memory || spec.cores > host.free_cores {
+        if !state.has_requests() || spec.memory_bytes > host.free_memory || spec.cores > host.free_cores {
             return false;
         }
         // Reduces must not occupy the resources of the maps for which they wait.

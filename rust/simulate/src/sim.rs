@@ -5,6 +5,7 @@ use std::collections::VecDeque;
 use crate::activity::{ByLimit, Limit, Owner, Use, Wake, LIMITS};
 use crate::attempt::{Attempt, Record};
 use crate::engine::{Engine, HORIZON_S};
+use crate::failures::SPECULATE_S;
 use crate::mapside::{merge_plan, spills_of};
 use crate::outputs::Outputs;
 use crate::rng::Rng;
@@ -78,6 +79,13 @@ pub struct StageState {
     pub sort_end_s: f64,
     /// Sum of the run times of the attempts that have succeeded.
     pub run_s: f64,
+}
+
+impl StageState {
+    /// Whether it has requested a container that it has not got.
+    pub fn has_requests(&self) -> bool {
+        self.ready && self.pending > 0 && self.tasks - self.pending < self.requested
+    }
 }
 
 #[derive(Debug, Default)]
@@ -372,7 +380,7 @@ impl<'a> Sim<'a> {
             self.check_ready(job, stage);
         }
         if self.scenario.engine.speculation {
-            self.engine.timer(self.engine.now + 1.0, Timer::Speculate);
+            self.engine.timer(self.engine.now + SPECULATE_S, Timer::Speculate);
         }
     }
 

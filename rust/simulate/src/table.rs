@@ -8,7 +8,7 @@ use std::cell::Cell;
 use std::collections::HashMap;
 use std::rc::Rc;
 
-use assay_devices::SeekCurve;
+use assay_devices::{revolution_s, SeekCurve};
 use assay_spec::Params;
 
 use crate::load::{DiskSpec, Load, Step};
@@ -47,7 +47,7 @@ impl Table {
     pub fn of(spec: &DiskSpec) -> Table {
         let mut sustained_spec = spec.clone();
         let (mut burst_factor, mut burst_bytes) = (1.0, 0.0);
-        let (mut positioning_s, read_bytes_per_s, sustained_write);
+        let (positioning_s, read_bytes_per_s, sustained_write);
         match &mut sustained_spec.params {
             Params::Ssd(params) => {
                 if params.burst_bytes > 0.0 {
@@ -61,8 +61,8 @@ impl Table {
             }
             Params::Hdd(params) => {
                 let curve = SeekCurve::new(params.seek_track_s, params.seek_full_s);
-                positioning_s = 30.0 / params.rpm + curve.mean_s() * spec.used_share.max(0.2);
-                positioning_s = positioning_s.max(30.0 / params.rpm + params.seek_track_s);
+                let rotation_s = revolution_s(params.rpm) / 2.0;
+                positioning_s = rotation_s + params.seek_track_s.max(curve.mean_s() * spec.used_share.max(0.2));
                 read_bytes_per_s = params.read_bytes_per_s;
                 sustained_write = params.write_bytes_per_s;
             }

@@ -236,11 +236,7 @@ impl World {
         let rates: f64 = specs.iter().map(|spec| write_rate(&spec.params)).sum();
         let mut disks = Vec::new();
         for ((spec, table), device) in specs.iter().zip(tables).zip(&kind.devices) {
-            let share = write_rate(&spec.params) / rates;
-            let dirty_limit_bytes = (kind.dirty_bytes * share * NODE_PAUSE_SHARE)
-                .min(device.dirty_limit_bytes.map_or(f64::MAX, |limit| limit * DEVICE_PAUSE_SHARE));
-            let background_bytes = (kind.dirty_background_bytes * share).min(dirty_limit_bytes / 2.0);
-            let write_back = WriteBack::new(dirty_limit_bytes, background_bytes, kind.dirty_expire_s);
+            let write_back = write_back(kind, device, write_rate(&spec.params) / rates);
             let mut disk = match table {
                 Some(table) => Disk::fluid(spec, Rc::clone(table), kind.speed_factor * random_factor, write_back),
                 None => {
@@ -396,6 +392,14 @@ fn directories(devices: &[DeviceSpec], disks: &[u32], count: &dyn Fn(&DeviceSpec
     let disks_with_directory =
         |turn: u32| devices.iter().zip(disks).filter(move |(device, _)| count(device) > turn).map(|(_, &d)| d);
     (0..directories_max).flat_map(disks_with_directory).collect()
+}
+
+/// Return the write-back of a device with this `share` of the write rates of its node.
+fn write_back(kind: &NodeType, device: &DeviceSpec, share: f64) -> WriteBack {
+    let dirty_limit_bytes = (kind.dirty_bytes * share * NODE_PAUSE_SHARE)
+        .min(device.dirty_limit_bytes.map_or(f64::MAX, |limit| limit * DEVICE_PAUSE_SHARE));
+    let background_bytes = (kind.dirty_background_bytes * share).min(dirty_limit_bytes / 2.0);
+    WriteBack::new(dirty_limit_bytes, background_bytes, kind.dirty_expire_s)
 }
 
 fn write_rate(params: &Params) -> f64 {

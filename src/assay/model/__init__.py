@@ -22,13 +22,13 @@ from assay.model.clusters.cluster import (
 )
 from assay.model.clusters.device_baseline import DEVIATION_MAX, CoreSpeed, DeviceBaseline, Measurement
 from assay.model.clusters.device_model import LINEAR_SEEK_SHARE, FlashModel, HddModel, default_flash, default_hdd
+from assay.model.clusters.disk_requests import request_bytes
 from assay.model.clusters.hardware_catalogue import DeviceOption, HardwareCatalogue, WorkerOption
 from assay.model.clusters.host_checks import Advice, CheckReading, Criterion, Grade, HostCheckReport
 from assay.model.clusters.layout import Directories, Layout, StoragePolicy
 from assay.model.clusters.layout_code import ExtraDeviceUse, LayoutCode, devices_of_code, devices_of_text, devices_text
 from assay.model.clusters.network import NETWORK_CODES, Network, NetworkKind, network_kind_of_name
 from assay.model.clusters.price_book import YEAR_H, Amortisation, Energy, Exchange, LineItem, PriceBook
-from assay.model.clusters.reference import GENERATOR, ReferenceAnswers, ReferenceQueries, Rows
 from assay.model.clusters.survey import Block, Clock, Daemon, Interface, Mount, Survey, survey_of
 from assay.model.plans.configuration import Configuration
 from assay.model.plans.cost_profile import CostProfile, EngineCosts, ProfileSource
@@ -59,7 +59,6 @@ from assay.model.plans.engine_parameters import (
 from assay.model.plans.factor import ENGINE_FACTOR, LAYOUT_FACTOR, NETWORK_FACTOR, WORKERS_FACTOR, WORKLOAD, Factor
 from assay.model.plans.plan import RETRIES, Plan, PrecisionGoal, WorkloadSpec
 from assay.model.plans.program import JOBS_PACKAGE, SPARK_JOBS_PACKAGE, Outcome, Program, StoredFiles
-from assay.model.plans.requests import request_bytes
 from assay.model.plans.rules import Default, Mistake, Rules, Spread
 from assay.model.plans.workload_profile import (
     BLOCK_BYTES,
@@ -84,6 +83,7 @@ from assay.model.runs.imported import SOURCE_ID_LENGTH_MAX, ImportedRun, Skipped
 from assay.model.runs.job import Executor, Job, Stage
 from assay.model.runs.origin import Origin
 from assay.model.runs.phase import Phase
+from assay.model.runs.reference_answers import TABLE_GENERATOR, ReferenceAnswers, ReferenceQueries, Rows
 from assay.model.runs.run import RUN_SCHEMA_VERSION, SIMULATED_HIGH_S, SIMULATED_LOW_S, CacheState, Check, Run
 from assay.model.runs.run_status import FailureClass, RunStatus
 from assay.model.runs.spreadsheet import escaped_cell, unescaped_text

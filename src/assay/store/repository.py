@@ -24,15 +24,7 @@ from assay.store.bundles import bundle as bundle_files
 from assay.store.bundles.bundle import BundleProblem, Contents
 from assay.store.bundles.duplicates import DuplicateSource, probable_duplicates
 from assay.store.bundles.folders import INITIAL_FOLDERS, MARKER, Folders
-from assay.store.bundles.staging import (
-    creation_error,
-    remove_dead,
-    staging,
-    storage_error,
-    sync,
-    sync_placed,
-    sync_tree,
-)
+from assay.store.bundles.staging import clear_dead, creation_error, staging, storage_error, sync, sync_placed, sync_tree
 from assay.store.exchange.attached_profiles import AttachedFacts, AttachedProfile, profile_bundle, write_profile
 from assay.store.exchange.imports import (
     Batch,
@@ -95,7 +87,7 @@ class Repository:
             ) from error
         if version != VERSION:
             raise other_version(version, VERSION, root / MARKER)
-        remove_dead(Folders(root).partial)
+        clear_dead(Folders(root).partial)
         return cls(root)
 
     def close(self) -> None:

@@ -13,7 +13,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 from decimal import Decimal, InvalidOperation
 
-from assay.model import GENERATOR, Check, Outcome, Program, ReferenceQueries, Rows
+from assay.model import TABLE_GENERATOR, Check, Outcome, Program, ReferenceQueries, Rows
 from assay.workloads.common.checks import common_checks, equal
 from assay.workloads.common.hadoop_options import DEFAULT_MAPS, storage_options
 from assay.workloads.common.inputs import OUTPUT, Input
@@ -65,7 +65,7 @@ class DecisionSupport(Workload):
 
         def generator(folder: str) -> Program:
             program = spark_program("DecisionData", scale_factor(size), parts, folder, options=storage_options(size))
-            return replace(program, tools=(GENERATOR,))
+            return replace(program, tools=(TABLE_GENERATOR,))
 
         counters = (_BYTES, _CHECKSUM)
         tables = Input(

@@ -36,7 +36,7 @@ TB = 10**12
 def test_lisa14s_ssd_is_split_into_ten_directories() -> None:
     result = split(LISA14, error=0.1, directories_max=16)
     assert result.directories == {**dict.fromkeys(list(LISA14)[:6], 1), "ssd1": 10}
-    assert result.spread == pytest.approx(1300 / 10 / 120 - 1)
+    assert result.imbalance == pytest.approx(1300 / 10 / 120 - 1)
     assert split(LISA14, error=0.02, directories_max=16).directories["ssd1"] == 11
 
 
@@ -51,11 +51,11 @@ def test_the_split_is_the_smallest_within_the_error_or_the_best_that_is_allowed(
     ]
     within = [counts for counts in every if bandwidth_imbalance(given_rates, counts) <= error + 1e-9]
     assert all(1 <= count <= most for count in result.directories.values())
-    assert result.spread == pytest.approx(bandwidth_imbalance(given_rates, result.directories))
+    assert result.imbalance == pytest.approx(bandwidth_imbalance(given_rates, result.directories))
     if within:
         assert result.directories == min(within, key=lambda counts: sum(counts.values()))
     else:
-        assert result.spread == pytest.approx(min(bandwidth_imbalance(given_rates, counts) for counts in every))
+        assert result.imbalance == pytest.approx(min(bandwidth_imbalance(given_rates, counts) for counts in every))
 
 
 @given(rates, st.integers(1, 9))
@@ -78,14 +78,14 @@ def test_nothing_is_lost_and_no_device_holds_more_than_it_can(
     capacities = dict(zip("abc", map(float, sizes), strict=True))
     filled = fill(capacities, given_uses)
     used = filled.used_bytes(data, capacities, given_uses)
-    stored = min(data, filled.ends_at)
+    stored = min(data, filled.room_bytes)
     assert sum(used.values()) == pytest.approx(stored * sum(use.bytes_per_byte for use in given_uses), abs=1e-6)
     assert all(used[name] <= capacities[name] * (1 + 1e-9) for name in used)
-    for name, at in filled.full_after.items():
-        assert at <= filled.ends_at
+    for name, at in filled.full_after_bytes.items():
+        assert at <= filled.room_bytes
         assert filled.used_bytes(at, capacities, given_uses)[name] == pytest.approx(capacities[name])
-    assert list(filled.full_after.values()) == sorted(filled.full_after.values())
-    left = [set(use.directories) - set(filled.full_after) for use in given_uses]
+    assert list(filled.full_after_bytes.values()) == sorted(filled.full_after_bytes.values())
+    left = [set(use.directories) - set(filled.full_after_bytes) for use in given_uses]
     assert not all(left), "it ends only when some kind of data has no place left"
 
 
@@ -93,10 +93,10 @@ def test_a_split_ssd_is_full_long_before_the_other_disks() -> None:
     directories = split(LISA14, error=0.1, directories_max=16).directories
     capacities = {name: float(2 * TB if name != "ssd1" else 1.3 * TB) for name in LISA14}
     filled = fill(capacities, [DirectoryUse(directories, 3), DirectoryUse(directories, 1)])
-    assert next(iter(filled.full_after)) == "ssd1"
+    assert next(iter(filled.full_after_bytes)) == "ssd1"
     # 10 of 16 directories, 4 bytes for each byte of data: 1.3 TB are full after 520 GB.
-    assert filled.full_after["ssd1"] == pytest.approx(520e9)
-    assert filled.ends_at == pytest.approx(13.3 * TB / 4)
+    assert filled.full_after_bytes["ssd1"] == pytest.approx(520e9)
+    assert filled.room_bytes == pytest.approx(13.3 * TB / 4)
 
 
 def test_volume_choosing_by_space_steers_away_from_the_smaller_ssd() -> None:

@@ -19,7 +19,7 @@ from assay.analysis.devices.rates import (
 )
 from assay.model.clusters.cluster import Device, DeviceKind, Disks
 from assay.model.clusters.device_model import SEEK_MEAN_SHARE, FlashModel, HddModel, default_flash, default_hdd
-from assay.model.plans.requests import PAGE_BYTES, request_bytes
+from assay.model.clusters.disk_requests import PAGE_BYTES, request_bytes
 
 hdd_models = st.builds(
     HddModel,

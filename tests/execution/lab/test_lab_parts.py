@@ -18,7 +18,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from assay.analysis.devices.numbers import DIRTY_BYTES_MIN, dirty_seconds
+from assay.analysis.devices.model_parameters import DIRTY_BYTES_MIN, dirty_seconds
 from assay.execution.lab import build, lifecycle, network, undo
 from assay.execution.lab.cgroups import (
     Controller,
@@ -36,7 +36,7 @@ from assay.execution.lab.state import lab_directory, take_lab_lock
 from assay.foundation.errors import LabError, SpecificationError
 from assay.foundation.process import Lock, Owner, lock_holder
 from assay.model.clusters.cluster import Device, DeviceKind, Disks, Placement
-from assay.model.plans.requests import FULL_REQUEST_BYTES, PAGE_BYTES, request_bytes
+from assay.model.clusters.disk_requests import FULL_REQUEST_BYTES, PAGE_BYTES, request_bytes
 from lab_support import small_cluster
 
 

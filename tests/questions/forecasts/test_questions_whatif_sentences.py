@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from assay.analysis.cost.changed import MissingPrice
+from assay.analysis.cost.missing_prices import MissingPrice
 from assay.questions.costs.job_cost import LAB_NOTE
 from assay.questions.decisions.decision import CostVerdict
 from assay.questions.forecasts.whatif.lab_cpu import LabCores

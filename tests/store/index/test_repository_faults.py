@@ -18,7 +18,7 @@ from assay.model.runs.run import RUN_SCHEMA_VERSION
 from assay.model.runs.task_attempt import TaskAttempt
 from assay.store import ProblemKind, Repository
 from assay.store.bundles.folders import Folders
-from assay.store.bundles.staging import FOREIGN_AGE_MAX_S, TemporaryFolders, remove_dead
+from assay.store.bundles.staging import FOREIGN_AGE_MAX_S, TemporaryFolders, clear_dead
 from assay.store.index.index import bundle_names
 from assay.store.index.index_builder import IndexBuilder, index_name
 from assay.store.index.tables import connection
@@ -100,8 +100,8 @@ def test_ctrl_c_in_mid_publish_leaves_nothing(repository: Repository, tmp_path: 
 def test_leftovers_of_a_remote_writer_are_removed_after_a_day(repository: Repository) -> None:
     foreign = repository.root / "partial" / "x~0123456789ab~1~1~00000000"
     foreign.mkdir()
-    assert remove_dead(foreign.parent) == []
-    assert remove_dead(foreign.parent, now_unix_s=time.time() + FOREIGN_AGE_MAX_S + 60) == [foreign.name]
+    assert clear_dead(foreign.parent) == []
+    assert clear_dead(foreign.parent, now_unix_s=time.time() + FOREIGN_AGE_MAX_S + 60) == [foreign.name]
     assert partial(repository) == []
 
 

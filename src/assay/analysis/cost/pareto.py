@@ -95,14 +95,14 @@ def drawn_times_s(times: Times, errors: MeanErrors, draws: int, generator: np.ra
     return np.asarray(times.mean_s * np.exp(np.clip(log_deviation, -_LOG_MAX, _LOG_MAX)), dtype=np.float64)
 
 
-def drawn_rates_per_h(book: PricedRates, draws: int, generator: np.random.Generator) -> Floats:
+def drawn_rates_per_h(priced_rates: PricedRates, draws: int, generator: np.random.Generator) -> Floats:
     """Return draws × configurations of the rate."""
-    amounts = np.tile(book.amounts, (draws, 1))
-    for column, price in enumerate(book.prices):
+    amounts = np.tile(priced_rates.amounts, (draws, 1))
+    for column, price in enumerate(priced_rates.prices):
         if price.low < price.high:
             low, middle, high = float(price.low), float(price.amount), float(price.high)
             amounts[:, column] = generator.triangular(low, middle, high, draws)
-    rates: Floats = amounts @ book.factors.T
+    rates: Floats = amounts @ priced_rates.factors.T
     return rates
 
 
@@ -138,7 +138,7 @@ class CostAndTime:
 
 
 def estimate_time_and_cost(
-    times: Times, book: PricedRates, errors: MeanErrors | None = None, *, draws: int = DRAWS, seed: int = 0
+    times: Times, priced_rates: PricedRates, errors: MeanErrors | None = None, *, draws: int = DRAWS, seed: int = 0
 ) -> CostAndTime:
     """Return times and costs of configurations, which must all have runs. The same seed gives the same draws.
 
@@ -152,20 +152,20 @@ def estimate_time_and_cost(
     draws = min(draws, max(200, _CELLS_MAX // count))
     generator = np.random.default_rng(seed)
     time = drawn_times_s(times, errors_of_means, draws, generator)
-    cost = time * drawn_rates_per_h(book, draws, generator) / HOUR_S
-    costs = times.mean_s * book.rates_per_h / HOUR_S
+    cost = time * drawn_rates_per_h(priced_rates, draws, generator) / HOUR_S
+    costs = times.mean_s * priced_rates.rates_per_h / HOUR_S
     time_low, time_high = mean_intervals(times, errors_of_means)
     with np.errstate(invalid="ignore"):
         drawn_low, drawn_high = np.quantile(cost, (0.025, 0.975), axis=0)
-    has_range = book.has_price_range
+    has_range = priced_rates.has_price_range
     has_errors = bool(np.all(np.isfinite(errors_of_means.error)))
     return CostAndTime(
         times_s=times.mean_s,
         costs=costs,
         time_low_s=time_low,
         time_high_s=time_high,
-        cost_low=np.where(has_range, drawn_low, time_low * book.rates_per_h / HOUR_S),
-        cost_high=np.where(has_range, drawn_high, time_high * book.rates_per_h / HOUR_S),
+        cost_low=np.where(has_range, drawn_low, time_low * priced_rates.rates_per_h / HOUR_S),
+        cost_high=np.where(has_range, drawn_high, time_high * priced_rates.rates_per_h / HOUR_S),
         borrowed=errors_of_means.borrowed,
         draws=draws if has_errors else 0,
         drawn_times_s=time,

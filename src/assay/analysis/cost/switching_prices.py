@@ -43,14 +43,14 @@ def _nearest(crossings: Floats, allowed: Mask, *, above: bool) -> tuple[float | 
     return float(crossings[nearest]), nearest
 
 
-def compute_switching_prices(times_s: Floats, book: PricedRates) -> list[SwitchingPrice]:
+def compute_switching_prices(times_s: Floats, priced_rates: PricedRates) -> list[SwitchingPrice]:
     """Return a :class:`SwitchingPrice` for each price that a configuration pays. Prices can't fall below 0."""
-    costs = times_s * book.rates_per_h / HOUR_S
+    costs = times_s * priced_rates.rates_per_h / HOUR_S
     winner = int(np.argmin(costs))
     switching_prices = []
-    for column, price in enumerate(book.prices):
-        amount = book.amounts[column]
-        slopes = times_s * book.factors[:, column] / HOUR_S
+    for column, price in enumerate(priced_rates.prices):
+        amount = priced_rates.amounts[column]
+        slopes = times_s * priced_rates.factors[:, column] / HOUR_S
         # The others' advantage over the winner grows by `gain` for each unit that the price rises.
         gain = slopes[winner] - slopes
         cost_differences = costs - costs[winner]

@@ -61,10 +61,10 @@ def bandwidths(cluster: Cluster, baseline: DeviceBaseline | None) -> dict[str, B
 
 @dataclass(frozen=True, slots=True)
 class DirectorySplit:
-    """Device name to number of directories. ``spread``: largest / smallest bandwidth of a directory, minus 1."""
+    """Device name to number of directories. ``imbalance``: largest / smallest bandwidth of a directory, minus 1."""
 
     directories: dict[str, int]
-    spread: float
+    imbalance: float
 
 
 def bandwidth_imbalance(rates: Mapping[str, float], directories: Mapping[str, int]) -> float:
@@ -77,7 +77,7 @@ def split(rates: Mapping[str, float], *, error: float, directories_max: int) -> 
     """Return the fewest directories with which bandwidths per directory differ by at most ``error``.
 
     ``rates``: device name to bytes/s. No device gets more than ``directories_max`` directories; if that is too few, the
-    split with the smallest ``spread`` is returned. The bandwidth of every directory is between ``t`` and
+    split with the smallest ``imbalance`` is returned. The bandwidth of every directory is between ``t`` and
     ``t × (1 + error)`` for some ``t``. A larger ``t`` needs fewer directories on each device, so the
     largest possible ``t`` gives the fewest on all devices. Some directory has exactly bandwidth ``t``.
     """
@@ -96,11 +96,11 @@ def split(rates: Mapping[str, float], *, error: float, directories_max: int) -> 
         for counts in (counts_min, counts_max):
             if max(counts.values()) > directories_max:
                 continue
-            spread = bandwidth_imbalance(rates, counts)
-            if spread <= error * (1 + 1e-9) + 1e-12:
-                return DirectorySplit(counts, spread)
-            if best_split is None or spread < best_split.spread:
-                best_split = DirectorySplit(counts, spread)
+            imbalance = bandwidth_imbalance(rates, counts)
+            if imbalance <= error * (1 + 1e-9) + 1e-12:
+                return DirectorySplit(counts, imbalance)
+            if best_split is None or imbalance < best_split.imbalance:
+                best_split = DirectorySplit(counts, imbalance)
     assert best_split is not None
     return best_split
 
@@ -122,25 +122,25 @@ class DirectoryUse:
 class DeviceFill:
     """The order in which devices become full.
 
-    ``full_after``: device name to the data per worker, in bytes, at which it is full. ``ends_at``: the data per worker,
-    in bytes, at which one kind of data has no device with room.
+    ``full_after_bytes``: device name to the data per worker at which it is full. ``room_bytes``: the data per worker
+    for which there is room; with more, one kind of data has no device with room.
     """
 
     shares: dict[str, float]
     """Device name to its bytes for each byte of data, until the first device is full."""
-    full_after: dict[str, float]
-    ends_at: float
+    full_after_bytes: dict[str, float]
+    room_bytes: float
 
     def used_bytes(
         self, data_bytes: float, capacities: Mapping[str, float], uses: Sequence[DirectoryUse]
     ) -> dict[str, float]:
         """Return the bytes on each device when a worker has ``data_bytes``, or as much as there is room for."""
         bytes_by_device = dict.fromkeys(self.shares, 0.0)
-        boundaries = sorted({0.0, *self.full_after.values(), self.ends_at})
+        boundaries = sorted({0.0, *self.full_after_bytes.values(), self.room_bytes})
         full_devices: set[str] = set()
         for start, stop in pairwise([*boundaries, float("inf")]):
-            full_devices |= {name for name, full_at in self.full_after.items() if full_at <= start}
-            end = min(stop, data_bytes, self.ends_at)
+            full_devices |= {name for name, full_at in self.full_after_bytes.items() if full_at <= start}
+            end = min(stop, data_bytes, self.room_bytes)
             if end > start:
                 for name, rate in _rates(uses, capacities, full_devices).items():
                     bytes_by_device[name] += rate * (end - start)
@@ -164,19 +164,19 @@ def fill(capacities: Mapping[str, float], uses: Sequence[DirectoryUse]) -> Devic
     """
     active_uses = [use for use in uses if use.bytes_per_byte > 0]
     free_bytes = dict(capacities)
-    full_after: dict[str, float] = {}
+    full_after_bytes: dict[str, float] = {}
     data_bytes = 0.0
     initial_rates = _rates(active_uses, capacities, set())
-    while active_uses and all(set(use.directories) - set(full_after) for use in active_uses):
-        rates = _rates(active_uses, capacities, set(full_after))
-        filling_devices = [name for name, rate in rates.items() if rate > 0 and name not in full_after]
+    while active_uses and all(set(use.directories) - set(full_after_bytes) for use in active_uses):
+        rates = _rates(active_uses, capacities, set(full_after_bytes))
+        filling_devices = [name for name, rate in rates.items() if rate > 0 and name not in full_after_bytes]
         step = min(free_bytes[name] / rates[name] for name in filling_devices)
         data_bytes += step
         free_bytes = {name: free_bytes[name] - step * rates[name] for name in free_bytes}
         for name in filling_devices:
             if free_bytes[name] <= capacities[name] * 1e-9:
-                full_after[name] = data_bytes
-    return DeviceFill(initial_rates, full_after, data_bytes if active_uses else float("inf"))
+                full_after_bytes[name] = data_bytes
+    return DeviceFill(initial_rates, full_after_bytes, data_bytes if active_uses else float("inf"))
 
 
 @dataclass(frozen=True, slots=True)

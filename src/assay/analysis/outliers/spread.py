@@ -157,11 +157,11 @@ def _fit(response: Floats, codes: Sequence[Ints], size: int) -> Floats:
     weights = np.ones(len(response))
     for _ in range(_ROUNDS):
         residual = response - _sum_of(effects, codes)
-        total = [np.bincount(level, weights=weights, minlength=size) for level in codes]
+        total_weights = [np.bincount(level, weights=weights, minlength=size) for level in codes]
         for _ in range(_SWEEPS):
-            for level, weight in zip(codes, total, strict=True):
+            for level, total_weight in zip(codes, total_weights, strict=True):
                 change = np.bincount(level, weights=weights * residual, minlength=size)
-                change = np.divide(change, weight, out=np.zeros(size), where=weight > 0)
+                change = np.divide(change, total_weight, out=np.zeros(size), where=total_weight > 0)
                 effects += change
                 residual -= change[level]
         scale = max(NORMAL * float(np.median(np.abs(residual))), SPREAD_MIN)

@@ -9,7 +9,7 @@ wide distribution, and so a large size.
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -48,7 +48,8 @@ def memory_need(kind: str, peaks_bytes: Sequence[float], requested_bytes: float 
     if not peaks_bytes:
         return MemoryNeed(kind, requested_bytes, 0)
     median, high = np.quantile(peaks_bytes, (0.5, 0.95))
-    need = MemoryNeed(kind, requested_bytes, len(peaks_bytes), float(median), float(high), float(max(peaks_bytes)))
+    peak_bytes = float(max(peaks_bytes))
+    need = MemoryNeed(kind, requested_bytes, len(peaks_bytes), float(median), float(high), peak_bytes)
     if len(peaks_bytes) < PROCESSES_MIN:
         return need
     from scipy.special import stdtr, stdtrit  # imported here because the import takes 0.1 s
@@ -63,17 +64,11 @@ def memory_need(kind: str, peaks_bytes: Sequence[float], requested_bytes: float 
 
     quantile = 1.0 - (1.0 - RISK_MAX) ** (1.0 / max(1, processes))
     log_size = float(logs.mean()) - spread * float(stdtrit(count - 1, quantile))
-    peak_bytes = float(max(peaks_bytes))
     sufficient = None
     if log_size < math.log(peak_bytes * SIZE_FACTOR_MAX):
         sufficient = math.ceil(max(math.exp(log_size), peak_bytes) / STEP_BYTES) * STEP_BYTES
-    return MemoryNeed(
-        kind=kind,
-        requested_bytes=requested_bytes,
-        processes=count,
-        median_bytes=float(median),
-        high_bytes=float(high),
-        peak_bytes=peak_bytes,
+    return replace(
+        need,
         request_risk=risk(requested_bytes) if requested_bytes else None,
         sufficient_bytes=sufficient,
         sufficient_risk=risk(sufficient) if sufficient else None,

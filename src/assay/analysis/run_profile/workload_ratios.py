@@ -55,7 +55,7 @@ class WorkloadRatios:
 
     @property
     def has_ratios(self) -> bool:
-        """Return whether the reference workload is among the rows."""
+        """Whether the reference workload is among the rows."""
         return any(row.workload == self.reference for row in self.rows)
 
 

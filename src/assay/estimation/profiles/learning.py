@@ -391,7 +391,6 @@ def _workload(program: str, facts: Sequence[_RunFacts], idle_s: float) -> Worklo
     same_graph = most_frequent(graphs) if graphs else []
     used_facts = [run_facts for run_facts in facts if run_facts.staged in same_graph] if graphs else facts
     compression = compressed_shares(same_graph) if graphs else _compression(used_facts)
-
     data_bytes_by_run = {number: _data_bytes(run_facts.run) for number, run_facts in enumerate(used_facts)}
     read = fmean(used_facts[k].read / size for k, size in data_bytes_by_run.items())
     output = fmean(used_facts[k].map_output / size for k, size in data_bytes_by_run.items())

@@ -12,7 +12,7 @@ from statistics import fmean
 
 from msgspec.structs import replace as struct_replace
 
-from assay.analysis.devices.numbers import dirty_seconds, model_numbers
+from assay.analysis.devices.model_parameters import dirty_seconds, model_parameters
 from assay.estimation.simulator import stages
 from assay.estimation.simulator.credits import credit_assumptions, with_credits
 from assay.estimation.simulator.error_model import time_shares
@@ -295,7 +295,7 @@ def _devices(request: SimulationRequest, cluster: Cluster, kind: NodeType) -> li
             ScenarioDevice(
                 name=device.name,
                 size_bytes=device.capacity_bytes * scale,
-                model=model_numbers(drawn_device, scale),
+                model=model_parameters(drawn_device, scale),
                 purposes=_purposes(layout, device.name),
                 readahead_bytes=window_bytes,
                 request_bytes=window_bytes,

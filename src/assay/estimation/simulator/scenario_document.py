@@ -42,7 +42,7 @@ class ScenarioDevice(Struct, frozen=True, omit_defaults=True):
     name: str
     size_bytes: float
     model: Mapping[str, Any]
-    """Numbers of the device model (:func:`~assay.analysis.devices.numbers.model_numbers`)."""
+    """Parameters of the device model (:func:`~assay.analysis.devices.model_parameters.model_parameters`)."""
     purposes: Mapping[str, int]
     """``dfs`` and ``intermediate`` to the number of directories."""
     readahead_bytes: float | None = None

@@ -13,7 +13,7 @@ from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from assay.analysis.devices.numbers import dirty_seconds, model_numbers
+from assay.analysis.devices.model_parameters import dirty_seconds, model_parameters
 from assay.execution.lab.cgroups import NodeCgroup, throttle_directory
 from assay.execution.lab.commands import parallel
 from assay.execution.lab.disks.disk_emulators import DiskEmulator, EmulatedDisk, ThrottledLoop
@@ -268,7 +268,7 @@ def _facts(
 
 
 def _disk_facts(disk: EmulatedDisk, kind: Disks) -> dict[str, Any]:
-    numbers = model_numbers(disk.spec.device, disk.spec.scale) if kind is Disks.MODEL else asdict(disk.spec.limits)
+    figures = model_parameters(disk.spec.device, disk.spec.scale) if kind is Disks.MODEL else asdict(disk.spec.limits)
     return {
         "block": str(disk.block),
         "major_minor": disk.major_minor,
@@ -276,5 +276,5 @@ def _disk_facts(disk: EmulatedDisk, kind: Disks) -> dict[str, Any]:
         "capacity_bytes": disk.spec.capacity_bytes,
         "request_bytes": disk.spec.request_bytes,
         "dirty_bytes": disk.spec.dirty_bytes,
-        **numbers,
+        **figures,
     }

@@ -6,7 +6,7 @@ scaled; the rate of a NIC is scaled where :mod:`.build` plans the network.
 
 from pathlib import Path
 
-from assay.analysis.devices.numbers import DIRTY_S
+from assay.analysis.devices.model_parameters import DIRTY_S
 from assay.execution.lab.cgroups import DiskLimits
 from assay.execution.lab.disks.disk_emulators import DiskSpec
 from assay.foundation.errors import LabError

@@ -12,11 +12,11 @@ import msgspec
 
 from assay.model.clusters.cluster import DeviceKind
 
-SYSTEM_POINTS = frozenset(
+_SYSTEM_MOUNT_POINTS = frozenset(
     {"/", "/boot", "/efi", "/usr", "/var", "/home", "/tmp", "/var/tmp", "/var/log", "/opt", "/srv"}  # noqa: S108
 )
-_SYSTEM_BELOW = ("/etc/", "/run/", "/proc/", "/sys/", "/dev/", "/snap/", "/boot/", "/usr/", "/var/lib/docker/")
-_DATA_SYSTEMS = ("ext3", "ext4", "xfs", "btrfs", "zfs", "f2fs")
+_SYSTEM_PREFIXES = ("/etc/", "/run/", "/proc/", "/sys/", "/dev/", "/snap/", "/boot/", "/usr/", "/var/lib/docker/")
+_DATA_FILE_SYSTEMS = ("ext3", "ext4", "xfs", "btrfs", "zfs", "f2fs")
 _PARAVIRTUAL_DRIVERS = frozenset({"virtio_net", "vmxnet3", "hv_netvsc", "xen_netfront"})
 """Drivers of virtual machines. They report a fixed rate, or the rate of the hypervisor."""
 
@@ -334,8 +334,8 @@ class Survey:
         """Return the mounted file systems that are for data: on block devices, and not of the system."""
         mounts_by_device: dict[str, Mount] = {}
         for mount in self.mounts:
-            is_system = mount.point in SYSTEM_POINTS or mount.point.startswith(_SYSTEM_BELOW)
-            if not is_system and mount.file_system in _DATA_SYSTEMS and mount.root == "/":
+            is_system = mount.point in _SYSTEM_MOUNT_POINTS or mount.point.startswith(_SYSTEM_PREFIXES)
+            if not is_system and mount.file_system in _DATA_FILE_SYSTEMS and mount.root == "/":
                 mounts_by_device.setdefault(mount.device, mount)
         return list(mounts_by_device.values())
 

@@ -146,9 +146,9 @@ def _imbalance_warnings(plan: DirectoryPlan) -> list[str]:
     """Return warnings about bandwidths that still differ, or that were not measured."""
     warnings = [
         f"{part}: with this maximum of directories, bandwidths per directory still differ by "
-        f"{format_percent(directories.spread)}; raise --directories-max"
+        f"{format_percent(directories.imbalance)}; raise --directories-max"
         for part, directories in (("hdfs", plan.hdfs), ("intermediate", plan.intermediate))
-        if directories.spread > plan.difference + 1e-9
+        if directories.imbalance > plan.difference + 1e-9
     ]
     unmeasured_devices = [device.name for device in plan.devices if not plan.rates[device.name].measured]
     if unmeasured_devices and len(unmeasured_devices) < len(plan.devices):
@@ -159,10 +159,10 @@ def _imbalance_warnings(plan: DirectoryPlan) -> list[str]:
 def _filling_warnings(plan: DirectoryPlan) -> list[str]:
     """Return warnings about devices that fill before others, and about data that do not fit."""
     warnings = []
-    order = list(plan.fill.full_after.items())
+    order = list(plan.fill.full_after_bytes.items())
     first = {name for name, at in order if at <= order[0][1] * (1 + 1e-9)} if order else set()
     if first and len(first) < len(plan.devices):
-        first_full_bytes, capacity_bytes = order[0][1], plan.fill.ends_at
+        first_full_bytes, capacity_bytes = order[0][1], plan.fill.room_bytes
         verb = "fills" if len(first) == 1 else "fill"
         fills = f"{', '.join(sorted(first))} {verb} first, after {format_bytes(first_full_bytes)}"
         others_continue = capacity_bytes > first_full_bytes * (1 + 1e-9)
@@ -172,10 +172,9 @@ def _filling_warnings(plan: DirectoryPlan) -> list[str]:
             else "then HDFS or intermediate data have no space left, even if other devices have some"
         )
         warnings.append(f"{fills} of data per node; {consequence}")
-    if plan.data_bytes is not None and plan.data_bytes > plan.fill.ends_at:
-        warnings.append(
-            f"{format_bytes(plan.data_bytes)} per node do not fit: there is room for {format_bytes(plan.fill.ends_at)}"
-        )
+    if plan.data_bytes is not None and plan.data_bytes > plan.fill.room_bytes:
+        room_text = format_bytes(plan.fill.room_bytes)
+        warnings.append(f"{format_bytes(plan.data_bytes)} per node do not fit: there is room for {room_text}")
     return warnings
 
 

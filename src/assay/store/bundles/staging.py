@@ -82,7 +82,7 @@ def _remove(folders: dict[str, Path]) -> None:
         shutil.rmtree(folders.popitem()[1], ignore_errors=True)
 
 
-def remove_dead(partial: Path, *, now_unix_s: float | None = None) -> list[str]:
+def clear_dead(partial: Path, *, now_unix_s: float | None = None) -> list[str]:
     """Remove the folders of dead writers in ``partial`` and return their names. Folders that can't be removed are
     ignored."""
     now = time.time() if now_unix_s is None else now_unix_s

@@ -53,13 +53,13 @@ def paraver_files(run: Run, tasks: Sequence[TaskAttempt], trace: Trace) -> Mappi
     for node in nodes:
         name = node or "no node"
         files.threads[node] = [name, *(f"{name} container {number}" for number in range(1, len(containers[node]) + 1))]
-    _phases(files, run, _object_of(files, nodes[0], 0))
+    _add_phases(files, run, _object_of(files, nodes[0], 0))
     numbers = {task.attempt_id: number for number, task in enumerate(tasks, start=1)}
     files.events[ATTEMPTS] = ("Task attempt", ["none", *numbers])
     for node in nodes:
         for thread, attempts in enumerate(containers[node], start=1):
-            _attempts(files, _object_of(files, node, thread), attempts, numbers)
-    _counters(files, series)
+            _add_attempts(files, _object_of(files, node, thread), attempts, numbers)
+    _add_counters(files, series)
     end_s = max([run.duration_s, *(task.end_s for task in tasks), *(line.t_s[-1] for line in series if line.t_s)])
     return {".prv": _prv(files, files.ns(end_s)), ".pcf": _pcf(files), ".row": _row(files)}
 
@@ -71,14 +71,16 @@ def _object_of(files: _Files, node: str, thread: int) -> str:
     return f"{threads_before + thread + 1}:1:{nodes.index(node) + 1}:{thread + 1}"
 
 
-def _phases(files: _Files, run: Run, thread_object: str) -> None:
+def _add_phases(files: _Files, run: Run, thread_object: str) -> None:
     for kind, phase in enumerate(run.phases, start=PHASES):
         files.events[kind] = (f"Phase {phase.name}", ["ends", "starts"])
         files.event(thread_object, phase.start_s, kind, 1)
         files.event(thread_object, phase.end_s, kind, 0)
 
 
-def _attempts(files: _Files, thread_object: str, attempts: Iterable[TaskAttempt], numbers: Mapping[str, int]) -> None:
+def _add_attempts(
+    files: _Files, thread_object: str, attempts: Iterable[TaskAttempt], numbers: Mapping[str, int]
+) -> None:
     idle_from_s = files.start_s
     for task in attempts:
         files.state(thread_object, "idle", idle_from_s, task.start_s)
@@ -89,7 +91,7 @@ def _attempts(files: _Files, thread_object: str, attempts: Iterable[TaskAttempt]
         idle_from_s = task.end_s
 
 
-def _counters(files: _Files, series: Sequence[Series]) -> None:
+def _add_counters(files: _Files, series: Sequence[Series]) -> None:
     kinds: dict[tuple[str, str], int] = {}
     for line in series:
         kind = kinds.setdefault((line.subject, line.metric), COUNTERS + len(kinds))

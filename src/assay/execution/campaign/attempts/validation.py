@@ -22,7 +22,7 @@ from assay.execution.planning.forecast.call_limits import TimeLimit
 from assay.foundation.errors import AssayError, LabError
 from assay.foundation.installation import cache_directory, installation
 from assay.model import FailureClass, Layout, Outcome, ReferenceAnswers, RunStatus
-from assay.store.reference import compute_answers
+from assay.store.reference_answers import compute_answers
 from assay.workloads.workload import Size, ValidationInput, ValidationResult, Workload
 
 CHECK_TIMEOUT_S = 600.0

@@ -20,7 +20,7 @@ from assay.execution.engines.spark.distribution import SparkDistribution
 from assay.execution.hosts.transport import Transport
 from assay.foundation.errors import EngineError
 from assay.foundation.installation import cache_directory, installation
-from assay.model import GENERATOR, SPARK_JOBS_PACKAGE
+from assay.model import SPARK_JOBS_PACKAGE, TABLE_GENERATOR
 from assay.store.formats.spark.parameters import spark_parameters
 
 _JAR = "assay-spark-jobs.jar"
@@ -35,7 +35,7 @@ _ERROR_LINES_MAX = 5
 
 def tool(name: str) -> bytes:
     """Return the content of a program that assay's Spark programs call. Raises EngineError if it is not installed."""
-    path = installation().table_generator if name == GENERATOR else None
+    path = installation().table_generator if name == TABLE_GENERATOR else None
     if path is None:
         hint = f"install assay with its requirements, or the package {name}"
         raise EngineError(f"the program {name} is not installed", hint=hint)

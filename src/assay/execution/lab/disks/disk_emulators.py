@@ -6,7 +6,7 @@ block-I/O controller's limits on bytes/s and requests/s, which emulates transfer
 with ext4.
 Two settings shrink with the scale, so that they correspond to the same *time* as at full size:
 
-- the largest request and the readahead window: :mod:`assay.model.plans.requests`;
+- the largest request and the readahead window: :mod:`assay.model.clusters.disk_requests`;
 - dirty pages: half a second of the write rate. Otherwise the host's page cache would absorb a run's writes. The time is
   the same for all disks of a lab, because slow disks would otherwise hide more writes than fast ones. It is longer if
   the slowest disk would have too few pages.

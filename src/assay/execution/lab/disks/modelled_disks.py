@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from assay.analysis.devices.numbers import model_numbers
+from assay.analysis.devices.model_parameters import model_parameters
 from assay.execution.lab.commands import parallel
 from assay.execution.lab.disks.disk_emulators import DiskSpec, EmulatedDisk, attach, make_image
 from assay.execution.lab.disks.diskd import DiskDaemon
@@ -59,5 +59,5 @@ def device_json(spec: DiskSpec) -> dict[str, Any]:
         "name": file_name(spec),
         "image": str(spec.image),
         "size": spec.capacity_bytes,
-        "model": model_numbers(spec.device, spec.scale),
+        "model": model_parameters(spec.device, spec.scale),
     }

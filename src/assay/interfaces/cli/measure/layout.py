@@ -121,11 +121,14 @@ def _json(directories_plan: DirectoryPlan) -> dict[str, Any]:
             "hdfs": directories_plan.hdfs.directories,
             "intermediate": directories_plan.intermediate.directories,
         },
-        "difference": {"hdfs": directories_plan.hdfs.spread, "intermediate": directories_plan.intermediate.spread},
+        "difference": {
+            "hdfs": directories_plan.hdfs.imbalance,
+            "intermediate": directories_plan.intermediate.imbalance,
+        },
         "replication": directories_plan.replication,
         "intermediate_ratio": directories_plan.ratio,
         "data_per_node_bytes": directories_plan.data_bytes,
-        "room_per_node_bytes": directories_plan.fill.ends_at if directories_plan.fill.full_after else None,
+        "room_per_node_bytes": directories_plan.fill.room_bytes if directories_plan.fill.full_after_bytes else None,
         "devices": [
             {
                 "device": device.name,
@@ -135,7 +138,7 @@ def _json(directories_plan: DirectoryPlan) -> dict[str, Any]:
                 "capacity_bytes": device.capacity_bytes,
                 "bytes_per_byte_of_data": directories_plan.fill.shares[device.name],
                 "used_bytes": directories_plan.used[device.name] if directories_plan.data_bytes is not None else None,
-                "full_after_data_per_node_bytes": directories_plan.fill.full_after.get(device.name),
+                "full_after_data_per_node_bytes": directories_plan.fill.full_after_bytes.get(device.name),
             }
             for device in directories_plan.devices
         ],
@@ -158,7 +161,7 @@ def _print(name: str, directories_plan: DirectoryPlan) -> None:
         if has_data:
             used_bytes = directories_plan.used[device.name]
             row += [format_bytes(used_bytes), format_percent(used_bytes / device.capacity_bytes)]
-        full_at_bytes = directories_plan.fill.full_after.get(device.name)
+        full_at_bytes = directories_plan.fill.full_after_bytes.get(device.name)
         rows.append([*row, format_bytes(full_at_bytes) if full_at_bytes is not None else "never"])
     headers = [
         "device",

@@ -6,7 +6,7 @@ In: the missing parts, and a currency. Out: prices of similar parts, in words.
 from collections.abc import Iterable
 from decimal import Decimal
 
-from assay.analysis.cost.changed import NETWORK_PART, WORKER_PART, MissingPrice
+from assay.analysis.cost.missing_prices import NETWORK_PART, WORKER_PART, MissingPrice
 from assay.analysis.cost.rate import added_per_h
 from assay.foundation.installation import installation
 from assay.model import PriceBook

@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Self
 
-from assay.analysis.cost.changed import MissingPrice
+from assay.analysis.cost.missing_prices import MissingPrice
 from assay.model.clusters.credits import CreditUse
 from assay.questions.costs.extra_costs import CostLine
 from assay.questions.decisions.decision import CostVerdict

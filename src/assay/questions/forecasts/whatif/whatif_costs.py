@@ -11,16 +11,16 @@ from decimal import Decimal
 
 import numpy as np
 
-from assay.analysis.cost.changed import (
+from assay.analysis.cost.missing_prices import (
     NETWORK_PART,
     WORKER_PART,
     MissingPrice,
     PricedCluster,
+    missing_price_of_size,
     missing_prices_of,
     network_price,
     prices_new_types,
     reason_of,
-    size_of_book,
 )
 from assay.analysis.cost.parts import counts_from_facts
 from assay.analysis.cost.rate import added_per_h, hourly_rate
@@ -126,7 +126,7 @@ def costs_of(
     same_size = len(before.cluster.workers) == len(after.cluster.workers)
     missing_prices: tuple[MissingPrice, ...] = ()
     try:
-        per_h_before, size = _per_h(book, before), size_of_book(book, before)
+        per_h_before, size = _per_h(book, before), missing_price_of_size(book, before)
         if size is not None and same_size and size.name not in prices.parts:
             note = f"Both costs are of the price book's number of workers: {size.count_text}."
             size = None

@@ -76,26 +76,22 @@ def with_capacity(
 ) -> tuple[Ints, str]:
     """Return the clusters with enough disk capacity, and what they hold; if there is none, what is missing."""
     text = "hold all replicas of the data, and the output of runs"
-    has_room = fits(resources, need.hdfs_bytes, need.spilled_bytes, 1.0) & fits(
-        resources, need.capacity_bytes, 0.0, 1.0
-    )
+    fits_data = fits(resources, need.hdfs_bytes, need.spilled_bytes, 1.0)
+    has_room = fits_data & fits(resources, need.capacity_bytes, 0.0, 1.0)
     if not rows.size or has_room[rows].any():
         return rows[has_room[rows]], text
     shared_bytes = need.hdfs_bytes + np.where(resources.shared, need.spilled_bytes, 0.0)
     hdfs = np.maximum(shared_bytes, need.capacity_bytes)
     separate_bytes = np.where(resources.shared, 0.0, need.spilled_bytes)
-    excess = np.maximum(hdfs / resources.hdfs_bytes, separate_bytes / np.maximum(1.0, resources.intermediate_bytes))[
-        rows
-    ]
+    intermediate_excess = separate_bytes / np.maximum(1.0, resources.intermediate_bytes)
+    excess = np.maximum(hdfs / resources.hdfs_bytes, intermediate_excess)[rows]
     nearest_row = int(rows[np.argmin(excess)])
     parts = [
         f"{format_bytes(resources.hdfs_bytes[nearest_row])} of the {format_bytes(hdfs[nearest_row])} that HDFS needs"
     ]
     if separate_bytes[nearest_row]:
-        parts.append(
-            f"{format_bytes(resources.intermediate_bytes[nearest_row])} of the {format_bytes(separate_bytes[nearest_row])} "
-            "for intermediate data"
-        )
+        has_text = format_bytes(resources.intermediate_bytes[nearest_row])
+        parts.append(f"{has_text} of the {format_bytes(separate_bytes[nearest_row])} for intermediate data")
     return rows[:0], (
         f"{text}: with {_replication(candidates)} replicas and free space, {candidates.label(nearest_row)} comes "
         f"nearest and has {' and '.join(parts)}. Enter at most {100 / float(excess.min()):.0f} % of the data, or a "

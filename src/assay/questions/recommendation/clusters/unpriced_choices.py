@@ -2,7 +2,7 @@
 
 In: a price book, and the clusters of a catalogue. Out: a
 :class:`CostObstacle`. Two clusters that differ in one
-choice are compared as :mod:`assay.analysis.cost.changed` compares a cluster before and after a change: a what-if
+choice are compared as :mod:`assay.analysis.cost.missing_prices` compares a cluster before and after a change: a what-if
 question and a recommendation refuse the same prices.
 """
 
@@ -12,14 +12,14 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 
 from assay.analysis.cost.bills import Parts
-from assay.analysis.cost.changed import (
+from assay.analysis.cost.missing_prices import (
     WORKER_PART,
     PricedCluster,
     device_part,
+    missing_price_of_size,
     missing_prices_of,
     named_types,
     reason_of,
-    size_of_book,
 )
 from assay.analysis.statistics import Mask
 from assay.estimation.recommendation.candidates import Candidates, Machine, cluster_of
@@ -133,7 +133,7 @@ def _add_choices(unpriced: _Unpriced, book: PriceBook, candidates: Candidates, m
                 unpriced.disks.setdefault(device_kind, set()).update(numbers)
     counts = machines[0].machine.option.counts
     smallest, largest = (_priced_cluster(candidates, machines[0], count) for count in (counts[0], counts[-1]))
-    size = size_of_book(book, largest)
+    size = missing_price_of_size(book, largest)
     if len(counts) == 1:
         unpriced.size = reason_of(book, (size,)) if size else ""
     elif size or any(part.name == WORKER_PART for part in missing_prices_of(book, smallest, largest)):

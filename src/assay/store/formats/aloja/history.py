@@ -15,8 +15,8 @@ from msgspec import structs
 from assay.foundation.errors import FormatError
 from assay.model import Job, Phase, SkippedItem, TaskAttempt
 from assay.store.formats.aloja.tasks import phases_of_tasks
-from assay.store.formats.hadoop.history1 import parse_hadoop1_history
 from assay.store.formats.hadoop.jhist import JobHistory, job_of, parse_jhist, phases
+from assay.store.formats.hadoop.jhist_hadoop1 import parse_hadoop1_history
 from assay.store.formats.source import Source
 
 MARGIN_S = 5.0

@@ -75,14 +75,14 @@ class _EndLine(Struct, gc=False):
     event: dict[str, _End]
 
 
-class _OtherLine(Struct, gc=False):
+class _EventLine(Struct, gc=False):
     type: str
     event: dict[str, msgspec.Raw]
 
 
-_STARTS: Final = msgspec.json.Decoder(_StartLine)
-_ENDS: Final = msgspec.json.Decoder(_EndLine)
-_OTHERS: Final = msgspec.json.Decoder(_OtherLine)
+_START_DECODER: Final = msgspec.json.Decoder(_StartLine)
+_END_DECODER: Final = msgspec.json.Decoder(_EndLine)
+_EVENT_DECODER: Final = msgspec.json.Decoder(_EventLine)
 
 
 def type_of(line: bytes) -> str:
@@ -97,7 +97,7 @@ def type_of(line: bytes) -> str:
 def is_event(line: bytes) -> bool:
     """Return whether a line is a complete event. Its fields are not decoded."""
     try:
-        return len(_OTHERS.decode(line).event) == 1
+        return len(_EVENT_DECODER.decode(line).event) == 1
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
         return False
 
@@ -106,8 +106,8 @@ def attempt_of(line: bytes, event_type: str) -> AttemptStarted | AttemptEnded | 
     """Return the attempt event of a line; None if it has another structure or is damaged."""
     try:
         if event_type in STARTS:
-            return _attempt_started(_STARTS.decode(line), event_type)
-        return _attempt_ended(_ENDS.decode(line), event_type) if event_type in ENDS else None
+            return _attempt_started(_START_DECODER.decode(line), event_type)
+        return _attempt_ended(_END_DECODER.decode(line), event_type) if event_type in ENDS else None
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
         return None
 

@@ -136,14 +136,14 @@ def _imported_runs(name: str, recording: _Recording) -> Iterator[ImportedRun | S
     samples = recording.samples
     where = f"{name}:{samples[0].line}"
     try:
-        times_s, distances = _times(recording)
+        times_s, intervals_before_s = _times(recording)
     except FormatError as error:
         yield SkippedItem(where, error.message)
         return
-    begin_s = times_s[0] - distances[0]
+    begin_s = times_s[0] - intervals_before_s[0]
     recorder = Recorder(recording.host, tolerance_s=_FINE_CLOCK_S if recording.is_fine else _CLOCK_S)
     skipped_lines = len(recording.skipped)
-    for sample, time_s, interval_s in zip(samples, times_s, distances, strict=True):
+    for sample, time_s, interval_s in zip(samples, times_s, intervals_before_s, strict=True):
         if sample is samples[0] and not interval_s:
             continue
         since_last_s = time_s - begin_s - recorder.end_s

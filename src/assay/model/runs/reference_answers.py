@@ -5,7 +5,7 @@ In: queries, and how the files are generated. Out: rows of text, and size and ch
 
 from dataclasses import dataclass
 
-GENERATOR = "tpchgen-cli"
+TABLE_GENERATOR = "tpchgen-cli"
 """Python package that generates the tables of decision support."""
 
 Rows = tuple[tuple[str | None, ...], ...]

@@ -1,4 +1,4 @@
-"""Return the numbers of a disk's model at a lab's scale, as the device daemon and the simulator read them.
+"""Return the parameters of a disk's model at a lab's scale, as the device daemon and the simulator read them.
 
 In: a described device and the scale. Out: bandwidths and caches at scale, times unscaled (docs/reference/devices.md).
 """
@@ -19,8 +19,8 @@ def dirty_seconds(devices: Iterable[Device], scale: float) -> float:
     return max(DIRTY_S, *(DIRTY_BYTES_MIN / (device.write_bytes_per_s * scale) for device in devices))
 
 
-def model_numbers(device: Device, scale: float) -> dict[str, Any]:
-    """Return the numbers of the disk's model at scale."""
+def model_parameters(device: Device, scale: float) -> dict[str, Any]:
+    """Return the parameters of the disk's model at scale."""
     rates = {"read_bytes_per_s": device.read_bytes_per_s * scale, "write_bytes_per_s": device.write_bytes_per_s * scale}
     if device.kind is DeviceKind.HDD:
         hdd = device.hdd_model

@@ -7,7 +7,7 @@ from decimal import Decimal
 
 import pytest
 
-from assay.analysis.cost.changed import PricedCluster, why_unpriced
+from assay.analysis.cost.missing_prices import PricedCluster, why_unpriced
 from assay.analysis.cost.parts import Counts
 from assay.model import (
     Cluster,

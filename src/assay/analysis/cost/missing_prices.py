@@ -157,7 +157,7 @@ def _other_network(items: list[LineItem], before: PricedCluster, after: PricedCl
     return network_price(before, after, reason)
 
 
-def size_of_book(book: PriceBook, state: PricedCluster) -> MissingPrice | None:
+def missing_price_of_size(book: PriceBook, state: PricedCluster) -> MissingPrice | None:
     """Return the workers that a price of a whole cluster does not cover; None if it is for this number of workers.
 
     Raises SpecificationError if the book has no bill for the cluster.

@@ -19,7 +19,7 @@ import duckdb
 
 from assay.foundation.errors import EngineError
 from assay.foundation.output import write_output
-from assay.model import GENERATOR, ReferenceAnswers, ReferenceQueries, Rows
+from assay.model import TABLE_GENERATOR, ReferenceAnswers, ReferenceQueries, Rows
 
 _TIMEOUT_S = 3600
 """Maximum time to generate the tables, in seconds: an hour."""
@@ -28,8 +28,8 @@ _TIMEOUT_S = 3600
 def compute_answers(queries: ReferenceQueries, generator: Path | None, cache_folder: Path) -> ReferenceAnswers:
     """Return DuckDB's answers, cached if possible. Raises EngineError if the tables can't be generated."""
     if generator is None:
-        hint = f"install assay with its requirements, or also the package {GENERATOR}"
-        raise EngineError(f"the program {GENERATOR}, which generates the tables, is not installed", hint=hint)
+        hint = f"install assay with its requirements, or also the package {TABLE_GENERATOR}"
+        raise EngineError(f"the program {TABLE_GENERATOR}, which generates the tables, is not installed", hint=hint)
     determinants = json.dumps([queries.scale_factor, queries.parts, queries.queries, duckdb.__version__])
     cache_file = cache_folder / f"answers-{hashlib.sha256(determinants.encode()).hexdigest()[:12]}.json"
     if cache_file.is_file():
@@ -41,18 +41,18 @@ def compute_answers(queries: ReferenceQueries, generator: Path | None, cache_fol
         folder = Path(scratch)
         _generate_tables(queries, generator, folder)
         files = sorted(folder.rglob("*.parquet"))
-        new_answer = ReferenceAnswers(
+        new_answers = ReferenceAnswers(
             _answers(queries, folder),
             sum(file.stat().st_size for file in files),
             sum(_checksum(file) for file in files),
         )
     record = {
-        "rows": new_answer.rows,
-        "files_bytes": new_answer.files_bytes,
-        "files_checksum": new_answer.files_checksum,
+        "rows": new_answers.rows,
+        "files_bytes": new_answers.files_bytes,
+        "files_checksum": new_answers.files_checksum,
     }
     write_output(cache_file, json.dumps(record).encode())
-    return new_answer
+    return new_answers
 
 
 def _generate_tables(queries: ReferenceQueries, generator: Path, folder: Path) -> None:

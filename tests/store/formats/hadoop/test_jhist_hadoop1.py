@@ -8,8 +8,8 @@ import aloja_mini
 from aloja_mini import START_S, history
 from assay.foundation.errors import FormatError
 from assay.model.runs.phase import Phase
-from assay.store.formats.hadoop.history1 import parse_hadoop1_history
 from assay.store.formats.hadoop.jhist import phases
+from assay.store.formats.hadoop.jhist_hadoop1 import parse_hadoop1_history
 from mutation import fuzz_count, mutations
 
 
