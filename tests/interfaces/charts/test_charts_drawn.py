@@ -136,7 +136,7 @@ def test_numbers_of_lines_to_neighbours_do_not_cover_each_other() -> None:
     levels = tuple(f"L{number}" for number in range(12))
     pairs = (("L3", "L4", 9), ("L3", "L5", 7), ("L0", "L6", 5))
     numbers = comparison_network(LevelNetwork(levels, pairs), {})["layer"][1]["data"]["values"]
-    assert [row["sets"] for row in numbers] == [9, 5]
+    assert [row["groups"] for row in numbers] == [9, 5]
 
 
 def test_a_network_with_too_many_lines_is_not_drawn() -> None:

@@ -15,7 +15,8 @@ _SYMBOL_PX, _LETTER_PX = 30, 7
 HEIGHT_PX = 260
 COLOURS_MAX = 12
 """Maximum number of levels of the first factor in a chart: the levels with the most measured configurations."""
-MEASURED, GUESSED = "measured", "the model's guess"
+MEASURED, PREDICTED = "measured", "predicted"
+"""Whether a combination was measured, in the legend."""
 
 
 class Combination(Protocol):
@@ -58,7 +59,7 @@ def combinations(cells: Sequence[Combination], factors: Sequence[str], width_px:
             "second": level_text(factors[1], cell.levels[1]) if len(cell.levels) > 2 else "",
             "last": level_text(factors[-1], cell.levels[-1]),
             "seconds": cell.expected_s,
-            "kind": MEASURED if cell.configurations else GUESSED,
+            "kind": MEASURED if cell.configurations else PREDICTED,
         }
         for cell in cells
         if cell.levels[0] in first_levels
@@ -84,9 +85,9 @@ def combinations(cells: Sequence[Combination], factors: Sequence[str], width_px:
         "opacity": {**by_first_factor, "scale": opacity_scale(colours)},
     }
     dash = {"field": "second", "type": "nominal", "title": titles[1] if len(titles) > 2 else None}
-    has_guesses = any(not cell.configurations for cell in cells)
-    shape_scale = {"domain": [MEASURED, GUESSED], "range": ["circle", "cross"]}
-    legend = {} if has_guesses else {"legend": None}
+    has_predictions = any(not cell.configurations for cell in cells)
+    shape_scale = {"domain": [MEASURED, PREDICTED], "range": ["circle", "cross"]}
+    legend = {} if has_predictions else {"legend": None}
     dash_encoding = {"strokeDash": dash} if len(titles) > 2 else {}
     line = {"mark": {"type": "line", "strokeWidth": 1.5}, "encoding": {**shades, **dash_encoding}}
     points = {

@@ -31,15 +31,18 @@ def is_readable(network: LevelNetwork) -> bool:
 
 
 def comparison_network(network: LevelNetwork, palette: Mapping[str, str], width_px: int = HALF_PX) -> Spec:
-    """Return the chart. A line's thickness shows its number of matched groups; lines with room have the number too."""
+    """Return the chart. A line's thickness shows its number of matched groups.
+
+    The number is next to the line where it overlaps no other number.
+    """
     levels = {level: index for index, level in enumerate(network.levels)}
     lines: list[Spec] = [
-        {"between": f"{a} and {b}", "sets": sets, "a": levels[a], "b": levels[b]} for a, b, sets in network.pairs
+        {"between": f"{a} and {b}", "groups": groups, "a": levels[a], "b": levels[b]} for a, b, groups in network.pairs
     ]
     points: list[Spec] = [{"level": level, "a": index} for level, index in levels.items()]
-    numbered_lines = _without_overlap(sorted(lines, key=lambda line: -line["sets"]), len(levels))
+    numbered_lines = _without_overlap(sorted(lines, key=lambda line: -line["groups"]), len(levels))
     colours = {level: palette.get(level, PALETTE[-1]) for level in levels}
-    line_texts = ", ".join(f"{line['between']} {line['sets']}" for line in lines)
+    line_texts = ", ".join(f"{line['between']} {line['groups']}" for line in lines)
     return chart(
         f"Matched groups that have both of two levels: {line_texts}",
         {
@@ -103,12 +106,12 @@ def _lines(rows: list[Spec], levels: int) -> Spec:
             "x2": {"field": "x2"},
             "y2": {"field": "y2"},
             "strokeWidth": {
-                "field": "sets",
+                "field": "groups",
                 "type": "quantitative",
                 "scale": {"type": "sqrt", "domainMin": 0, "range": [0.8, 9]},
                 "legend": None,
             },
-            "tooltip": [{"field": "between", "title": "Levels"}, {"field": "sets", "title": "Matched groups"}],
+            "tooltip": [{"field": "between", "title": "Levels"}, {"field": "groups", "title": "Matched groups"}],
         },
     }
 
@@ -122,7 +125,7 @@ def _numbers(rows: list[Spec], levels: int) -> Spec:
         "data": {"values": rows},
         "transform": [*_position("a", "1", levels), *_position("b", "2", levels), *positions],
         "mark": {"type": "text", "fontSize": 12, "fontWeight": 600, "dy": -7},
-        "encoding": {"x": _axis("x"), "y": _axis("y"), "text": {"field": "sets", "format": ","}},
+        "encoding": {"x": _axis("x"), "y": _axis("y"), "text": {"field": "groups", "format": ","}},
     }
 
 

@@ -18,11 +18,12 @@ _WIDE_RATIO_MIN = 6.0
 """Minimum ratio of the ends of an axis that uses the sparse ticks (``_FEW_TICKS``)."""
 _FEW_TICKS = (0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1, 2, 5, 10, 20, 50, 100)
 _TICKS = (0.1, 0.2, 0.5, 0.7, 1, 1.5, 2, 3, 4, 5, 7, 10, 15, 20, 30, 50, 100)
+"""Labelled values of a narrower axis."""
 
 _BEYOND_MAX = 4.0
 """Maximum ratio of an end of the axis to the extreme speedup on that side."""
 _WIDTH_MAX = 4.0
-"""Minimum ratio of an interval's ends at which the axis may end before it, so that it flattens no other interval."""
+"""Maximum ratio of the ends of an interval that the axis contains anyway. A wider interval would flatten the others."""
 _TITLE_LETTERS_MAX = 46
 """Maximum length of a line of the axis title, in characters: the width of a phone."""
 _TWO_LINES = "split(replace(datum.label, '), ', ')\\n'), '\\n')"

@@ -9,7 +9,7 @@ from pathlib import Path
 from assay.analysis.statistics import RunTable
 from assay.foundation.errors import RepositoryError
 from assay.questions.runs.runs import selected
-from assay.questions.trust.flags import Flagged, flags_in
+from assay.questions.trust.flags import FlaggedTable, flags_in
 from assay.store import Repository
 
 
@@ -28,7 +28,7 @@ def read_table(root: Path, where: Sequence[str] = (), metrics: Sequence[str] = (
     return repository, selected(table, where, "--where")
 
 
-def read_flagged(root: Path, where: Sequence[str] = ()) -> tuple[Repository, Flagged, RunTable]:
+def read_flagged(root: Path, where: Sequence[str] = ()) -> tuple[Repository, FlaggedTable, RunTable]:
     """Return the repository at ``root``, all its runs with their flags, and the table of matching runs.
 
     Raises the errors of :func:`read_table`.

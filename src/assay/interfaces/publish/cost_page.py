@@ -54,13 +54,13 @@ def _row_data(row: CostEffectivenessRow, names: Sequence[str]) -> dict[str, Any]
 def _prices(jobs: Sequence[JobCostEffectiveness]) -> list[SitePrice]:
     """Return the prices of all rows, those above 0 first. A slider ends at twice its price or a further limit.
 
-    Further limits are 1.25 × the break-even prices, so that a visitor can drag a price across them.
+    Further limits are 1.25 × the switching prices, so that a visitor can drag a price across them.
     """
     ends: dict[str, list[float]] = {}
     for view in jobs:
-        for limit in view.switching_prices:
-            price_ends = (end for end in (limit.below, limit.above) if end is not None)
-            ends.setdefault(limit.price.name, []).extend(1.25 * end for end in price_ends)
+        for row in view.switching_prices:
+            price_ends = (end for end in (row.below, row.above) if end is not None)
+            ends.setdefault(row.price.name, []).extend(1.25 * end for end in price_ends)
     prices = {item.price.name: item.price for view in jobs for row in view.rows for item in row.rate.items}
     rows = [
         SitePrice(name, price.per, float(price.amount), max([2 * float(price.amount), *ends.get(name, ())]) or 1.0)

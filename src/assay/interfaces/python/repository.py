@@ -32,7 +32,7 @@ from assay.interfaces.python.forecasts import Forecasts
 from assay.questions.commands import CommandOptions, from_here
 from assay.questions.json_values import json_value
 from assay.questions.runs.runs import in_order_of_start, run_json, selected
-from assay.questions.trust.flags import Flagged, flags_in, outlier_kinds
+from assay.questions.trust.flags import FlaggedTable, flags_in, outlier_kinds
 from assay.store import Repository
 from assay.text import plural
 
@@ -97,7 +97,7 @@ class OpenedRepository(Forecasts):
         """Remove temporary files; at the end of the process they are removed anyway."""
         self._store.close()
 
-    def _flags_and_table(self, where: Where) -> tuple[Flagged, RunTable]:
+    def _flags_and_table(self, where: Where) -> tuple[FlaggedTable, RunTable]:
         flagged = flags_in(self._store)
         return flagged, selected(flagged.table, conditions(where))
 

@@ -37,7 +37,7 @@ from assay.model import LAYOUT_FACTOR, PriceBook, Run
 from assay.questions.clusters.cluster_facts import FactsByHardware, facts_by_hardware, priced_parts
 from assay.questions.clusters.hardware import HardwareView, hardware_of
 from assay.questions.runs.runs import level_at
-from assay.questions.trust.flags import FlagCount, Flagged, flag_count
+from assay.questions.trust.flags import FlagCount, FlaggedTable, flag_count
 from assay.store import Repository
 
 HISTORY_MAX = 600
@@ -126,7 +126,7 @@ class ConfigurationView:
     book: str | None
 
 
-def cluster_view(repository: Repository, flagged: Flagged, name: str, book: PriceBook | None) -> ClusterView:
+def cluster_view(repository: Repository, flagged: FlaggedTable, name: str, book: PriceBook | None) -> ClusterView:
     """Return the view of a cluster. Raises RepositoryError, with the choices, for a cluster without runs."""
     column = flagged.table.columns.get("cluster")
     if column is None or name not in column.levels:
@@ -157,7 +157,9 @@ def cluster_view(repository: Repository, flagged: Flagged, name: str, book: Pric
     )
 
 
-def configuration_view(repository: Repository, flagged: Flagged, run: Run, book: PriceBook | None) -> ConfigurationView:
+def configuration_view(
+    repository: Repository, flagged: FlaggedTable, run: Run, book: PriceBook | None
+) -> ConfigurationView:
     """Return the view of the configuration of a run."""
     rows = same_configuration(flagged.table, run)
     table = flagged.table.subset(rows)

@@ -263,25 +263,25 @@ def _why_not_compared(search_runs: int, budget: int, best: MeanTime | None, *, n
 
 
 def _trials(runs: Sequence[Run], budget: int, names: Sequence[str], defaults: Mapping[str, str]) -> list[TuningTrial]:
-    last: dict[int, Run] = {}
+    last_runs: dict[int, Run] = {}
     for run in runs:
-        if run.position not in last or run.status is RunStatus.VALID:
-            last[run.position] = run
+        if run.position not in last_runs or run.status is RunStatus.VALID:
+            last_runs[run.position] = run
     trials: list[TuningTrial] = []
     fastest_s: float | None = None
-    for at in sorted(last):
-        run, levels = last[at], _levels(last[at], names)
+    for position in sorted(last_runs):
+        run, levels = last_runs[position], _levels(last_runs[position], names)
         is_valid = run.status is RunStatus.VALID
-        if is_valid and at < budget:
+        if is_valid and position < budget:
             fastest_s = min(run.duration_s, fastest_s if fastest_s is not None else math.inf)
         duration_s = run.duration_s if is_valid else None
         trials.append(
             TuningTrial(
-                number=at + 1,
+                number=position + 1,
                 run_id=run.run_id,
                 levels=levels,
                 is_default=levels == defaults,
-                comparison=at >= budget,
+                comparison=position >= budget,
                 status=str(run.status),
                 duration_s=duration_s,
                 cause=run.cause,

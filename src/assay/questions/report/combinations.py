@@ -1,4 +1,4 @@
-"""How storage, network and containers interact, for the workloads with most runs.
+"""Compute how storage, network and containers interact, for the workloads with most runs.
 
 In: a repository and the runs of a report. Out: the expected time of each measured combination of levels, from the model
 of ``assay explain``. Figures 5 to 7 of BSC's study show the same for its cluster.

@@ -81,11 +81,11 @@ def refuse_another_scale(cluster: Cluster, run: Run) -> None:
     """Raise SpecificationError if ``cluster``, given for ``run``, has another scale than the run was measured at."""
     if math.isclose(cluster.scale, run.lab_scale or 1.0):
         return
-    file_is = f"a lab at scale {scale_text(cluster.scale)}" if cluster.lab else "hosts at full scale"
-    run_is = f"in a lab at scale {scale_text(run.lab_scale)}" if run.lab_scale else "at full scale"
+    file_text = f"a lab at scale {scale_text(cluster.scale)}" if cluster.lab else "hosts at full scale"
+    run_text = f"in a lab at scale {scale_text(run.lab_scale)}" if run.lab_scale else "at full scale"
     requirement = f"has lab: {{scale: {scale_text(run.lab_scale)}}}" if run.lab_scale else "has no section lab"
     raise SpecificationError(
-        f"cluster {cluster.name} is {file_is}, but run {run.run_id[:13]} was measured {run_is}",
+        f"cluster {cluster.name} is {file_text}, but run {run.run_id[:13]} was measured {run_text}",
         where="--cluster",
         hint=f"give the cluster file of the measured runs, which {requirement}; --set changes its hardware",
     )

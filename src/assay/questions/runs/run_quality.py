@@ -13,7 +13,7 @@ from assay.analysis.statistics import Column, Ints, RunTable, has_level, level_c
 from assay.foundation.units import finite
 from assay.model import RunStatus
 from assay.questions.runs.runs import level_at
-from assay.questions.trust.flags import Flagged
+from assay.questions.trust.flags import FlaggedTable
 from assay.store import Repository
 from assay.text import joined, plural
 
@@ -130,7 +130,7 @@ def still_needed(repository: Repository, table: RunTable, half_width: float = PR
 
 
 def anomalous_runs(
-    repository: Repository, flagged: Flagged, table: RunTable, limit: int | None = None
+    repository: Repository, flagged: FlaggedTable, table: RunTable, limit: int | None = None
 ) -> AnomalousRuns:
     """Return the ``limit`` most serious anomalies, or all, of the runs of ``table``, compared with all runs."""
     positions = flagged.among(table)

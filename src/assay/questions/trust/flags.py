@@ -20,7 +20,7 @@ from assay.text import plural
 
 
 @dataclass(frozen=True, slots=True)
-class Flagged:
+class FlaggedTable:
     """All runs with their anomalies."""
 
     table: RunTable
@@ -37,24 +37,24 @@ class Flagged:
         return anomalies
 
 
-def flags(table: RunTable) -> Flagged:
+def flags(table: RunTable) -> FlaggedTable:
     """Return the runs of a table with flags. The table must hold all runs of the repository."""
     anomalies = find_anomalies(table)
-    return Flagged(with_anomaly_column(table, anomalies, usable(table)), anomalies)
+    return FlaggedTable(with_anomaly_column(table, anomalies, usable(table)), anomalies)
 
 
-def flags_in(repository: Repository) -> Flagged:
+def flags_in(repository: Repository) -> FlaggedTable:
     """Return the runs of a repository with flags."""
     return flags(repository.table(METRICS_USED))
 
 
-def flags_of_run(repository: Repository, flagged: Flagged, run: Run) -> tuple[Anomaly, ...]:
+def flags_of_run(repository: Repository, flagged: FlaggedTable, run: Run) -> tuple[Anomaly, ...]:
     """Return the anomalies of one run."""
     positions = repository.positions_of(flagged.table, [run.run_id])
     return flagged.why(int(flagged.table.rows[positions[0]])) if len(positions) else ()
 
 
-def flagged_runs(repository: Repository, flagged: Flagged, where: Sequence[str], limit: int | None) -> list[Run]:
+def flagged_runs(repository: Repository, flagged: FlaggedTable, where: Sequence[str], limit: int | None) -> list[Run]:
     """Return the flagged runs that match, newest last; at most the ``limit`` newest."""
     if not len(flagged.anomalies):
         return []
@@ -63,7 +63,7 @@ def flagged_runs(repository: Repository, flagged: Flagged, where: Sequence[str],
     return repository.runs_at(table, in_order_of_start(repository, table)[-limit if limit else 0 :])
 
 
-def outlier_kinds(repository: Repository, flagged: Flagged) -> dict[str, str]:
+def outlier_kinds(repository: Repository, flagged: FlaggedTable) -> dict[str, str]:
     """Return the most serious anomaly of each flagged run, by run id."""
     positions = np.unique(flagged.anomalies.positions).tolist()
     column = flagged.table.columns[ANOMALY]
@@ -105,7 +105,7 @@ def flag_count(table: RunTable, positions: Sequence[int] | None = None) -> FlagC
     return FlagCount(int(counts.sum()), sum(number for _, number in kinds), tuple(kinds))
 
 
-def flag_count_of(repository: Repository, flagged: Flagged, run_ids: Sequence[str]) -> FlagCount:
+def flag_count_of(repository: Repository, flagged: FlaggedTable, run_ids: Sequence[str]) -> FlagCount:
     """Return the number of flagged runs among those with these ids."""
     count = flag_count(flagged.table, repository.positions_of(flagged.table, run_ids))
     return replace(count, examined=len(run_ids))

@@ -14,7 +14,7 @@ from assay.analysis.statistics import RunTable
 from assay.estimation.prediction.second_opinion import OUTLIER_ERRORS_MIN, ExpectedTimes, second_opinion
 from assay.questions.forecasts.model_cache import with_hardware
 from assay.questions.runs.runs import level_at
-from assay.questions.trust.flags import Flagged
+from assay.questions.trust.flags import FlaggedTable
 from assay.store import Repository
 
 _LOG_RATIO_MAX = float(np.log(1000.0))
@@ -55,7 +55,7 @@ class OutlierComparison:
     flagged_by: dict[str, int]
 
 
-def outlier_comparison(repository: Repository, flagged: Flagged, table: RunTable) -> OutlierComparison:
+def outlier_comparison(repository: Repository, flagged: FlaggedTable, table: RunTable) -> OutlierComparison:
     """Return the outliers of ``table``, compared with all runs. Raises SpecificationError for too few runs."""
     all_runs = with_hardware(repository, flagged.table)
     is_not_done = np.zeros(len(all_runs), dtype=np.bool_)

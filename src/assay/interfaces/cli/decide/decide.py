@@ -39,7 +39,7 @@ from assay.questions.decisions.sentences.question_sentences import (
 from assay.questions.json_values import json_value
 from assay.questions.runs.runs import selected
 from assay.questions.runs.workload_limits import LIMITS, WorkloadLimits, workload_limits
-from assay.questions.trust.flags import Flagged
+from assay.questions.trust.flags import FlaggedTable
 from assay.store import Repository
 from assay.text import plural
 
@@ -184,7 +184,7 @@ class _Output:
 
 
 def _decisions_and_view(
-    opened_repository: Repository, flagged: Flagged, request: DecisionRequest, commands: CommandOptions
+    opened_repository: Repository, flagged: FlaggedTable, request: DecisionRequest, commands: CommandOptions
 ) -> tuple[Sequence[Decision], QuestionView | None]:
     """Return the decisions and, if the request names a buyer's question, the sentences of its answer."""
     from assay.questions.decisions.answers import answer_question
@@ -198,7 +198,7 @@ def _decisions_and_view(
 
 
 def _write_plan(
-    opened_repository: Repository, flagged: Flagged, request: DecisionRequest, file: Path, commands: CommandOptions
+    opened_repository: Repository, flagged: FlaggedTable, request: DecisionRequest, file: Path, commands: CommandOptions
 ) -> None:
     """Write the plan that measures the question, and a cluster file next to it."""
     from assay.foundation.output import write_output
@@ -223,7 +223,9 @@ def _write_plan(
     click.echo(f"wrote {file}: {plural(plan.runs, 'run')}; next: {next_run}")
 
 
-def _show_decision(opened_repository: Repository, flagged: Flagged, request: DecisionRequest, output: _Output) -> None:
+def _show_decision(
+    opened_repository: Repository, flagged: FlaggedTable, request: DecisionRequest, output: _Output
+) -> None:
     if request.factor == LIMITS:
         _show_limits(_limits(opened_repository, flagged, request), output)
         return
@@ -250,7 +252,7 @@ def _show_decision(opened_repository: Repository, flagged: Flagged, request: Dec
         click.echo(not_varied_text(request.factor))
 
 
-def _limits(opened_repository: Repository, flagged: Flagged, request: DecisionRequest) -> WorkloadLimits:
+def _limits(opened_repository: Repository, flagged: FlaggedTable, request: DecisionRequest) -> WorkloadLimits:
     return workload_limits(opened_repository, selected(flagged.table, request.where))
 
 
@@ -265,7 +267,9 @@ def _show_limits(limits: WorkloadLimits, output: _Output) -> None:
     click.echo(limits.basis or f"next: {limits.next_step(output.commands)}")
 
 
-def _show_questions(opened_repository: Repository, flagged: Flagged, request: DecisionRequest, output: _Output) -> None:
+def _show_questions(
+    opened_repository: Repository, flagged: FlaggedTable, request: DecisionRequest, output: _Output
+) -> None:
     from assay.questions.decisions.answers import answer_questions
 
     views = [view_of(answer, output.commands) for answer in answer_questions(opened_repository, flagged.table, request)]
@@ -288,7 +292,7 @@ def _show_questions(opened_repository: Repository, flagged: Flagged, request: De
 
 
 def _show_groups(
-    opened_repository: Repository, flagged: Flagged, table: RunTable, request: DecisionRequest, output: _Output
+    opened_repository: Repository, flagged: FlaggedTable, table: RunTable, request: DecisionRequest, output: _Output
 ) -> None:
     from assay.interfaces.cli.decide.group_details import print_groups
     from assay.questions.comparisons.comparison import comparison_view, nothing_to_compare_text
@@ -306,7 +310,7 @@ def _show_groups(
 
 def _show_options(
     opened_repository: Repository | None,
-    flagged: Flagged | None,
+    flagged: FlaggedTable | None,
     table: RunTable,
     request: DecisionRequest,
     options: dict[str, Any],

@@ -23,7 +23,7 @@ from assay.text import NO_VALUE, layout_text, plural, run_id_text, seconds, work
 
 if TYPE_CHECKING:
     from assay.analysis.statistics import RunTable
-    from assay.questions.trust.flags import Flagged
+    from assay.questions.trust.flags import FlaggedTable
     from assay.store import Repository
 
 
@@ -69,7 +69,7 @@ def _layout(name: str | None) -> str:
 
 
 def _print_two_opinions(
-    repository: Repository, flagged: Flagged, table: RunTable, rows: int | None, *, as_json: bool
+    repository: Repository, flagged: FlaggedTable, table: RunTable, rows: int | None, *, as_json: bool
 ) -> None:
     from assay.questions.trust.second_opinion import outlier_comparison
 

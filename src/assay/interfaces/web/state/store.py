@@ -30,7 +30,7 @@ from assay.analysis.statistics import RunTable
 from assay.foundation.errors import AssayError, RepositoryError
 from assay.interfaces.web.state.answer_cache import AnswerCache
 from assay.questions.runs.runs import METRICS_USED
-from assay.questions.trust.flags import Flagged, flags
+from assay.questions.trust.flags import FlaggedTable, flags
 from assay.store import Repository
 
 Answer = TypeVar("Answer")
@@ -62,7 +62,7 @@ _ATTEMPTS = 3
 class Snapshot:
     """All runs at one time, and the answers computed from them."""
 
-    flagged: Flagged
+    flagged: FlaggedTable
     changed_ns: int
     """Modification time of the bundles folder, in nanoseconds of Unix time."""
     read_at_s: float
@@ -126,7 +126,7 @@ class Store:
         """Return all runs as columns."""
         return self.snapshot().table
 
-    def flagged(self) -> Flagged:
+    def flagged(self) -> FlaggedTable:
         """Return all runs with their flags."""
         return self.snapshot().flagged
 

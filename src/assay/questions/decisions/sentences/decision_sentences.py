@@ -185,11 +185,11 @@ def summary(decision: Decision) -> str:
         costs, option = _costs_summary(decision, best), compared_option(decision, best.option)
         return f"{headline(decision)[:-1]}; {option}: {costs}." if costs else headline(decision)
     where = f"{where_text(decision)}{_settings_text(best)}"
-    alone_text = _only_alone(best.verdict, best.time)
-    verdict = (Verdict.FASTER if best.time.ratio > 1 else Verdict.SLOWER) if alone_text else best.verdict
+    is_unconfirmed = _only_alone(best.verdict, best.time)
+    verdict = (Verdict.FASTER if best.time.ratio > 1 else Verdict.SLOWER) if is_unconfirmed else best.verdict
     text = _claim(decision, best.option, verdict, best.time, where)
     runs = plural(best.time.runs_baseline + best.time.runs_option, "run")
-    text += f" ({interval_text(best.time)}, {runs}{', not confirmed' if alone_text else ''}"
+    text += f" ({interval_text(best.time)}, {runs}{', not confirmed' if is_unconfirmed else ''}"
     text += f"{_range_text(decision, best)})"
     costs = _costs_summary(decision, best)
     text += f", {costs}" if costs else ""

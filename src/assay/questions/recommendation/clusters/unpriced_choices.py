@@ -1,9 +1,8 @@
 """Find the choices of a hardware catalogue that a price book does not price, so that it can't rank clusters by cost.
 
-In: a price book, and the clusters of a catalogue. Out: a
-:class:`CostObstacle`. Two clusters that differ in one
-choice are compared as :mod:`assay.analysis.cost.missing_prices` compares a cluster before and after a change: a what-if
-question and a recommendation refuse the same prices.
+In: a price book, and the clusters of a catalogue. Out: a :class:`CostObstacle`. Two clusters that differ in one
+choice are compared as :mod:`assay.analysis.cost.missing_prices` compares a cluster before and after a change: a what-
+if question and a recommendation refuse the same prices.
 """
 
 from collections.abc import Iterator, Sequence
@@ -48,7 +47,7 @@ class CostObstacle:
 
 
 @dataclass(frozen=True, slots=True)
-class _Priced:
+class _PricedMachine:
     """A kind of machine that the book prices, with its number and the parts of a cluster of it."""
 
     number: int
@@ -57,7 +56,7 @@ class _Priced:
 
 
 @dataclass(slots=True)
-class _Unpriced:
+class _UnpricedOptions:
     """The options of each choice that have the same price, over all types of workers."""
 
     types: list[str] = field(default_factory=list)
@@ -99,13 +98,13 @@ def cost_obstacle(
     ``parts`` and ``is_priced``: by kind of machine. A choice with one option needs no price.
     """
     machines = [
-        _Priced(number, machine, parts[number])
+        _PricedMachine(number, machine, parts[number])
         for number, machine in enumerate(candidates.machines)
         if is_priced[number]
     ]
     names = dict.fromkeys(kind.machine.option.name for kind in machines)
     unnamed_types = [name for name in names if name not in named_types(book)]
-    unpriced = _Unpriced(types=unnamed_types if len(unnamed_types) > 1 else [])
+    unpriced = _UnpricedOptions(types=unnamed_types if len(unnamed_types) > 1 else [])
     for option in candidates.catalogue.workers:
         if option_machines := [kind for kind in machines if kind.machine.option is option]:
             _add_choices(unpriced, book, candidates, option_machines)
@@ -117,7 +116,9 @@ def cost_obstacle(
     return CostObstacle(sentence, tuple(f"- {{name: {item}}}" for _, item in choices))
 
 
-def _add_choices(unpriced: _Unpriced, book: PriceBook, candidates: Candidates, machines: Sequence[_Priced]) -> None:
+def _add_choices(
+    unpriced: _UnpricedOptions, book: PriceBook, candidates: Candidates, machines: Sequence[_PricedMachine]
+) -> None:
     """Add the choices of one type of worker without a price: memory, network, disks, number of workers."""
     by_memory = {kind.machine.memory_bytes: kind for kind in _with_equal_fields(machines, "network", "layout")}
     if _gaps(book, [_priced_cluster(candidates, kind) for kind in by_memory.values()]):
@@ -140,7 +141,7 @@ def _add_choices(unpriced: _Unpriced, book: PriceBook, candidates: Candidates, m
         unpriced.workers |= set(counts)
 
 
-def _with_equal_fields(machines: Sequence[_Priced], *names: str) -> list[_Priced]:
+def _with_equal_fields(machines: Sequence[_PricedMachine], *names: str) -> list[_PricedMachine]:
     """Return the machines that have the same fields ``names`` as the first."""
     first = [getattr(machines[0].machine, name) for name in names]
     return [kind for kind in machines if [getattr(kind.machine, name) for name in names] == first]
@@ -162,7 +163,7 @@ def _gaps(book: PriceBook, clusters: Sequence[PricedCluster]) -> set[str]:
     return {part.name for part in parts if part.name != WORKER_PART}
 
 
-def _priced_cluster(candidates: Candidates, kind: _Priced, workers: int = 1) -> PricedCluster:
+def _priced_cluster(candidates: Candidates, kind: _PricedMachine, workers: int = 1) -> PricedCluster:
     """Return a cluster of one kind of machine without its masters, which are no choice."""
     row = int(np.flatnonzero(candidates.machine == kind.number)[0])
     cluster = cluster_of(candidates, row)
