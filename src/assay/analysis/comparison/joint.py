@@ -11,7 +11,7 @@ differ between groups at random, and biased if they depend on the levels that ra
 have all levels, all three estimates are equal.
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 
 import numpy as np
@@ -117,6 +117,24 @@ class Fit:
             else None
             for (a, b, mean, error, degrees), rounding_max in zip(columns, rounding, strict=True)
         ]
+
+    def tree_of_pairs(self) -> Iterator[tuple[int, Ints, Floats]]:
+        """Yield pairs of levels that connect all levels, those with most common groups first.
+
+        Each pair is a level (code), the rows of ``logs`` with both levels, and the log speedup in each. It is the
+        maximum spanning tree (J. B. Kruskal, Proc. Am. Math. Soc. 7, 1956).
+        """
+        has_level = np.isfinite(self.logs)
+        first, second = np.triu_indices(len(self.codes), 1)
+        common = (has_level[:, first] & has_level[:, second]).sum(axis=0)
+        tree = np.arange(len(self.codes))
+        for pair in np.argsort(-common, kind="stable"):
+            a, b = int(first[pair]), int(second[pair])
+            if common[pair] == 0 or tree[a] == tree[b]:
+                continue
+            tree[tree == tree[b]] = tree[a]
+            rows = np.flatnonzero(has_level[:, a] & has_level[:, b])
+            yield int(self.codes[a]), rows, self.logs[rows, a] - self.logs[rows, b]
 
     def with_sessions(self, mean: LogMean, first: int, second: int, strata: Ints | None = None) -> LogMean:
         """Return the log speedup with an error that includes the variance between sessions.

@@ -11,13 +11,19 @@ The leader and a rival that is not the baseline are compared in the groups with 
 The interval of a cost is never narrower than that of the time behind it, because prices add no information on times.
 """
 
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
 
 from assay.analysis.comparison.confounding import confounded_by
-from assay.analysis.comparison.dependence import allow_for_dependence
+from assay.analysis.comparison.dependence import (
+    SharedDependences,
+    allow_for_dependences,
+    dependences_of,
+    shared_dependences,
+)
 from assay.analysis.comparison.joint import Fit, contradicts, fit_strata
 from assay.analysis.comparison.matched import (
     GROUPS_MIN,
@@ -67,6 +73,10 @@ class OptionEstimates:
     def _means(self) -> list[Means]:
         return [side(self.matched, code) for code in range(len(self.matched.table.columns[self.matched.factor].levels))]
 
+    @cached_property
+    def _shared_dependences(self) -> list[Mapping[int, SharedDependences]]:
+        return shared_dependences(self.matched, self.strata, self.joint)
+
     def between(
         self, stratum: int, first: int, second: int, *, common_groups_only: bool = False
     ) -> PairEstimate | None:
@@ -106,7 +116,8 @@ class OptionEstimates:
         if self.matched.ignored and (confounded := confounded_by(self.matched, ratios.groups, (first, second))):
             without_error = replace(chosen_mean, error=float("nan"), sessions=None)
             return PairEstimate(without_error, len(ratios.groups), runs, ratios.groups, confounded)
-        mean = allow_for_dependence(chosen_mean, self.matched, ratios)
+        dependences = dependences_of(self.matched, ratios, self._shared_dependences[stratum].get(first, {}))
+        mean = allow_for_dependences(chosen_mean, ratios, dependences)
         return PairEstimate(mean, len(ratios.groups), runs, ratios.groups)
 
     def _runs(self, stratum: int, code: int) -> int:

@@ -100,7 +100,7 @@ class SpeedupResult:
     sessions: SessionPart | None
     """The part of the error that comes from differences between sessions; None without one."""
     depends_on: Dependence | None = None
-    """The factor that the speedup depends on most clearly; None if it depends on none."""
+    """The factor that the speedup depends on most clearly, or the speedups of the answer; None if there is none."""
     p: float | None
     """Two-sided p value for no difference; below 5 % exactly if the interval excludes 1."""
     holm_p: float | None = None

@@ -13,11 +13,12 @@ cluster; and a mean without the extreme groups.
   it, so they are not independent evidence of how clusters differ.
 """
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
 
-from assay.analysis.comparison.dependence import Dependence, over_levels
+from assay.analysis.comparison.dependence import GroupDependence, allow_for_dependences
 from assay.analysis.comparison.matched import (
     GroupRatios,
     LogMean,
@@ -141,14 +142,12 @@ def _other_clusters(ratios: GroupRatios, cluster: Ints) -> ScopeEstimate | None:
     return estimate_of(over_clusters, len(clusters), float(np.hypot(mean.between_units, mean.error)))
 
 
-def scope_estimates(
-    ratios: GroupRatios, dependence: tuple[Dependence, Ints] | None = None
-) -> tuple[ScopeEstimate, ...]:
+def scope_estimates(ratios: GroupRatios, dependences: Sequence[GroupDependence] = ()) -> tuple[ScopeEstimate, ...]:
     """Return an estimate for each scope, narrowest first; a wider scope never has a narrower interval.
 
     The interval of the result's scope does not change. The estimate for tested settings is omitted if it is wider than
-    the result for similar settings, which include them. ``dependence``: the factor that the gain depends on, with its
-    level in each group. Empty if groups are within deployments: they have one scope.
+    the result for similar settings, which include them. ``dependences``: the factors that the gain depends
+    on. Empty if groups are within deployments: they have one scope.
     """
     m = len(ratios.groups)
     if m == 0 or len(ratios.deployment):
@@ -158,7 +157,7 @@ def scope_estimates(
     if (tested_mean := _tested_settings(ratios)) is not None:
         estimates.append(estimate_of(with_sessions(tested_mean, ratios.sessions), m))
     if m > 1:
-        similar_estimate = _similar_settings(ratios, dependence)
+        similar_estimate = _similar_settings(ratios, dependences)
         if result is not None and result.scope is InferenceScope.SIMILAR:
             estimates = [item for item in estimates if _at_least_as_wide(similar_estimate, item) is similar_estimate]
         estimates.append(similar_estimate)
@@ -169,10 +168,10 @@ def scope_estimates(
     return tuple(estimates)
 
 
-def _similar_settings(ratios: GroupRatios, dependence: tuple[Dependence, Ints] | None) -> ScopeEstimate:
+def _similar_settings(ratios: GroupRatios, dependences: Sequence[GroupDependence]) -> ScopeEstimate:
     strata, m = ratios.cluster_strata, len(ratios.groups)
     independent_mean = with_sessions(between_groups(ratios.log_ratio, ratios.rounding, strata), ratios.sessions, strata)
-    mean = over_levels(independent_mean, ratios, *dependence) if dependence else independent_mean
+    mean = allow_for_dependences(independent_mean, ratios, dependences)
     single_error = float(np.hypot(mean.error, ratios.log_ratio.std(ddof=1)))
     return estimate_of(mean, m, single_error, independent_mean.degrees)
 

@@ -8,13 +8,18 @@ Sources: Mann and Whitney, Ann. Math. Stat. 18 (1947); N. Cliff, Psych. Bull. 11
 """
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from assay.analysis.comparison.dependence import allow_for_dependence
+from assay.analysis.comparison.dependence import (
+    SharedDependences,
+    allow_for_dependences,
+    dependences_of,
+    shared_dependences,
+)
 from assay.analysis.comparison.joint import Fit, contradicts, fit_strata, speedup_of_pair
 from assay.analysis.comparison.matched import (
     GROUPS_MIN,
@@ -149,11 +154,12 @@ def fastest_levels(
         )
     stratum_fits = fit_strata(matched, strata) if stratum_fits is None else stratum_fits
     groups = sum(len(fit.codes) > 1 for fit in stratum_fits)
+    shared = shared_dependences(matched, strata, stratum_fits)
     answers = []
     for stratum, fit in enumerate(stratum_fits):
         if len(fit.codes):
             level = strata.levels(table, stratum)
-            for scope, outcome in _outcomes(matched, strata, stratum, fit):
+            for scope, outcome in _outcomes(matched, strata, stratum, fit, shared[stratum]):
                 result = _tournament([column.levels[code] for code in fit.codes], outcome, fit.blocks.part, groups)
                 answers.append(
                     FastestLevels(
@@ -176,11 +182,11 @@ Outcome = list[list[tuple[float, float]]]
 
 
 def _outcomes(
-    matched: MatchedGroups, strata: Strata, stratum: int, fit: Fit
+    matched: MatchedGroups, strata: Strata, stratum: int, fit: Fit, shared: Mapping[int, SharedDependences]
 ) -> Iterator[tuple[InferenceScope, Outcome]]:
     """Yield the outcome of all pairs for similar settings, and for the tested settings if groups are few."""
     common_groups = np.count_nonzero(np.isfinite(fit.logs).sum(axis=1) > 1)
-    similar_settings = _similar_settings(matched, strata, stratum, fit)
+    similar_settings = _similar_settings(matched, strata, stratum, fit, shared)
     if common_groups != 1:
         yield InferenceScope.SIMILAR, similar_settings
     if 0 < common_groups < GROUPS_MIN:
@@ -190,7 +196,9 @@ def _outcomes(
             yield InferenceScope.TESTED, tested_settings
 
 
-def _similar_settings(matched: MatchedGroups, strata: Strata, stratum: int, fit: Fit) -> Outcome:
+def _similar_settings(
+    matched: MatchedGroups, strata: Strata, stratum: int, fit: Fit, shared: Mapping[int, SharedDependences]
+) -> Outcome:
     count, sides = len(fit.codes), [side(matched, int(code)) for code in fit.codes]
     first, second = np.triu_indices(count, 1)
     outcome: Outcome = [[_UNKNOWN] * count for _ in range(count)]
@@ -200,7 +208,8 @@ def _similar_settings(matched: MatchedGroups, strata: Strata, stratum: int, fit:
             direct = speedup_of_pair(fit, a, b)[1]
             consistent_mean = direct if direct is not None and contradicts(direct, mean) else mean
             ratios = strata.only(group_ratios(sides[a], sides[b], matched), stratum)
-            gain, p = _gain_and_p(allow_for_dependence(consistent_mean, matched, ratios))
+            dependences = dependences_of(matched, ratios, shared.get(int(fit.codes[a]), {}))
+            gain, p = _gain_and_p(allow_for_dependences(consistent_mean, ratios, dependences))
         outcome[a][b], outcome[b][a] = (gain, p), (-gain, 1 - p)
     return outcome
 

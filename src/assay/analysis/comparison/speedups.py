@@ -12,7 +12,12 @@ import numpy as np
 
 from assay.analysis.comparison.baselines import baseline_of
 from assay.analysis.comparison.confounding import confounded_by
-from assay.analysis.comparison.dependence import dependence_of, over_levels
+from assay.analysis.comparison.dependence import (
+    SharedDependences,
+    allow_for_dependences,
+    dependences_of,
+    shared_dependences,
+)
 from assay.analysis.comparison.joint import Fit, fit_strata
 from assay.analysis.comparison.matched import (
     COUNTED,
@@ -77,6 +82,7 @@ def _candidate_results(
     baseline_means: Means,
     candidate: int,
     joint: Sequence[Mapping[int, Estimate]],
+    shared: Sequence[Mapping[int, SharedDependences]],
 ) -> list[tuple[int, SpeedupResult]]:
     """Return the results of one level, before correction, with the number of their stratum."""
     column = matched.table.columns[matched.factor]
@@ -90,9 +96,10 @@ def _candidate_results(
         level = strata.levels(matched.table, stratum)
         used_runs = int(ratios.n[0].sum()), int(ratios.n[1].sum())
         confounded = confounded_by(matched, ratios.groups, (baseline, candidate)) if matched.ignored else ()
-        mean, dependence = log_mean(ratios), dependence_of(matched, ratios)
-        if mean is not None and dependence is not None:
-            mean = over_levels(mean, ratios, *dependence)
+        mean = log_mean(ratios)
+        dependences = dependences_of(matched, ratios, shared[stratum].get(baseline, {}) if shared else {})
+        if mean is not None:
+            mean = allow_for_dependences(mean, ratios, dependences)
         result = SpeedupResult(
             **mean_fields(mean, OVER_MATCHED_GROUPS, confounded),
             factor=matched.factor,
@@ -108,8 +115,8 @@ def _candidate_results(
             excluded=_excluded(strata, stratum, (baseline, candidate), used_runs),
             ignored=_groups_with_differences(matched, ratios, (baseline, candidate)) if matched.ignored else {},
             confounded=confounded,
-            depends_on=dependence[0] if dependence else None,
-            by_scope=() if confounded else scope_estimates(ratios, dependence),
+            depends_on=dependences[0].dependence if dependences else None,
+            by_scope=() if confounded else scope_estimates(ratios, dependences),
             clusters=() if confounded else cluster_estimates(matched, ratios),
             trimmed=None if confounded else trimmed_ratio(ratios),
             joint=joint[stratum].get(candidate) if joint and not confounded else None,
@@ -145,11 +152,12 @@ def speedups_of(
     baseline_means = side(matched, code_b)
     stratum_fits = fit_strata(matched, strata) if stratum_fits is None and not len(matched.deployment) else stratum_fits
     joint = [fit.against(code_b) for fit in stratum_fits or ()]
+    shared = shared_dependences(matched, strata, stratum_fits) if stratum_fits else []
     numbered_results = [
         result
         for code in range(len(column.levels))
         if code != code_b
-        for result in _candidate_results(matched, strata, code_b, baseline_means, code, joint)
+        for result in _candidate_results(matched, strata, code_b, baseline_means, code, joint, shared)
     ]
     return with_verdicts([result for _, result in sorted(numbered_results, key=lambda item: strata.first_row[item[0]])])
 
