@@ -1,8 +1,8 @@
 """Find the choices of a hardware catalogue that a price book does not price, so that it can't rank clusters by cost.
 
 In: a price book, and the clusters of a catalogue. Out: a :class:`CostObstacle`. Two clusters that differ in one
-choice are compared as :mod:`assay.analysis.cost.missing_prices` compares a cluster before and after a change: a what-
-if question and a recommendation refuse the same prices.
+choice are compared as :mod:`assay.analysis.cost.missing_prices` compares a cluster before and after a change: a
+what-if question and a recommendation refuse the same prices.
 """
 
 from collections.abc import Iterator, Sequence
