@@ -32,10 +32,12 @@ def test_a_price_has_the_decimals_of_its_products(amount: float | Decimal, text:
         (0.0443, 0.12, "$0.0443 to $0.1200"),
         (0.44, 1.2, "$0.44 to $1.20"),
         (0.05, 20.0, "$0.0500 to $20.00"),
+        (0.00427, 0.0108, "$0.00427 to $0.01080"),
+        (99.5, 102.0, "$99.50 to $102.00"),
         (None, 1.0, "–"),
     ],
 )
-def test_both_ends_of_an_interval_of_cents_have_the_same_decimals(low: float | None, high: float, text: str) -> None:
+def test_both_ends_of_an_interval_have_the_same_decimals(low: float | None, high: float, text: str) -> None:
     assert money_interval(low, high, "USD") == text
 
 
@@ -45,7 +47,7 @@ def test_both_ends_of_an_interval_of_cents_have_the_same_decimals(low: float | N
         ((1085.0, 445.0, 2758.0), "18 min 05 s (7 min 25 s to 45 min 58 s)", "about 18 min (7 to 46)"),
         ((1200.0, 900.0, 1560.0), "20 min 00 s (15 min 00 s to 26 min 00 s)", "about 20 min (15 to 26)"),
         ((164.0, 70.0, 410.0), "2 min 44 s (1 min 10 s to 6 min 50 s)", "about 2.7 min (1.2 to 6.8)"),
-        ((9.3, 4.0, 20.0), "9.3 s (4.0 s to 20 s)", "about 9.3 s (4.0 to 20.0)"),
+        ((9.3, 4.0, 20.0), "9.3 s (4.0 s to 20.0 s)", "about 9.3 s (4.0 to 20.0)"),
         ((200_000.0, 1e5, 4e5), "55 h 33 min (27 h 46 min to 111 h 06 min)", "about 56 h (28 to 111)"),
         ((1085.0,), "18 min 05 s", "about 18 min"),
     ],

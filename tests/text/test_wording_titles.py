@@ -39,6 +39,8 @@ def test_the_ends_of_an_uninformative_interval_are_bounds() -> None:
     assert format_interval(0.002, 40.0) == "under 0.01 to 40"
     assert format_interval(80.0, 160.0) == "80 to 160"
     assert format_interval(1.57, 1.79) == "1.57 to 1.79"
+    assert format_interval(1.87, 13.96) == "1.87 to 13.96", "equal decimals"
+    assert format_interval(1.2, 250.0) == "1.20 to 250"
 
 
 def test_two_codes_of_one_layout_have_different_words() -> None:

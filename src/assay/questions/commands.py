@@ -17,7 +17,9 @@ ACCEPTED: Mapping[str, tuple[str, ...]] = {
     "decide": ("where", "years", "prices", "repository"),
     "whatif": ("where", "prices", "cluster", "repository"),
     "predict": ("repository",),
+    "demo": ("repository",),
     "recommend": ("repository",),
+    "size": (),
     "serve": ("prices", "repository"),
     "run": ("repository",),
     "runs": ("repository",),
@@ -57,13 +59,26 @@ def command(name: str, *words: str, options: CommandOptions) -> str:
     return shlex.join(["assay", name, *words, *(word for option in missing_options for word in options.of(option))])
 
 
+def repository_options(folder: Path) -> CommandOptions:
+    """Return the options of commands that ask a repository."""
+    return CommandOptions(from_here(folder))
+
+
 def recommend_example(options: CommandOptions) -> str:
     """Return the command that recommends hardware of the example catalogue; empty without the examples."""
-    folder = installation().examples
-    if folder is None:
+    catalogue, prices = (example_file(f"hardware/{name}.yaml") for name in ("catalogue", "prices"))
+    if not catalogue:
         return ""
-    catalogue, prices = (from_here(folder / "hardware" / f"{name}.yaml") for name in ("catalogue", "prices"))
     return command("recommend", "--catalogue", catalogue, "--prices", prices, options=options)
+
+
+def example_file(name: str) -> str:
+    """Return the path of an example file; in the current folder's ``examples`` if it is there. Empty without any."""
+    here = Path("examples") / name
+    if here.exists():
+        return str(here)
+    folder = installation().examples
+    return "" if folder is None else from_here(folder / name)
 
 
 def from_here(path: Path) -> str:

@@ -15,6 +15,8 @@ _UNITS = {
 
 _TEN_CENTS = 0.1
 """Minimum amount with two decimals."""
+_WHOLE_MIN = 100
+"""Minimum amount without decimals."""
 _CENTS_MIN = 0.001
 """Minimum amount whose decimals also apply to the other end of an interval."""
 
@@ -34,7 +36,7 @@ def money(value: float | Decimal | None, currency: str) -> str:
         return NO_VALUE
     if isinstance(value, Decimal):
         value = float(value.quantize(Decimal("0.01"), ROUND_HALF_UP) if value >= Decimal("0.1") else value)
-    if value >= 100 or value == 0:
+    if value >= _WHOLE_MIN or value == 0:
         digits = f"{value:,.0f}"
     elif value >= 0.1:
         digits = f"{value:.2f}"
@@ -65,10 +67,14 @@ def money_texts(value: float, low: float, high: float, currency: str, *, rough: 
 
 
 def money_interval(low: float | None, high: float | None, currency: str) -> str:
-    """Return an interval of money, or a dash. Both ends have the decimals of a lower end below ten cents."""
+    """Return an interval of money, or a dash. Both ends have equal decimals, unless the interval is very wide.
+
+    Examples: ``$0.00520 to $0.01080``, ``$99.50 to $102.00``.
+    """
     if low is None or high is None:
         return NO_VALUE
     lower, upper = money(low, currency), money(high, currency)
-    if _CENTS_MIN <= low < _TEN_CENTS <= high < 1:
+    is_of_cents = _CENTS_MIN <= low < _TEN_CENTS and high < 1
+    if is_of_cents or _TEN_CENTS <= low < _WHOLE_MIN <= high < 10 * _WHOLE_MIN:
         upper = with_currency(f"{high:.{len(lower.partition('.')[2])}f}", currency)
     return f"{lower} to {upper}"

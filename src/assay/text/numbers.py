@@ -25,14 +25,16 @@ def interval_s(low_s: float | None, high_s: float | None) -> str:
 
 
 def duration_text(value_s: float, *ends_s: float, rough: bool) -> str:
-    """Return a duration with its range: ``18 min 05 s (7 min 25 s to 45 min 58 s)``.
+    """Return a duration with its range: ``18 min 05 s (7 min 25 s to 45 min 58 s)``, ``9.7 s (6.1 s to 15.5 s)``.
 
     ``rough``: a rough estimate has two significant digits, in one unit: ``about 18 min (7 to 46)``. Its ends are
     rounded to the same digit.
     """
     if not rough:
-        ends = [format_duration(end_s) for end_s in ends_s]
-        return f"{format_duration(value_s)}{f' ({ends[0]} to {ends[1]})' if ends else ''}"
+        times_s = (value_s, *ends_s)
+        has_tenths = min(times_s) < _TENTHS_BELOW_S and max(times_s) < _TENTHS_UP_TO_S
+        value, *ends = (f"{time_s:.1f} s" if has_tenths else format_duration(time_s) for time_s in times_s)
+        return f"{value}{f' ({ends[0]} to {ends[1]})' if ends else ''}"
     unit, unit_s = next(((name, size_s) for name, size_s in _UNITS if value_s < 100 * size_s), _UNITS[-1])
     value, *ends = rough_texts(*(time_s / unit_s for time_s in (value_s, *ends_s)))
     return f"about {value} {unit}{f' ({ends[0]} to {ends[1]})' if ends else ''}"
@@ -46,6 +48,8 @@ def seconds_texts(value_s: float, low_s: float, high_s: float, *, rough: bool) -
     return value, f"{low} to {high}"
 
 
+_TENTHS_BELOW_S, _TENTHS_UP_TO_S = 10.0, 60.0
+"""A duration with its range has tenths of a second if the shortest is below the first and all are below the second."""
 _UNITS = (("s", 1.0), ("min", 60.0), ("h", 3600.0), ("days", 86400.0))
 """Units of rough durations, and their lengths in seconds."""
 

@@ -38,7 +38,7 @@ from assay.interfaces.charts.scatter import scatter_points
 from assay.interfaces.charts.single_runs import one_run
 from assay.interfaces.charts.single_runs.disks import disk_traffic_areas
 from assay.interfaces.charts.single_runs.durations import duration_histograms
-from assay.interfaces.charts.speedups import named_speedups, speedup_domain, speedup_forest
+from assay.interfaces.charts.speedups import named_speedups, speedup_forest
 from assay.interfaces.charts.times import phase_timeline, runtime_bars, throughput_bars
 from assay.interfaces.charts.tuning import tuning_course
 from assay.interfaces.charts.whatif import TimeCostPoint, change_chart, limit_bars
@@ -111,9 +111,7 @@ def specs() -> dict[str, Spec]:
         "runtime_bars": runtime_bars(summaries, palette),
         "throughput_bars": throughput_bars(summaries, palette),
         "speedup_forest": speedup_forest([(c.group, c) for c in compared], palette),
-        "speedup_forest counted": speedup_forest(
-            named_speedups(speedups), palette, domain=speedup_domain(compared), shows_groups=True
-        ),
+        "speedup_forest of matched groups": speedup_forest(named_speedups(speedups), palette),
         "phase_timeline": phase_timeline(summaries, palette),
         "disk_traffic_areas": disk_traffic_areas(sides, palette),
         "cost_bars": cost_bars(view.rows, palette, view.titles_of(view.rows).by_workload),

@@ -122,6 +122,7 @@ def opened(tmp_path_factory: pytest.TempPathFactory) -> assay.OpenedRepository:
 
 
 NUMBER: Any = 5
+FRACTION: Any = 2.5
 OTHER: Any = "configuration"
 """Arguments of wrong types, which a checker of types would refuse."""
 
@@ -141,7 +142,8 @@ WRONG: dict[str, tuple[Callable[[assay.OpenedRepository], Any], str]] = {
     "a choice": (lambda r: r.compare("0", "1", of=OTHER), "did you mean 'configurations'"),
     "a file": (lambda r: r.cost("prices-that-are-missing.yaml"), "prices-that-are-missing.yaml"),
     "a file of another type": (lambda r: r.cost(NUMBER), "prices is a file's path"),
-    "a limit": (lambda r: r.runs(limit=0), "from 1 to"),
+    "a limit": (lambda r: r.runs(limit=0), "0 is not an integer of 1 or more"),
+    "a limit with decimals": (lambda r: r.runs(limit=FRACTION), "2.5 is not an integer of 1 or more"),
     "years": (lambda r: r.cost_over_years(EXAMPLES / "sandisk-2014" / "prices.yaml", -1), "from 0.001 to 100"),
     "a baseline time": (lambda r: r.gate("2026-13-01"), "not a time, condition, campaign or run"),
     "a share": (lambda r: r.gate("2026-11-01", 11), "from 0 to 10"),

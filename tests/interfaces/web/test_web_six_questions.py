@@ -201,7 +201,7 @@ def test_a_prediction_for_25_gbit_ethernet_and_12_workers_takes_two_fields(home:
     page, start_s = home.page, time.monotonic()
     card = page.locator('[data-question="what-if"]')
     if site.name == "aloja":
-        assert "These runs can't be simulated: they lack a cluster file with their nodes and disks" in card.inner_text()
+        assert "they lack the size of their data and a cluster file with their nodes and disks" in card.inner_text()
         link = card.get_by_role("link", name="predict from these runs")
         text = followed(page, link.click, r"/predict")
         assert "Measured setups" in text

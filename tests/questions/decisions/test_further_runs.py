@@ -46,7 +46,7 @@ def test_two_runs_an_option_need_a_third() -> None:
     assert proposal.duration_s == pytest.approx(60.5 + 30.25)
     (sentence,) = next_sentences(decision)
     assert sentence.startswith(
-        "Run TeraSort once more with each of 2 hard disks (HD2) and 2 SSDs (SS2) on lab-small (about 2 min): "
+        "Run TeraSort once more with each of 2 hard disks (HD2) and 2 SSDs (SS2) on lab-small (about 2 min). "
     )
 
 
@@ -56,7 +56,7 @@ def test_single_runs_without_any_repetition_get_a_first_interval() -> None:
     assert (proposal.repetitions, proposal.aim) == (2, RunGoal.FIRST_INTERVAL)
     assert proposal.half_width is None
     assert proposal.expected_half_width is None
-    assert next_sentences(decision)[0].endswith(": that gives a first interval.")
+    assert next_sentences(decision)[0].endswith(". That gives a first interval.")
 
 
 def test_a_settled_decision_proposes_nothing() -> None:

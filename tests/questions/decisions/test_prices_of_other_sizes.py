@@ -34,7 +34,8 @@ def test_a_price_of_another_number_of_workers_is_stated_next_to_the_amounts(tmp_
     assert caveats == [f"{text[0].upper()}{text[1:]}."]
     amounts = amount_sentences(decision)
     assert amounts is not None
-    assert f" {text[0].upper()}{text[1:]}. " in amounts.over_years
+    assert amounts.over_years.startswith("Cost of a cluster with 6 workers over 3 years, used 24 h a day: ")
+    assert amounts.over_years.endswith(f" {text[0].upper()}{text[1:]}.")
     for condition in (", workers: 3", ""):
         assert not any(caveat.kind is CaveatKind.OTHER_SIZE for caveat in decision_with(condition).caveats)
     with pytest.raises(SpecificationError, match="the key workers goes together with"):

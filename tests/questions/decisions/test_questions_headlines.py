@@ -116,8 +116,8 @@ def test_a_network_that_helps_one_storage_class_has_an_answer_for_each(
     )
     (sentence,) = next_sentences(replace(decision, next_runs=(proposal,)))
     assert sentence == (
-        "Run TeraSort 2 more times with each of Ethernet and InfiniBand (about 10 min): enough to show a difference if "
-        "the ratio stays at 1.20× (interval ±10 %, now ±20 %)."
+        "Run TeraSort 2 more times with each of Ethernet and InfiniBand (about 10 min). That is enough to show a "
+        "difference if the ratio stays at 1.20× (interval ±10 %, now ±20 %)."
     )
 
 

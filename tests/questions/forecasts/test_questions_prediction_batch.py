@@ -6,6 +6,7 @@ import csv
 import io
 import json
 import random
+from dataclasses import asdict
 from pathlib import Path
 
 import pytest
@@ -60,6 +61,8 @@ def test_a_batch_has_the_values_of_single_predictions_on_every_surface(repositor
     shown = json.loads(asked(repository, file, "--json").stdout)
     first = shown["rows"][0]
     assert (first["expected_s"], first["low_s"], first["high_s"]) == (single.expected_s, single.low_s, single.high_s)
+    assert single.measured is not None
+    assert first["measured"] == asdict(single.measured)
     assert (first["basis"], first["assumed"], first["extrapolated"]) == (single.basis, single.assumed, False)
     assert (shown["level"], shown["origin"], shown["runs"]) == (0.9, "predicted", 252)
     rows = [
@@ -74,6 +77,10 @@ def test_a_batch_has_the_values_of_single_predictions_on_every_surface(repositor
     assert [cells[name] for name in ("expected_s", "low_s", "high_s")] == [
         f"{time_s:.3f}" for time_s in (first["expected_s"], first["low_s"], first["high_s"])
     ]
+    assert (cells["measured_median_s"], cells["measured_runs"]) == (
+        f"{single.measured.median_s:.3f}",
+        str(single.measured.runs),
+    )
 
 
 def test_bad_rows_are_named_by_their_line_and_stop_no_other(repository: Repository, file: Path, tmp_path: Path) -> None:

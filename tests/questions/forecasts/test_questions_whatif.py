@@ -477,12 +477,12 @@ def test_runs_without_hardware_or_data_name_the_commands_that_answer_as_far_as_p
     )
     error = refused.exception
     assert isinstance(error, RepositoryError)
-    assert error.message.endswith("they lack a cluster file with their nodes and disks and the size of their data")
+    assert error.message.endswith("they lack the size of their data and a cluster file with their nodes and disks")
     hint = error.hint or ""
     assert "25 GbE per node: the measured levels are Ethernet and InfiniBand." in hint
     assert "12 workers: the runs have 3 workers." in hint
     commands = [shlex.split(line)[1:] for line in hint.splitlines() if line.strip().startswith("assay ")]
-    assert [command[0] for command in commands] == ["predict", "decide", "recommend", "discover", "run"]
+    assert [command[0] for command in commands] == ["decide", "recommend", "size", "discover", "run"]
     for command in commands:
         more = ("--workload", "terasort:2GB", "--simulations", "4") if command[0] == "recommend" else ()
         assert command_result(*command, *more).exit_code == 0, command

@@ -45,6 +45,27 @@ def test_several_changes_have_the_effect_of_each_change_alone(measured: Path) ->
 
 
 @needs_simulator
+def test_a_link_that_is_slower_for_some_measured_runs_is_averaged_over_the_others(tmp_path: Path) -> None:
+    """BSC's runs used Ethernet and 56 Gbit/s InfiniBand: 25 Gbit/s is faster than one of them."""
+    bsc, repository = EXAMPLES / "bsc-2015", str(tmp_path / "r")
+    assert command_result("import", str(bsc / "measured" / "runs.csv"), "--repository", repository).exit_code == 0
+    cluster = ("--cluster", str(bsc / "lab-cluster.yaml"), "--repository", repository)
+    asked = ("whatif", "--set", "nic=25Gbit/s", *cluster)
+    answers = json.loads(command_result(*asked, "--json").output)["configurations"]
+    by_network: dict[str, list[float]] = {}
+    for answer in answers:
+        by_network.setdefault(answer["levels"]["network"], []).append(math.log(answer["ratio"]))
+    means = {network: math.exp(sum(logs) / len(logs)) for network, logs in by_network.items()}
+    assert {network: len(logs) for network, logs in by_network.items()} == {"ETH": 4, "IB": 4}
+    headline, slower, *_ = command_result(*asked).output.splitlines()
+    assert headline.startswith(f"With 25 Gbit/s per node, runs are {means['ETH']:.2f}× as fast on average")
+    assert slower.startswith("- The link is slower than measured (56 Gbit/s) for 4 of 8 configurations.")
+    assert f"They are {means['IB']:.2f}× as fast on average" in slower
+    assert slower.endswith("not included above.")
+    assert means["ETH"] > means["IB"]
+
+
+@needs_simulator
 def test_a_change_that_needs_another_one_is_not_possible_alone(measured: Path) -> None:
     changes = ("--set", "worker.devices.ssd.count=3", "--set", "layout=SS3")
     result = command_result("whatif", *changes, "--json", "--repository", str(measured), "--where", "layout=SS2")

@@ -124,7 +124,7 @@ def test_a_speed_without_an_interval_gets_the_assumed_one_and_only_x86_has_a_def
     assumed = catalogue_of(catalogue_text(CatalogueRequest(("m7i.large",), "2", (), "gp3:1TB:1")))
     [worker] = assumed.workers
     assert (worker.cpu_speed, worker.cpu_speed_low, worker.cpu_speed_high) == (1, 0.5, 2)
-    assert "x86_64 types is as fast as one of the log's or the profile's machines" in assumed.assumptions[0]
+    assert "x86_64 types is as fast as one of the log's or the profile's machines" in assumed.assumptions[1]
     for text in ("x86_64=0", "x86_64=-1", "x86_64=inf", "x86_64=nan", "x86_64=", "x86_64=1:0.5:2:3"):
         with pytest.raises(SpecificationError, match="not a speed"):
             catalogue_text(CatalogueRequest(("m7i.large",), volumes="gp3:1TB:1", cpu_speeds=(text,)))
@@ -135,7 +135,10 @@ def test_types_with_an_unknown_rate_are_named_and_do_not_stop_the_others() -> No
     rates = ("hdd=190MB/s:190MB/s",)
     catalogue = catalogue_of(catalogue_text(CatalogueRequest(types, "4", rates, cpu_speeds=("x86_64=2:1:4",))))
     assert [worker.name for worker in catalogue.workers] == ["d3-2xlarge"]
-    assert catalogue.assumptions == ("not compared: i4i.2xlarge, whose local disks have an unknown rate",)
+    assert catalogue.assumptions == (
+        "a core is a physical core: one of these x86_64 types has 2 vCPUs (hardware threads)",
+        "not compared: i4i.2xlarge, whose local disks have an unknown rate",
+    )
     catalogue = catalogue_of(catalogue_text(CatalogueRequest(types, "4", rates, "gp3:1TB:2")))
     flash, hard = catalogue.workers
     assert [option.group for option in flash.devices] == ["gp3"]

@@ -23,6 +23,7 @@ from assay.questions.recommendation.instances import CatalogueRequest, catalogue
 from assay.questions.recommendation.job_logs import read_job_logs
 from assay.questions.recommendation.size import SizeRequest, describe_job
 from assay.questions.recommendation.size_sentences import (
+    SizeCommands,
     first_sentences,
     limit_sentence,
     memory_sentences,
@@ -35,6 +36,7 @@ from paths import EXAMPLES, ROOT
 from simulator_support import needs_simulator
 
 LOGS = EXAMPLES / "logs" / "terasort"
+COMMANDS = SizeCommands.without_examples(["my log.jhist"])
 REAL = ROOT.parent / "shared" / "data"
 MIB = 2**20
 
@@ -249,12 +251,16 @@ def test_machines_with_equal_time_and_cost_tie_and_both_limits_are_named(tmp_pat
     assert f"for the same data, {ratio:.2g} times as fast." in check
     assert not any("compared with the logged 52 s" in line for line in answer.notes)
     near = replace(answer.value, shapes=(replace(first, time_s=40.0),))
-    best, *others = first_sentences(near)
+    best, *others = first_sentences(near, COMMANDS)
     assert best.startswith("Best estimate: ")
     assert others == [limit_sentence(near)]
-    assert "compared with the logged 52 s" in [*missing_sentences(near)][-1]
+    assert [*missing_sentences(near, COMMANDS)][-1].endswith(
+        "compared with the logged 52 s. To compare, copy examples/log-machines/catalogue.yaml to machines.yaml, "
+        "describe the 3 nodes of the log in it, and run `assay size 'my log.jhist' --catalogue machines.yaml --prices "
+        "examples/log-machines/prices.yaml` (`assay examples examples` writes the example files)."
+    )
     slow = replace(answer.value, growth=2.0, shapes=(replace(first, time_s=520.0),))
-    assert "takes 8 min 40 s for 2 times the data, 5 times as slow per byte." in [*first_sentences(slow)][2]
+    assert "takes 8 min 40 s for 2 times the data, 5 times as slow per byte." in [*first_sentences(slow, COMMANDS)][2]
     assert any(line.startswith("the waiting in the log (53.2 %) is not carried over") for line in answer.notes)
 
 

@@ -43,7 +43,7 @@ def row(storage: str, workload: str, limit: Resource, runs_with_limit: int = 3, 
         ),
         (
             [row("SSDs", name, Resource.CPU) for name in ("a", "b", "c")] + [row("SSDs", "sort", Resource.FIXED)],
-            "On SSDs, the CPU limits 3 of 4 workloads (50 % to 50 % of the run time) and fixed costs of jobs limit "
+            "On SSDs, the CPU limits 3 of 4 workloads (50 % of the run time) and fixed costs of jobs limit "
             "Sort (50 % of the run time).",
         ),
         (

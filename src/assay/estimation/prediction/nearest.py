@@ -62,6 +62,37 @@ class MeasuredConfigurations:
             data.groups.of_row,
         )
 
+    def configuration(self, row: int, differs: tuple[str, ...]) -> NearConfiguration:
+        """Return one of the configurations with its times."""
+        return NearConfiguration(
+            int(self.positions[row]),
+            float(np.exp(self.logs[row])),
+            int(self.sizes[row]),
+            differs,
+            tuple(map(float, self.run_times_s[self.of_run == row])),
+        )
+
+
+class EqualConfigurations:
+    """Find the measured configuration that equals a requested one in every factor that varies."""
+
+    def __init__(self, encoding: Encoding, measured_configurations: MeasuredConfigurations) -> None:
+        """Index the configurations by their levels."""
+        self._measured = measured_configurations
+        columns = measured_configurations.configurations.columns
+        self._names = [factor.name for factor in encoding.factors if factor.varied and factor.name in columns]
+        number = len(measured_configurations.configurations)
+        levels = [[columns[name].text(row) for row in range(number)] for name in self._names]
+        rows = zip(*levels, strict=True) if levels else ()
+        self._row_by_levels = {key: row for row, key in reversed(list(enumerate(rows)))}
+
+    def find(self, requested: RunTable) -> NearConfiguration | None:
+        """Return the configuration of the first row of ``requested``; None if it was not measured."""
+        columns = requested.columns
+        levels = tuple(columns[name].text(0) if name in columns else None for name in self._names)
+        row = self._row_by_levels.get(levels)
+        return None if row is None else self._measured.configuration(row, differs=())
+
 
 def nearest(
     encoding: Encoding,
@@ -94,16 +125,13 @@ def nearest(
         if distance[row] < DIFFERENCE_WEIGHTS["workload"]
     ]
     return [
-        NearConfiguration(
-            int(measured_configurations.positions[row]),
-            float(np.exp(measured_configurations.logs[row])),
-            int(measured_configurations.sizes[row]),
-            tuple(
+        measured_configurations.configuration(
+            row,
+            differs=tuple(
                 f"{name} {configurations.columns[name].text(row) or 'none'}"
                 for name, difference in differences.items()
                 if difference[row] > 0
             ),
-            tuple(map(float, measured_configurations.run_times_s[measured_configurations.of_run == row])),
         )
         for row in order
     ]

@@ -10,7 +10,7 @@ from typing import Protocol
 from assay.analysis.comparison.result import SpeedupResult
 from assay.analysis.comparison.verdict_text import groups_and_runs
 from assay.interfaces.charts.drawing.style import FULL_PX, INK, Spec, chart, colour_scale
-from assay.text import format_ratio, plural, scale_text, workload_title
+from assay.text import format_ratio, scale_text, workload_title
 
 _ROW_PX = 30
 """Height of a row, in pixels."""
@@ -77,7 +77,7 @@ class ForestRow(Protocol):
 
 
 def speedup_domain(comparisons: Sequence[ForestRow]) -> tuple[float, float]:
-    """Return the ends of an axis that contains 1 and all ratios, for charts that share this axis.
+    """Return the ends of an axis that contains 1 and all ratios.
 
     It contains intervals that are no wider than :data:`_WIDTH_MAX` or the middle interval, and of those no more than
     :data:`_BEYOND_MAX` times the extreme ratios. An arrow marks longer intervals.
@@ -138,8 +138,7 @@ def _axis(domain: tuple[float, float], baselines: Sequence[str], rows: Sequence[
     }
 
 
-def _row(name: str, c: ForestRow, domain: tuple[float, float], *, shows_groups: bool) -> Spec:
-    count = f" ({plural(c.groups, 'group')})" if shows_groups and c.groups else ""
+def _row(name: str, c: ForestRow, domain: tuple[float, float]) -> Spec:
     return {
         "name": name,
         "candidate": c.candidate,
@@ -149,7 +148,7 @@ def _row(name: str, c: ForestRow, domain: tuple[float, float], *, shows_groups: 
         "high": c.high,
         "from": None if c.low is None else max(c.low, domain[0]),
         "to": None if c.high is None else min(c.high, domain[1]),
-        "label": f"{format_ratio(c.ratio or 1.0)}×{count}",
+        "label": f"{format_ratio(c.ratio or 1.0)}×",
         "basis": groups_and_runs(c.groups, c.runs_baseline, c.runs_candidate),
         "origin": str(c.origin),
     }
@@ -170,23 +169,17 @@ def _arrows(rows: Sequence[Spec], by_row: Spec, x: Spec) -> list[Spec]:
 
 
 def speedup_forest(
-    named_rows: Sequence[tuple[str, ForestRow]],
-    palette: Mapping[str, str],
-    width_px: int = FULL_PX,
-    *,
-    domain: tuple[float, float] | None = None,
-    shows_groups: bool = False,
+    named_rows: Sequence[tuple[str, ForestRow]], palette: Mapping[str, str], width_px: int = FULL_PX
 ) -> Spec:
     """Return a chart with a row for each comparison that has a ratio (baseline time / candidate time).
 
-    A row without an interval has a ring instead of a dot. ``domain``: ends of the axis; by default they follow from
-    these comparisons. ``shows_groups``: print the number of matched groups after the ratio.
+    A row without an interval has a ring instead of a dot.
     """
     rows_with_ratio = [(name, c) for name, c in named_rows if c.ratio is not None]
     comparisons = [c for _, c in rows_with_ratio]
-    ends = speedup_domain(comparisons) if domain is None else domain
+    ends = speedup_domain(comparisons)
     baselines = list(dict.fromkeys(c.baseline for c in comparisons))
-    rows = [_row(name, c, ends, shows_groups=shows_groups) for name, c in rows_with_ratio]
+    rows = [_row(name, c, ends) for name, c in rows_with_ratio]
     x: Spec = _axis(ends, baselines, rows)
     y: Spec = {
         "field": "name",

@@ -57,10 +57,11 @@ def optional_text(value: object, name: str) -> str | None:
     return None if value is None else text(value, name)
 
 
-def integer_within(value: int, low: int, high: int, name: str) -> int:
-    """Return the integer; raise SpecificationError unless ``low`` <= ``value`` <= ``high``."""
-    if not isinstance(value, Integral) or isinstance(value, bool) or not low <= value <= high:
-        raise SpecificationError(f"{value!r} is not an integer from {low:,} to {high:,}", where=name)
+def integer_within(value: int, low: int, high: int | None, name: str) -> int:
+    """Return the integer; raise SpecificationError unless ``low`` <= ``value`` <= ``high``. None: no upper limit."""
+    if not isinstance(value, Integral) or isinstance(value, bool) or value < low or (high is not None and value > high):
+        bounds = f"of {low:,} or more" if high is None else f"from {low:,} to {high:,}"
+        raise SpecificationError(f"{value!r} is not an integer {bounds}", where=name)
     return int(value)
 
 

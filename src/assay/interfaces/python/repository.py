@@ -110,7 +110,7 @@ class OpenedRepository(Forecasts):
         """List the runs, newest last. ``limit``: only this many of the newest."""
         flagged, where_conditions = flags_in(self._store), conditions(where)
         table = selected(flagged.table, where_conditions) if where_conditions else flagged.table
-        newest_count = int(number_within(limit, 1, len(table) or 1, "limit")) if limit is not None else 0
+        newest_count = integer_within(limit, 1, None, "limit") if limit is not None else 0
         newest_runs = tuple(self._store.runs_at(table, in_order_of_start(self._store, table)[-newest_count:]))
         kinds = outlier_kinds(self._store, flagged)
         return Answer(

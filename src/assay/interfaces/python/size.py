@@ -53,18 +53,20 @@ def size_from_logs(
         integer_within(seed, 0, SEED_MAX, "seed"),
         text(extra_costs, "extra_costs"),
     )
-    job_description = read_job_logs([file_path(log, "logs") for log in logs])
+    log_paths = [file_path(log, "logs") for log in logs]
+    job_description = read_job_logs(log_paths)
     if catalogue is None or prices is None:
         answer = describe_job(job_description, request)
     else:
         hardware, book = load_catalogue(file_path(catalogue, "catalogue")), price_book(prices)
         with SimulatorPool(integer_within(jobs, 1, 1_000, "jobs") if jobs is not None else None) as pool:
             answer = size(job_description, request, hardware, book, pool)
-    first_sentence, *further_sentences = size_sentences.first_sentences(answer)
+    commands = size_sentences.SizeCommands.of(log_paths)
+    first_sentence, *further_sentences = size_sentences.first_sentences(answer, commands)
     return Answer(
         answer,
         first_sentence,
-        (*further_sentences, *size_sentences.sentences(answer)),
+        (*further_sentences, *size_sentences.sentences(answer, commands)),
         rows.SHAPE_COLUMNS,
         json_values=lambda: json_value(answer),
         rows=rows.rows_under("shapes"),

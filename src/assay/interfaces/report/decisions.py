@@ -29,7 +29,7 @@ from assay.interfaces.report.tables import table, table_blocks
 from assay.questions.decisions.chart_rows import forest_rows
 from assay.questions.decisions.curve import Curve, curve_of
 from assay.questions.decisions.decision import CostRatio, Decision, TimeRatio
-from assay.questions.decisions.sentences.amount_sentences import amount_sentences, missing_amounts
+from assay.questions.decisions.sentences.amount_sentences import CostAmounts, amount_sentences, missing_amounts
 from assay.questions.decisions.sentences.cost_sentences import cost_headline, costs_by_storage
 from assay.questions.decisions.sentences.curve_text import curve_table
 from assay.questions.decisions.sentences.decision_sentences import (
@@ -146,7 +146,7 @@ def questions_chapter(report: Report) -> Chapter | None:
                     view.advice,
                     view.evidence,
                     view.cost,
-                    f"{view.amounts.per_job} {view.amounts.over_years}" if view.amounts else "",
+                    *(_amounts_without_break_even(view.amounts) if view.amounts else ()),
                     view.over_years.answer if view.over_years else "",
                     f"Next: {view.next_step}" if view.next_step else "",
                     f"`{view.next_command}`" if view.next_command else "",
@@ -162,6 +162,10 @@ def questions_chapter(report: Report) -> Chapter | None:
     costs = [view.over_years for view in report.questions if view.over_years]
     details = Fold("Evidence, amounts and next steps", (Answers(answers), *chain(*map(_over_years, costs))))
     return Chapter("questions", "Questions before you buy", (_questions_table(report), details))
+
+
+def _amounts_without_break_even(amounts: CostAmounts) -> tuple[str, ...]:
+    return amounts.per_job, amounts.over_years, amounts.over_years_details
 
 
 def _limits_answer(limits: WorkloadLimits) -> AnswerBlock:
@@ -225,9 +229,10 @@ def _decision_blocks(report: Report, decision: Decision, number: int, palette: M
     money = cost_headline(decision) or ""
     sentences = (headline(decision), evidence(decision), money, *remarks(decision))
     amounts = amount_sentences(decision)
-    texts = list(
-        remarks(decision) if is_on_page_one else filter(None, (*sentences, *(amounts.sentences if amounts else ())))
-    )
+    if is_on_page_one:
+        texts = [*remarks(decision), *filter(None, [amounts.over_years_details if amounts else ""])]
+    else:
+        texts = list(filter(None, (*sentences, *(amounts.sentences if amounts else ()))))
     if texts:
         blocks.append(Paragraph((" ".join(texts),)))
     if number and not is_further:

@@ -126,8 +126,8 @@ def _scope_table(results: Sequence[SpeedupResult], name_of_result: Callable[[Spe
         )
     return SpeedupTable(
         "Scope",
-        "The mean speedup with its 95 % interval, for three scopes. A single further setting is in the range of the "
-        "fifth column in 19 of 20 cases. An interval for the tested settings that is wider than that for similar "
+        "The mean speedup with its 95 % interval, for three scopes. A single further setting: the range that holds "
+        "its speedup in 19 of 20 cases. An interval for the tested settings that is wider than that for similar "
         "settings is omitted. Trimmed: without the smallest and largest fifth of the matched groups.",
         (
             "Group",
@@ -201,8 +201,8 @@ def _fastest_table(
     )
     return SpeedupTable(
         "Fastest candidates (95 %)",
-        "With 95 % confidence the fastest compared level is in the third column. The test is one-sided: a level that "
-        "is not the fastest need not be slower than the baseline.",
+        "With 95 % confidence, the fastest compared level is one of the candidates. The test is one-sided: a level "
+        "that is not the fastest can still be faster than the baseline.",
         ("Group", "Scope", "Fastest candidates", "Not the fastest", "Not compared with these"),
         rows,
     )

@@ -5,7 +5,7 @@ time, and expected times of combinations, all of them predicted; and for each fa
 runs.
 """
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 
 from assay.analysis.statistics import Estimate, RunTable
@@ -40,12 +40,16 @@ class ImportanceView:
 
 
 def combined_factors(repository_model: RepositoryModel) -> tuple[str, ...]:
-    """Return the factors whose combinations charts show: storage, network and containers, as far as runs vary them.
+    """Return the factors of the model whose combinations charts show; empty where fewer than two of them vary.
 
-    Empty where fewer than two of them vary. :func:`assay.interfaces.charts.combinations.combinations` draws the
-    :attr:`ImportanceView.cells` of these factors for pages and reports.
+    :func:`assay.interfaces.charts.combinations.combinations` draws the :attr:`ImportanceView.cells` of these factors
+    for pages and reports.
     """
-    varied_names = {factor.name for factor in repository_model.model.encoding.factors if factor.varied}
+    return factors_to_combine({factor.name for factor in repository_model.model.encoding.factors if factor.varied})
+
+
+def factors_to_combine(varied_names: Collection[str]) -> tuple[str, ...]:
+    """Return storage, network and containers (else map slots), as far as they vary; empty for fewer than two."""
     names = [name for name in (LAYOUT_FACTOR, NETWORK_FACTOR) if name in varied_names]
     names += [name for name in (CONTAINERS, MAP_SLOTS) if name in varied_names][:1]
     return tuple(names) if len(names) > 1 else ()

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from assay.analysis.statistics import RunTable, median_interval
 from assay.estimation.prediction.calibration import LEVEL
 from assay.estimation.prediction.model import TrainingData
-from assay.estimation.prediction.nearest import NearConfiguration, nearest
+from assay.estimation.prediction.nearest import EqualConfigurations, nearest
 from assay.estimation.prediction.predict import predict
 from assay.foundation.errors import SpecificationError
 from assay.model import Hardware, Origin
@@ -131,7 +131,9 @@ def predict_with(
     return Prediction(
         configuration=dict(full_configuration.named),
         assumed=dict(full_configuration.assumed),
-        measured=_measured_median(model, full_configuration, nearest_configurations),
+        measured=measured_median(
+            model, full_configuration.table, EqualConfigurations(model.model.encoding, model.measured)
+        ),
         expected_s=expected_s if is_known else None,
         low_s=low if is_known else None,
         high_s=high if is_known else None,
@@ -149,16 +151,14 @@ def predict_with(
     )
 
 
-def _measured_median(
-    model: RepositoryModel, request: CompleteConfiguration, nearest_configurations: Sequence[NearConfiguration]
+def measured_median(
+    model: RepositoryModel, requested_table: RunTable, equal_configurations: EqualConfigurations
 ) -> MeasuredMedian | None:
     """Return the median of the runs of the requested configuration, on the same hardware; None without runs."""
-    same_configuration = next(
-        (configuration for configuration in nearest_configurations if not configuration.differs), None
-    )
+    same_configuration = equal_configurations.find(requested_table)
     if same_configuration is None:
         return None
-    for name, requested_values in request.table.values.items():
+    for name, requested_values in requested_table.values.items():
         if name in model.table.values:
             recorded_value = model.table.values[name][same_configuration.position]
             if (

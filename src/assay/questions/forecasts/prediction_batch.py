@@ -2,7 +2,8 @@
 
 In: the model of a repository, and rows of columns with levels. A column is a factor (or its short name), or describes
 the hardware of a cluster (:data:`~assay.store.formats.tables.mapped_rows.HARDWARE`). Out: a :class:`PredictedRow` for
-each row, in seconds. An invalid row has the reason instead of a time, and does not affect other rows.
+each row, in seconds, with the measured time where the configuration has runs. An invalid row has the reason instead of
+a time, and does not affect other rows.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -13,6 +14,7 @@ import numpy as np
 
 from assay.analysis.statistics import RunTable, coded
 from assay.estimation.prediction.calibration import LEVEL
+from assay.estimation.prediction.nearest import EqualConfigurations
 from assay.estimation.prediction.predict import Basis, predict
 from assay.foundation.errors import SpecificationError
 from assay.model import Environment, Origin
@@ -23,7 +25,7 @@ from assay.questions.forecasts.partial_configuration import (
     factor_named,
     levels_named,
 )
-from assay.questions.forecasts.prediction import ClusterRequest, configuration_of
+from assay.questions.forecasts.prediction import ClusterRequest, MeasuredMedian, configuration_of, measured_median
 from assay.store.formats.tables.configuration_rows import ConfigurationRow
 from assay.store.formats.tables.mapped_rows import HARDWARE, cluster_name, hardware_of
 
@@ -41,6 +43,8 @@ class PredictedRow:
     """Levels that the row names."""
     assumed: dict[str, str]
     """Levels that it does not name: the levels most often measured with the named levels."""
+    measured: MeasuredMedian | None
+    """The measured time; None if the row has a problem, or its configuration has no valid run."""
     expected_s: float | None
     """None where the row has a problem, or the runs do not support a prediction."""
     low_s: float | None
@@ -86,8 +90,10 @@ def batch_predicted(
         if name not in HARDWARE:
             factor_named(name, encoding, "column")
     predicted_rows: list[PredictedRow] = []
+    equal_configurations = EqualConfigurations(encoding, repository_model.measured)
     for start in range(0, len(rows), ROWS_AT_ONCE):
-        predicted_rows += _predicted_rows(repository_model, rows[start : start + ROWS_AT_ONCE], defaults, cluster)
+        some_rows = rows[start : start + ROWS_AT_ONCE]
+        predicted_rows += _predicted_rows(repository_model, some_rows, defaults, cluster, equal_configurations)
         progress(len(predicted_rows))
     return BatchPrediction(
         rows=tuple(predicted_rows),
@@ -104,6 +110,7 @@ def _predicted_rows(
     rows: Sequence[ConfigurationRow],
     defaults: Mapping[str, str],
     cluster: ClusterRequest | None,
+    equal_configurations: EqualConfigurations,
 ) -> Iterator[PredictedRow]:
     configurations: dict[int, CompleteConfiguration] = {}
     problems: dict[int, str] = {}
@@ -131,6 +138,7 @@ def _predicted_rows(
                 line=row.line,
                 configuration=dict(row.levels),
                 assumed={},
+                measured=None,
                 expected_s=None,
                 low_s=None,
                 high_s=None,
@@ -148,6 +156,7 @@ def _predicted_rows(
             line=row.line,
             configuration=dict(configuration.named),
             assumed=dict(configuration.assumed),
+            measured=measured_median(repository_model, configuration.table, equal_configurations),
             expected_s=expected_s,
             low_s=low_s,
             high_s=high_s,

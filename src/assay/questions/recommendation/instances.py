@@ -151,7 +151,12 @@ def compared_types(request: CatalogueRequest) -> list[InstanceType]:
 
 def _assumptions(request: CatalogueRequest, compared_instances: Sequence[InstanceType]) -> list[str]:
     """Return what the catalogue assumes, and which types it omits."""
-    texts = []
+    threads = {(item.architecture, item.vcpus // item.cores) for item in compared_instances}
+    texts = [
+        f"a core is a physical core: one of these {architecture} types has {number} vCPUs (hardware threads)"
+        for architecture, number in sorted(threads)
+        if number > 1
+    ]
     speeds_by_architecture = {text.partition("=")[0]: text for text in request.cpu_speeds}
     for name in sorted({instance.architecture for instance in compared_instances}):
         text = speeds_by_architecture.get(name, "")

@@ -1,12 +1,16 @@
 """State the size of a cluster in sentences, the same in every interface. The job's limit comes first."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Self
 
 from assay.analysis.run_profile.limits.job_limits import SKEW_MIN, JobLimit, JobShares
 from assay.analysis.run_profile.limits.loads import Resource
 from assay.analysis.run_profile.memory_need import PROCESSES_MIN, MemoryNeed
 from assay.analysis.run_profile.tables.limits_tables import limit_title
 from assay.foundation.units import format_bytes, format_duration, format_percent
+from assay.questions.commands import NO_OPTIONS, command, example_file, from_here
 from assay.questions.recommendation.recommend import EXTRAPOLATION_STATED
 from assay.questions.recommendation.search import PRICE_TIE
 from assay.questions.recommendation.sentences import intervals_name, masters_text, parts_text
@@ -16,12 +20,53 @@ from assay.text import NO_VALUE, credit_texts, duration_text, money, money_texts
 _KINDS = {"map": "map task", "reduce": "reduce task", "executor": "executor"}
 _NO_LIMIT = (Resource.NONE, "unknown")
 """Limits of a job without a bottleneck."""
-_MACHINES = (
-    "assay size LOG --catalogue machines.yaml --prices examples/log-machines/prices.yaml, where machines.yaml "
-    "describes them in a copy of examples/log-machines/catalogue.yaml (assay examples DIR writes both files)"
+_EXAMPLES = (
+    "log-machines/catalogue.yaml",
+    "log-machines/prices.yaml",
+    "instances/catalogue.yaml",
+    "instances/prices.yaml",
 )
 _RISK_SHOWN_MIN = 1e-4
 """Smallest risk that is stated as a number: below it, the shape of the distribution is not known."""
+
+
+@dataclass(frozen=True, slots=True)
+class SizeCommands:
+    """The logs of the question and the example files, for the commands that an answer names as a next step."""
+
+    logs: tuple[str, ...]
+    """Paths of the logs."""
+    examples: tuple[str, str, str, str]
+    """Paths of the catalogue and the prices of a log's machines, and of the catalogue and the prices of rented ones."""
+    note: str = ""
+    """How to get the example files, if they are not there: `` (… writes them)``."""
+
+    @classmethod
+    def of(cls, logs: Sequence[Path]) -> Self:
+        """Return the commands for logs on this machine."""
+        paths = [example_file(name) for name in _EXAMPLES]
+        texts = tuple(from_here(log) for log in logs)
+        return cls.without_examples(texts) if "" in paths else cls(texts, (paths[0], paths[1], paths[2], paths[3]))
+
+    @classmethod
+    def without_examples(cls, logs: Sequence[str]) -> Self:
+        """Return the commands for a reader who may lack the example files."""
+        first, second, third, fourth = (f"examples/{name}" for name in _EXAMPLES)
+        note = " (`assay examples examples` writes the example files)"
+        return cls(tuple(logs), (first, second, third, fourth), note)
+
+    def of_log_machines(self, nodes: str) -> str:
+        """Return how to size the log's data on the log's machines. ``nodes``: their number in words."""
+        catalogue, prices = self.examples[:2]
+        size = command("size", *self.logs, "--catalogue", "machines.yaml", "--prices", prices, options=NO_OPTIONS)
+        return f"copy {catalogue} to machines.yaml, describe the {nodes} of the log in it, and run `{size}`{self.note}"
+
+    def of_rented_machines(self, growth: float) -> str:
+        """Return the command that sizes the data on example instances."""
+        catalogue, prices = self.examples[2:]
+        grow = () if growth == 1 else ("--grow", f"{growth:g}x")
+        words = (*self.logs, *grow, "--catalogue", catalogue, "--prices", prices)
+        return f"`{command('size', *words, options=NO_OPTIONS)}`{self.note}"
 
 
 def limit_sentence(answer: SizeAnswer) -> str:
@@ -38,7 +83,7 @@ def limit_sentence(answer: SizeAnswer) -> str:
     return f"{logged_text} {where}, {limit_title(limit)} limits the tasks for the longest time{why}."
 
 
-def first_sentences(answer: SizeAnswer) -> Iterator[str]:
+def first_sentences(answer: SizeAnswer, commands: SizeCommands) -> Iterator[str]:
     """Yield how the answer begins.
 
     First the cluster with its price, or why there is none; then the job's limit; then that simulated and logged time
@@ -46,7 +91,7 @@ def first_sentences(answer: SizeAnswer) -> Iterator[str]:
     """
     yield from _best_estimate(answer)
     yield limit_sentence(answer)
-    yield from _comparison(answer)
+    yield from _comparison(answer, commands)
     if answer.extrapolation > EXTRAPOLATION_STATED:
         yield f"Extrapolated: up to {answer.extrapolation:,.0f} times the data per worker of the log."
 
@@ -84,7 +129,7 @@ def _differs_from_log(answer: SizeAnswer) -> bool:
     return ratio is not None and not 1 / RATIO_STATED < ratio < RATIO_STATED
 
 
-def _comparison(answer: SizeAnswer) -> Iterator[str]:
+def _comparison(answer: SizeAnswer, commands: SizeCommands) -> Iterator[str]:
     """Yield how the simulated time differs from the logged time, and how to check it."""
     ratio, shares = answer.speed_ratio, answer.job.shares
     if ratio is None or not _differs_from_log(answer):
@@ -101,8 +146,8 @@ def _comparison(answer: SizeAnswer) -> Iterator[str]:
         "or the simulation make the difference."
     )
     yield (
-        f"To find out, size the log's data on the log's machines (count: {shares.nodes}): {_MACHINES}. If that time "
-        "also differs by a factor of 2 or more, rely on neither times nor costs."
+        f"To find out, {commands.of_log_machines(nodes)}. If that time also differs by a factor of 2 or more, rely on "
+        "neither times nor costs."
     )
 
 
@@ -242,24 +287,23 @@ def shapes_title(answer: SizeAnswer) -> str:
     return f"Shapes: simulated, {intervals_name(extrapolated=answer.extrapolated)}"
 
 
-def missing_sentences(answer: SizeAnswer) -> Iterator[str]:
+def missing_sentences(answer: SizeAnswer, commands: SizeCommands) -> Iterator[str]:
     """Yield the facts that a log lacks, with the command that measures them."""
     yield (
-        "Not in a log: traffic of disks and network. Sample the hosts during the next run: "
-        "assay observe cluster.yaml -- COMMAND"
+        "Not in a log: traffic of disks and network. `assay observe cluster.yaml -- COMMAND` samples the hosts during "
+        "the next run."
     )
     ratio, shares = answer.speed_ratio, answer.job.shares
     if ratio is not None and 1 / RATIO_STATED < ratio < RATIO_STATED:
         yield (
             f"Not in a log: the hardware of its {plural(shares.nodes, 'node')}, so the model's time on them can't be "
-            f"compared with the logged {format_duration(shares.duration_s)}. To compare, size the log's data on these "
-            f"machines (count: {shares.nodes}): {_MACHINES}."
+            f"compared with the logged {format_duration(shares.duration_s)}. To compare, "
+            f"{commands.of_log_machines(plural(shares.nodes, 'node'))}."
         )
     if not answer.shapes and not answer.why_none:
         yield (
-            "For shapes and money, name hardware and prices: --catalogue examples/instances/catalogue.yaml "
-            "--prices examples/instances/prices.yaml (three instance types at example prices; assay examples DIR "
-            "writes them), or your own"
+            "For clusters and costs, name a hardware catalogue and a price book. Three instance types at example "
+            f"prices: {commands.of_rented_machines(answer.growth)}."
         )
     for text in answer.skipped:
         yield f"Left out: {text}"
@@ -277,10 +321,10 @@ def assumption_sentences(answer: SizeAnswer) -> Iterator[str]:
     yield from memory_caveats(answer)
 
 
-def sentences(answer: SizeAnswer) -> Iterator[str]:
+def sentences(answer: SizeAnswer, commands: SizeCommands) -> Iterator[str]:
     """Yield everything that follows :func:`first_sentences`, in order."""
     yield from job_sentences(answer)
     yield from memory_sentences(answer)
     yield from assumption_sentences(answer)
     yield from shapes_sentences(answer)
-    yield from missing_sentences(answer)
+    yield from missing_sentences(answer, commands)

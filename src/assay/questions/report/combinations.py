@@ -7,7 +7,7 @@ of ``assay explain``. Figures 5 to 7 of BSC's study show the same for its cluste
 from assay.analysis.statistics import RunTable, counts_by
 from assay.estimation.prediction.explaining import cells
 from assay.foundation.errors import SpecificationError
-from assay.model import CONTAINERS, LAYOUT_FACTOR, MAP_SLOTS, NETWORK_FACTOR
+from assay.questions.forecasts.importance import factors_to_combine
 from assay.questions.forecasts.model_cache import learned
 from assay.questions.report.values import CombinedTimes
 from assay.questions.runs.runs import levels_in, selected
@@ -17,20 +17,13 @@ WORKLOADS_MAX = 3
 """Maximum number of workloads."""
 
 
-def factors_of(table: RunTable) -> tuple[str, ...]:
-    """Return which of storage, network and containers the runs vary; empty for fewer than two."""
-    names = [name for name in (LAYOUT_FACTOR, NETWORK_FACTOR) if _is_varied(table, name)]
-    names += [name for name in (CONTAINERS, MAP_SLOTS) if _is_varied(table, name)][:1]
-    return tuple(names) if len(names) > 1 else ()
-
-
-def _is_varied(table: RunTable, name: str) -> bool:
-    return name in table.columns and len(levels_in(table, name)) > 1
+def _varied_factors(table: RunTable) -> set[str]:
+    return {name for name in table.columns if len(levels_in(table, name)) > 1}
 
 
 def combined_times(repository: Repository, table: RunTable) -> tuple[CombinedTimes, ...]:
     """Return the workloads with most runs that vary several of the factors; empty where no model can be learned."""
-    counts = counts_by(table, "workload") if factors_of(table) else {}
+    counts = counts_by(table, "workload") if factors_to_combine(_varied_factors(table)) else {}
     if not counts:
         return ()
     try:
@@ -41,8 +34,8 @@ def combined_times(repository: Repository, table: RunTable) -> tuple[CombinedTim
     times = []
     for workload in sorted(counts, key=lambda name: -counts[name])[:WORKLOADS_MAX]:
         runs = selected(repository_model.table, (f"workload={workload}",), "workload")
-        names = tuple(name for name in factors_of(runs) if name in modelled_names)
-        if len(names) < 2:
+        names = factors_to_combine(_varied_factors(runs) & modelled_names)
+        if not names:
             continue
         try:
             all_cells = cells(repository_model.model, runs, names)

@@ -67,6 +67,8 @@ class WorkloadLimit:
     """Share of the run time of ``second``."""
     in_lab: bool = False
     """Whether the runs are of a lab, whose workers share the CPU of one machine."""
+    newest_run: str = ""
+    """Id of the newest of the runs."""
 
     @property
     def is_clear(self) -> bool:
@@ -120,9 +122,11 @@ class WorkloadLimits:
         )
 
     def next_step(self, options: CommandOptions = NO_OPTIONS) -> str:
-        """Return how to measure the limits; empty where they are known."""
-        if self.sentence:
-            return ""
+        """Return how to see the limits of one run; where none are known, how to measure them."""
+        if self.workloads:
+            row = next((row for row in self.workloads if row.is_clear), self.workloads[0])
+            show = command("show", row.newest_run[:13], "--limits", options=options)
+            return f"`{show}` shows each phase and second of one run, the newest of {_with_storage(row)}."
         return (
             f"Run a plan with `{command('run', 'PLAN.yaml', options=options)}`: its runs have traces. "
             "Or watch a job of your cluster with `assay observe`."
@@ -198,6 +202,7 @@ def _limit_of(repository: Repository, runs: Sequence[Run], storage: str) -> Work
         second=second,
         second_share=second_s / times.duration_s,
         in_lab=any(run.lab_scale is not None for run in runs),
+        newest_run=max(runs, key=lambda run: run.started_at).run_id,
     )
 
 
@@ -264,7 +269,8 @@ def _part(limit: Resource, rows: Sequence[WorkloadLimit], total: int) -> str:
         workloads_text = joined([f"{workload_title(row.workload)} ({_share_of_time(row)})" for row in limited_rows])
     else:
         shares = sorted(row.time_share for row in limited_rows)
-        times = f"{format_percent(shares[0])} to {format_percent(shares[-1])} of the run time"
+        ends = dict.fromkeys((format_percent(shares[0]), format_percent(shares[-1])))
+        times = f"{' to '.join(ends)} of the run time"
         count_text = f"all {total}" if len(limited_rows) == total else f"{len(limited_rows)} of {total}"
         workloads_text = f"{count_text} workloads ({times})"
     return f"{_SUBJECTS[limit]} {verb} {workloads_text}"

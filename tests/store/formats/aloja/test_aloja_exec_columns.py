@@ -229,7 +229,7 @@ def test_all_of_alojas_dump_is_read_as_expected() -> None:
     lines = lines_of(FORMAT.items([Source(path, path.name)]))
     assert (
         hashlib.sha256("\n".join(lines).encode()).hexdigest()
-        == "db52752ca019f0116e6a3e497f1e2799481f452d295b64317448382ab20a8713"
+        == "66f92a2e08e2b5770fc0cbb3b4e2d14af3135292b4364e006794075e83924017"
     )
 
 

@@ -334,7 +334,7 @@ def test_a_row_of_the_wider_table_becomes_a_run_with_its_cluster(tmp_path: Path)
         "cores": 8,
         "ram_gb": 56.0,
         "layout_devices": {"remote": 2, "hdd": 1},
-        "layout_words": "HDFS on 2 remote volumes, intermediate data on one local SATA disk",
+        "layout_words": "HDFS on 2 remote volumes, intermediate data on one local hard disk",
     }
     assert "exports valid runs only" in run.sources["status"]
 

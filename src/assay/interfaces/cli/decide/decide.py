@@ -264,7 +264,9 @@ def _show_limits(limits: WorkloadLimits, output: _Output) -> None:
     click.secho(limits.answer, bold=True)
     for row in limits.workloads:
         click.echo(row.line)
-    click.echo(limits.basis or f"next: {limits.next_step(output.commands)}")
+    if limits.basis:
+        click.echo(limits.basis)
+    click.echo(f"next: {limits.next_step(output.commands)}")
 
 
 def _show_questions(

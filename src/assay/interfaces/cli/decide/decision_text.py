@@ -48,7 +48,10 @@ def print_brief(decision: Decision, view: QuestionView | None, *, over_years: bo
         next_step = next_run(decision)
     if over_years:
         amounts = amount_sentences(decision)
-        reasons += [amounts.over_years, amounts.break_even] if amounts else [missing_amounts(decision) or ""]
+        if amounts:
+            reasons += [amounts.over_years, amounts.over_years_details, amounts.break_even]
+        else:
+            reasons.append(missing_amounts(decision) or "")
     click.secho(answer, bold=True)
     for sentence in filter(None, reasons):
         click.echo(sentence)

@@ -22,6 +22,7 @@ from assay.interfaces.cli.common import (
 )
 from assay.interfaces.cli.explain.run_text import configuration_text
 from assay.model import SIMULATED_HIGH_S, SIMULATED_LOW_S, Run, RunStatus
+from assay.questions.commands import command, repository_options
 from assay.questions.runs.runs import levels_in, run_json
 from assay.questions.trust.listed_runs import RunsRequest, listed_runs
 from assay.store import Repository, short_length
@@ -56,9 +57,11 @@ def runs(limit: int | None, all_rows: bool, as_json: bool, repository: Path, **o
         if not limit and answer.total > len(runs_of_answer):
             click.echo(f"… {answer.total - len(runs_of_answer):,} older (--all)")
     elif not len(answer.table):
+        of_repository = repository_options(repository)
         click.echo(
             f"No runs in {repository} yet.\n"
-            "  → `assay demo` measures hard disks against SSDs on this machine; `assay run PLAN` executes a plan."
+            f"  → `{command('demo', options=of_repository)}` measures hard disks against SSDs on this machine; "
+            f"`{command('run', 'PLAN', options=of_repository)}` executes a plan."
         )
     else:
         workloads = ", ".join(workload_title(name) for name in sorted(levels_in(answer.table, "workload")))

@@ -134,16 +134,20 @@ def _predict_batch(
 
 
 def _csv(rows: ConfigurationTable, answer: BatchPrediction) -> str:
-    """Return the rows as CSV: the columns of the input, then the prediction (times in seconds)."""
+    """Return the rows as CSV: the columns of the input, the measured time, then the prediction (times in seconds)."""
     text = io.StringIO()
     writer = csv.writer(text, lineterminator="\n")
+    measured_columns = ("measured_median_s", "measured_low_s", "measured_high_s", "measured_runs")
     results = ("expected_s", "low_s", "high_s", "extrapolated", "basis", "reasons", "problem")
-    writer.writerow(["line", *rows.columns, *results])
+    writer.writerow(["line", *rows.columns, *measured_columns, *results])
     for row, prediction in zip(rows.rows, answer.rows, strict=True):
-        times_s = (prediction.expected_s, prediction.low_s, prediction.high_s)
+        measured = prediction.measured
+        measured_s = (measured.median_s, measured.low_s, measured.high_s) if measured else (None, None, None)
         cells = [
             *(row.levels.get(column, "") for column in rows.columns),
-            *("" if time_s is None else f"{time_s:.3f}" for time_s in times_s),
+            *map(_csv_time, measured_s),
+            str(measured.runs) if measured else "",
+            *map(_csv_time, (prediction.expected_s, prediction.low_s, prediction.high_s)),
             "" if prediction.problem else "yes" if prediction.extrapolated else "no",
             prediction.basis,
             "; ".join(prediction.reasons),
@@ -151,6 +155,10 @@ def _csv(rows: ConfigurationTable, answer: BatchPrediction) -> str:
         ]
         writer.writerow([row.line, *map(escaped_cell, cells)])
     return text.getvalue()
+
+
+def _csv_time(time_s: float | None) -> str:
+    return "" if time_s is None else f"{time_s:.3f}"
 
 
 def _print_prediction(answer: Prediction) -> None:

@@ -15,6 +15,8 @@ from assay.interfaces.cli.forecast.recommend import print_changes, print_cost_li
 from assay.interfaces.cli.terminal import stage_progress
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from assay.questions.recommendation.size import Shape, SizeAnswer
 
 
@@ -76,13 +78,14 @@ def size(
     if as_json:
         print_json(json_value(answer))
         return
-    _show(answer)
+    _show(answer, logs)
 
 
-def _show(answer: SizeAnswer) -> None:
+def _show(answer: SizeAnswer, logs: Sequence[Path]) -> None:
     import assay.questions.recommendation.size_sentences as text
 
-    for line in (*text.first_sentences(answer), *text.job_sentences(answer), *text.memory_sentences(answer)):
+    commands = text.SizeCommands.of(logs)
+    for line in (*text.first_sentences(answer, commands), *text.job_sentences(answer), *text.memory_sentences(answer)):
         click.echo(line)
     click.echo()
     if assumptions := list(text.assumption_sentences(answer)):
@@ -98,7 +101,7 @@ def _show(answer: SizeAnswer) -> None:
         click.echo()
         print_cost_lines(answer.shapes[0], answer.currency)
     print_changes(answer.changes, None)
-    for line in text.missing_sentences(answer):
+    for line in text.missing_sentences(answer, commands):
         click.echo(line)
 
 

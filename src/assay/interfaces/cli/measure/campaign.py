@@ -62,13 +62,15 @@ def status(campaign_id: str | None, watch: bool, as_json: bool, repository: Path
 @repository_option
 def list_(as_json: bool, repository: Path) -> None:
     """List the campaigns of the repository, newest last."""
+    from assay.questions.commands import command, repository_options
     from assay.questions.runs.campaigns import campaigns
 
     statuses = campaigns(Repository.open(repository), time.time())[::-1]
     if as_json:
         print_json([asdict(campaign_status) for campaign_status in statuses])
     elif not statuses:
-        click.echo(f"No campaigns in {repository} yet.\n  → Start one with `assay run PLAN`.")
+        start = command("run", "PLAN", options=repository_options(repository))
+        click.echo(f"No campaigns in {repository} yet.\n  → Start one with `{start}`.")
     else:
         rows = [
             (

@@ -37,6 +37,8 @@ def observe(cluster: Path, command: tuple[str, ...], duration: str | None, repos
     from assay.execution.campaign.cluster_hosts import hosts_for
     from assay.foundation.process import terminable
     from assay.foundation.units import parse_duration
+    from assay.questions.commands import command as command_of
+    from assay.questions.commands import repository_options
     from assay.specs import load_cluster
     from assay.store import Repository
 
@@ -56,7 +58,7 @@ def observe(cluster: Path, command: tuple[str, ...], duration: str | None, repos
     run = completed_run.run
     counts = f"{plural(len(run.jobs), 'job')}, {plural(len(completed_run.tasks), 'task attempt')}"
     say(f"stored as run {run.run_id}: {run.duration_s:.1f} s, {counts}")
-    say(f"next: assay show {run.run_id[:13]} --repository {repository}")
+    say(f"next: {command_of('show', run.run_id[:13], options=repository_options(repository))}")
     if run.cause:
         sys.exit(1)
 

@@ -152,7 +152,7 @@ def run_campaign_request(
             display.say("no runs left for --only" if request.only else "no runs left; --again runs the plan again")
             return {"campaign_id": schedule.journal.campaign_id, "planned": len(schedule.runs), "left": 0}
         summary = execute_campaign(request, schedule, repository, display)
-        for line in summary_lines(summary):
+        for line in summary_lines(summary, repository.root):
             display.say(line)
     return {
         "campaign_id": summary.campaign_id,
@@ -177,15 +177,21 @@ def _start_lines(plan: Plan, schedule: PreparedCampaign, root: Path, costs: Cost
     ]
 
 
-def summary_lines(summary: CampaignSummary) -> list[str]:
-    """Return the summary of a campaign as lines of text."""
+def summary_lines(summary: CampaignSummary, root: Path) -> list[str]:
+    """Return the summary of a campaign as lines of text. ``root``: folder of the repository."""
+    from assay.model import RunStatus
+    from assay.questions.commands import command, repository_options
+
+    options = repository_options(root)
     counts = ", ".join(f"{count} {status}" for status, count in summary.statuses.items()) or "none"
     lines = [f"attempts: {summary.made} ({counts}); runs finished earlier: {summary.already_there}"]
     if summary.failures:
         classes = ", ".join(f"{count} {name}" for name, count in summary.failures.items())
-        lines.append(f"failures: {classes}; next: assay runs --status failed, and assay show RUN")
+        lines.append(f"failures: {classes}; `{command('runs', '--status', 'failed', options=options)}` lists them")
     if summary.stopped:
         lines.append(f"stopped: {summary.stopped}; the same command resumes the campaign")
+    if summary.statuses.get(RunStatus.VALID):
+        lines.append(f"next: {command('decide', options=options)}")
     return lines
 
 

@@ -130,7 +130,7 @@ def tune(plan: Path, simulate: bool, dry_run: bool, as_json: bool, repository: P
         request = replace(request, stop=options["stop"], baseline=options["baseline"])
         campaign_id, summary = execute_tuning(tuning_plan, request, opened_repository, display)
         state = tuning.tuning_state(opened_repository, campaign_id)
-        for line in summary_lines(summary) if summary else ["no runs left; the result so far:"]:
+        for line in summary_lines(summary, opened_repository.root) if summary else ["no runs left; the result so far:"]:
             display.say(line)
     if as_json:
         print_json(json_value(state))

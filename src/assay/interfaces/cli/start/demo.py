@@ -41,6 +41,7 @@ def demo(context: click.Context, repository: Path, output: Path, local: bool) ->
     from assay.interfaces.cli.measure.run import run_campaign_request
     from assay.interfaces.cli.start.examples import example_folder
     from assay.model import NODE_MEMORY
+    from assay.questions.commands import command, repository_options
     from assay.questions.decisions.provisional import FirstRuns
 
     try:
@@ -72,7 +73,8 @@ def demo(context: click.Context, repository: Path, output: Path, local: bool) ->
     context.invoke(decide, question=factor, baseline=baseline, prices=prices, repository=repository)
     context.invoke(report, output=output, factor=factor, baseline=baseline, prices=prices, repository=repository)
     click.echo(f"\nrepository: {repository}\nreport:     {output}")
-    click.echo(f"details:    assay decide {factor} --details groups --repository {repository}")
+    details = command("decide", factor, "--details", "groups", options=repository_options(repository))
+    click.echo(f"details:    {details}")
 
 
 def _require_programs(programs: Sequence[str]) -> None:

@@ -18,6 +18,8 @@ const PANEL_EDGE_PX = 22;
 const NARROW_NAMES_PX = 68;
 const NARROW_PADDING_PX = 10; // the first label can begin below the lowest label of the vertical axis
 const NARROW_TICKS = 3; // labels of more ticks touch each other
+const LABEL_GAP_PX = 8; // labels that are nearer to each other are left out
+const NARROW_EDGE_PX = 28; // half of the widest label of a horizontal axis: 100,000
 const TITLE_LETTER_PX = 7; // widest mean letter of a panel's title
 const STACKED_PX = 800; // several legends next to each other need more
 const NARROW_PX = 520; // narrower legends have one column
@@ -136,9 +138,9 @@ export async function draw(figure, spec) {
   }
   if (width < NARROW_PX) {
     // A title that is wider than the plot next to long names would be cut in the middle, and a label at the edge.
-    const axisX = { ...spec.config?.axisX, titleAnchor: "end", tickCount: NARROW_TICKS, labelFlush: false, labelPadding: NARROW_PADDING_PX };
+    const axisX = { ...spec.config?.axisX, titleAnchor: "end", tickCount: NARROW_TICKS, labelFlush: false, labelPadding: NARROW_PADDING_PX, labelSeparation: LABEL_GAP_PX };
     sized.config = { ...sized.config, axisX, legend: { ...spec.config?.legend, columns: 1 } };
-    sized.padding ??= { left: 5, top: 5, bottom: 5, right: 18 };
+    sized.padding ??= { left: 5, top: 5, bottom: 5, right: NARROW_EDGE_PX };
   }
   fittedLegend(sized, width);
   drawn.get(figure)?.result?.finalize();

@@ -29,6 +29,9 @@ class CostAmounts:
 
     per_job: str
     over_years: str
+    """Prices of both clusters over the years."""
+    over_years_details: str
+    """Prices in all compared settings, and for equal work; may be empty."""
     break_even: str
     prices: str
     """The price book with its date."""
@@ -38,7 +41,8 @@ class CostAmounts:
     @property
     def sentences(self) -> tuple[str, ...]:
         """All sentences, in the order of reading."""
-        return self.per_job, self.over_years, self.break_even, self.prices
+        sentences = (self.per_job, self.over_years, self.over_years_details, self.break_even, self.prices)
+        return tuple(filter(None, sentences))
 
 
 def priced_option(decision: Decision) -> OptionResult | None:
@@ -87,46 +91,49 @@ def amount_sentences(decision: Decision, option: OptionResult | None = None) -> 
         if result.option == priced_result.option and result.cost and result.workload in jobs
     ]
     job, job_ratio = max(results, key=lambda pair: pair[0].runs)
-    interval = f"{money_interval(job.low, job.high, currency)}, " if job.low is not None else ""
     where = f" on {plural(len(job.clusters), 'cluster')}" if len(job.clusters) > 1 else ""
-    workload_text = ", the workload with the most matched runs," if len(results) > 1 else ""
+    title = workload_title(job.workload)
+    of_most_runs = f" {title} has the most matched runs." if len(results) > 1 else ""
+    interval = f" ({money_interval(job.low, job.high, currency)})" if job.low is not None else ""
     on_option = amount(job_ratio.ratio, job_ratio.low, job_ratio.high, job.cost)
     per_job = (
-        f"A job of {workload_title(job.workload)}{workload_text} costs {money(job.cost, currency)} "
-        f"({interval}mean of {plural(job.runs, 'matched run')}{where}) on {baseline}, and {on_option} on {name}. "
-        "Answers that match other runs have other means."
+        f"A job of {title} costs {money(job.cost, currency)}{interval} on {baseline}, and {on_option} on {name}. "
+        f"The baseline's amount is the mean of {plural(job.runs, 'matched run')}{where}; answers that match other runs "
+        f"have other means.{of_most_runs}"
     )
     prices = compared_prices(costs.cluster_prices, decision.baseline, priced_result.option)
     price = prices.baseline.price
     baseline_does = _agreeing_word(decision, decision.baseline, "does", "do")
     cost = _agreeing_word(decision, priced_result.option, "costs", "cost")
-    work = f" For the work that {baseline} {baseline_does} in {years} ({money(price, currency)}), "
+    work = f"For the work that {baseline} {baseline_does} in {years} ({money(price, currency)}), "
     work += f"{name} {cost} {amount(ratio.ratio, ratio.low, ratio.high, prices.same_work(ratio.price_ratio))}."
     if decision.lab_scale:
         scale = scale_text(float(decision.lab_scale))
         per_job = f"Measured at scale {scale}, so costs per job are ratios: the prices are of full-size hardware."
         work = ""
-    subject = f"{f'Rent for {years}' if costs.rented else f'Cost of the cluster over {years}'}, used 24 h a day"
-    subject += _setting_text(prices)
+    of_cluster = f" of {text}" if (text := priced_workers_text(costs)) else ""
+    period = f"Rent{of_cluster} for {years}" if costs.rented else f"Cost{of_cluster or ' of the cluster'} over {years}"
+    subject = f"{period}, used 24 h a day{_setting_text(prices)}"
     size = f" {capitalised(text)}." if (text := other_size_text(costs)) else ""
     if prices.is_equal:
-        over_years = f"{subject}: {money(price, currency)} with both.{size}{work}"
+        over_years = f"{subject}: {money(price, currency)} with both.{size}"
         break_even = f"The price of a cluster is the same with {name}, so there is no break-even price."
-        return CostAmounts(per_job, over_years, break_even, _prices_text(costs, currency), job.workload)
+        return CostAmounts(per_job, over_years, work, break_even, _prices_text(costs, currency), job.workload)
     option_price_text = _price_range(prices.option, currency)
     over_years = (
         f"{subject}: {money(price, currency)} with {baseline}{_hardware_text([prices.baseline])}, "
-        f"{option_price_text} with {name}{_hardware_text(prices.option)}.{size}{_all_prices(prices, currency)}"
+        f"{option_price_text} with {name}{_hardware_text(prices.option)}.{size}"
     )
+    all_prices = _all_prices(prices, currency)
     if decision.storage_difference is not None or decision.storage_costs is not None:
         what_depends = "effect" if decision.storage_difference is not None else "verdict on cost"
         break_even = f"The {what_depends} depends on the storage, so there is no single break-even price."
-        return CostAmounts(per_job, over_years, break_even, _prices_text(costs, currency), job.workload)
-    over_years += work
+        return CostAmounts(per_job, over_years, all_prices, break_even, _prices_text(costs, currency), job.workload)
+    details = " ".join(filter(None, (all_prices, work)))
     low, high = (None if end is None else ratio.price_ratio / end for end in (ratio.high, ratio.low))
     limit = amount(ratio.break_even_price_ratio, low, high, price)
     break_even = _break_even(decision, priced_result, limit, f"{option_price_text} over {years}{_setting_text(prices)}")
-    return CostAmounts(per_job, over_years, break_even, _prices_text(costs, currency), job.workload)
+    return CostAmounts(per_job, over_years, details, break_even, _prices_text(costs, currency), job.workload)
 
 
 def _break_even(decision: Decision, priced_result: OptionResult, limit: str, price: str) -> str:
@@ -172,6 +179,12 @@ def _setting_text(prices: ComparedPrices) -> str:
     return f", {with_}{setting_words(prices.setting)}" if prices.setting else ""
 
 
+def priced_workers_text(costs: BaselineCosts) -> str:
+    """Return the size of the priced clusters, ``a cluster with 8 workers``, if the runs had other sizes; else empty."""
+    numbers = {size.workers_priced for size in costs.other_sizes}
+    return f"a cluster with {plural(numbers.pop(), 'worker')}" if len(numbers) == 1 else ""
+
+
 def other_size_text(costs: BaselineCosts) -> str:
     """Return that prices are for clusters with another number of workers than the runs had; empty if they are not."""
     sizes = [size for size in costs.other_sizes if size.workers] or list(costs.other_sizes)
@@ -212,7 +225,7 @@ def _all_prices(prices: ComparedPrices, currency: str) -> str:
         )
     if all(prices_of_settings == prices_of_side for prices_of_settings, prices_of_side in ranges):
         return ""
-    return f" In all compared settings: {ranges[0][0]} and {ranges[1][0]}."
+    return f"In all compared settings: {ranges[0][0]} and {ranges[1][0]}."
 
 
 def _prices_text(costs: BaselineCosts, currency: str) -> str:

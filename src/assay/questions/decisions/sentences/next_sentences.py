@@ -36,12 +36,12 @@ def _times(count: int) -> str:
 def _effect(decision: Decision, runs: FurtherRuns, title: str) -> str:
     workload_text = f" of {title}" if len(decision.headline_workloads) > 1 else ""
     if runs.expected_half_width is None:
-        return f": that gives a first interval{workload_text}"
+        return f". That gives a first interval{workload_text}"
     width_text = "" if runs.half_width is None else f", now ±{_share(runs.half_width)}"
     equality = f"that the options are equal within {100 * decision.margin:g} %"
     effect_text = equality if runs.aim is RunGoal.EQUIVALENCE else "a difference"
     return (
-        f": enough to show {effect_text} if the ratio{workload_text} stays at {format_ratio(runs.ratio)}× "
+        f". That is enough to show {effect_text} if the ratio{workload_text} stays at {format_ratio(runs.ratio)}× "
         f"(interval ±{_share(runs.expected_half_width)}{width_text})"
     )
 

@@ -18,6 +18,7 @@ from assay.questions.decisions.decision import BaselineCosts, ComparedCost, Cost
 from assay.questions.decisions.sentences.amount_sentences import (
     cheapest_option,
     other_size_text,
+    priced_workers_text,
     setting_words,
     years_text,
 )
@@ -185,6 +186,8 @@ def _answer(decision: Decision, costs: BaselineCosts, options: Mapping[str, Opti
         claim = f"{'costs' if is_singular else 'cost'} least per job"
     option = options[cheapest.option]
     text = f"Over {years_text(costs.years)}, {option.option} {claim}: you pay {_price_text(option, currency)}"
+    if size := priced_workers_text(costs):
+        text = f"{text} for {size}"
     rivals = [rival for rival in cheapest.rivals if rival.option in options]
     if not rivals:
         return f"{text}."
@@ -227,6 +230,7 @@ def _tie_answer(
     cheapest, rival = options[decision.cheapest.option], options[tie.option]
     verb = "has" if option_verb(decision.factor, tie.option) == "is" else "have"
     shown_text = "confirmed" if excludes_one(tie) else "shown"
+    of_size = f" for {size}" if (size := priced_workers_text(costs)) else ""
     saving = money(cheapest.cluster - rival.cluster_most, currency)
     if len({cheapest.cluster, cheapest.cluster_most}) + len({rival.cluster, rival.cluster_most}) > 2:
         saving = f"at least {saving}"
@@ -234,7 +238,7 @@ def _tie_answer(
         f"Over {years_text(costs.years)}, no difference in the cost per job of {cheapest.option} and {rival.option} "
         f"is {shown_text}: a job costs {difference_range(tie.low, tie.high)} on {cheapest.option} (95 % interval). "
         f"{capitalised(rival.option)} {verb} the lower {'rent' if costs.rented else 'price'}: you pay "
-        f"{_price_text(rival, currency)}, {saving} less."
+        f"{_price_text(rival, currency)}{of_size}, {saving} less."
     )
 
 

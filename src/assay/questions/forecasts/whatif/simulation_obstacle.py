@@ -3,14 +3,17 @@
 In: a repository, its runs, and the changes of the question. Out: :class:`SimulationObstacle`, for terminal and page.
 """
 
+import math
 import shlex
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
 from assay.analysis.statistics import RunTable
+from assay.estimation.prediction.features import number_of
 from assay.execution.planning.plan_files.changed_plan import Change
+from assay.foundation.units import parse_bytes
 from assay.model import NETWORK_FACTOR, WORKERS_FACTOR, Run
 from assay.questions.clusters.common_levels import common_levels
 from assay.questions.commands import NO_OPTIONS, CommandOptions, command, from_here, recommend_example
@@ -46,6 +49,10 @@ class SimulationObstacle:
     """Questions of ``assay decide`` that compare measured levels of the changed factors."""
     unpredictable: str
     """Why no time can be predicted from these runs; empty if one can."""
+    prediction: tuple[str, ...]
+    """Conditions of ``assay predict`` with the changes; empty if the runs predict no time with them."""
+    changes: tuple[str, ...]
+    """The changes in words."""
     workload: str
     """The workload with the most runs."""
     folder: str
@@ -77,8 +84,10 @@ def simulation_obstacle(
     subjects = [(name, change_text(name, value)) for name, value in changes]
     missing_facts = ["a cluster file with their nodes and disks"]
     if not any(run.data_bytes for run in runs):
-        missing_facts.append("the size of their data")
+        missing_facts.insert(0, "the size of their data")
     clusters = fitting_examples(repository, runs)
+    workload = Counter(run.workload for run in runs).most_common(1)[0][0]
+    unpredictable = why_not_learnable(table)
     measured_texts, compared_questions = [], []
     for name, subject in subjects or _DEFAULT_CHANGES:
         factor = _FACTORS.get(name, name)
@@ -98,8 +107,10 @@ def simulation_obstacle(
         clusters=clusters,
         measured=tuple(measured_texts),
         compared=tuple(compared_questions),
-        unpredictable=why_not_learnable(table),
-        workload=Counter(run.workload for run in runs).most_common(1)[0][0],
+        unpredictable=unpredictable,
+        prediction=() if unpredictable else _prediction(table, workload, changes),
+        changes=tuple(text for _, text in subjects),
+        workload=workload,
         folder=_clusters_folder(repository),
     )
 
@@ -116,7 +127,30 @@ def _clusters_folder(repository: Repository) -> str:
 
 def _levels_of(table: RunTable, factor: str) -> list[str]:
     column = table.columns.get(factor)
-    return [] if column is None else sorted(str(level) for level in column.levels if level is not None)
+    levels = [] if column is None else sorted(str(level) for level in column.levels if level is not None)
+    return levels if any(math.isnan(number_of(level)) for level in levels) else sorted(levels, key=number_of)
+
+
+def _prediction(table: RunTable, workload: str, changes: Sequence[Change]) -> tuple[str, ...]:
+    """Return the conditions that predict a time with all changes; empty if the runs do not show the effect of each."""
+    conditions = [f"workload={workload}"]
+    for name, value in changes:
+        factor = _FACTORS.get(name, name)
+        levels = _levels_of(table, factor)
+        is_level = any(_same_level(level, value) for level in levels) or not math.isnan(number_of(value))
+        if len(levels) < 2 or not is_level:
+            return ()
+        conditions.append(f"{factor}={value}")
+    return tuple(conditions)
+
+
+def _same_level(level: str, value: str) -> bool:
+    if level.casefold() == value.casefold():
+        return True
+    try:
+        return number_of(level) == parse_bytes(value)
+    except ValueError:
+        return False
 
 
 @dataclass(frozen=True, slots=True)
@@ -131,25 +165,33 @@ class NearAnswer:
 
 def near_answers(obstacle: SimulationObstacle, options: CommandOptions) -> tuple[NearAnswer, ...]:
     """Return the commands that answer as far as possible, as they can be run. ``options``: those of the question."""
-    answers = [
-        NearAnswer(command("decide", name, options=options), "compares the measured levels")
-        for name in obstacle.compared
-    ]
-    if not obstacle.unpredictable:
-        predict = command("predict", "--where", f"workload={obstacle.workload}", options=options)
-        answers.insert(0, NearAnswer(predict, "predicts times from these runs", "/predict"))
-    if obstacle.clusters:
-        simulate = command("whatif", options=replace(options, cluster=obstacle.clusters[0]))
-        answers.insert(0, NearAnswer(simulate, f"simulates these runs with a shipped cluster file: {_FIT_REASON}"))
-    elif len(obstacle.missing) == 1:
+    answers = list(_answers_from_runs(obstacle, options))
+    if len(obstacle.missing) == 1 and not obstacle.clusters:
         simulate = command("whatif", options=replace(options, cluster="FILE"))
         effect = "simulates the runs from a cluster file that you write; no example fits these runs"
         answers.append(NearAnswer(simulate, effect))
     if example := recommend_example(NO_OPTIONS):
         answers.append(NearAnswer(example, "simulates new hardware without runs, at example prices", "/recommend"))
-    discover = "writes the cluster file of your hosts; runs that are measured with it can be simulated"
-    measure = NearAnswer("assay run --help", "measures runs of a plan; they can be simulated", "/plan")
-    return (*answers, NearAnswer("assay discover --help", discover), measure)
+    measured = joined(list(obstacle.changes)) or "the cluster as it is, or changed"
+    return (
+        *answers,
+        NearAnswer("assay size --help", "simulates a job on other clusters from its job history or event log"),
+        NearAnswer("assay discover --help", "writes the cluster file of your hosts, which a plan needs"),
+        NearAnswer("assay run --help", f"runs a plan that measures {measured}; its runs can be simulated", "/plan"),
+    )
+
+
+def _answers_from_runs(obstacle: SimulationObstacle, options: CommandOptions) -> Iterator[NearAnswer]:
+    """Yield the commands that answer from the stored runs."""
+    if obstacle.clusters:
+        simulate = command("whatif", options=replace(options, cluster=obstacle.clusters[0]))
+        yield NearAnswer(simulate, f"simulates these runs with a shipped cluster file: {_FIT_REASON}")
+    if obstacle.prediction:
+        predict = command("predict", "--where", ",".join(obstacle.prediction), options=options)
+        effect = f"predicts the time with {joined(list(obstacle.changes))}" if obstacle.changes else "predicts times"
+        yield NearAnswer(predict, f"{effect} from these runs", "/predict")
+    for name in obstacle.compared:
+        yield NearAnswer(command("decide", name, options=options), "compares the measured levels")
 
 
 def hint_of(obstacle: SimulationObstacle, options: CommandOptions) -> str:
@@ -157,4 +199,9 @@ def hint_of(obstacle: SimulationObstacle, options: CommandOptions) -> str:
     if obstacle.clusters:
         return f"add --cluster {shlex.quote(obstacle.clusters[0])}: {_FIT_REASON}"
     lines = [f"{near_answer.command}\n        {near_answer.effect}" for near_answer in near_answers(obstacle, options)]
-    return "\n    ".join([*obstacle.measured, "These commands answer as far as possible:", *lines])
+    lead = (
+        "These commands answer as far as possible:"
+        if any(_answers_from_runs(obstacle, options))
+        else "No command answers this from these runs. Simulate other hardware, or measure it:"
+    )
+    return "\n    ".join([*obstacle.measured, lead, *lines])

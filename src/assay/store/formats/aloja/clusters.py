@@ -3,7 +3,7 @@
 In: the text of a CSV with ``id_cluster``, ``conf_name``, ``provider``, ``type``, ``datanodes``, ``vm_size``, ``vm_OS``,
 ``vm_cores``, ``vm_RAM_GB``, ``cost_hour``, ``cost_remote_disk``, ``cost_SSD``, ``cost_IB``, ``attached_volumes``,
 ``disk_size_GB``, ``disks``, ``nets``, ``description``. Out: one :class:`AlojaCluster` per row. Prices are US dollars
-per *cluster*-hour: ``cost_hour`` for the cluster, and surcharges for each remote disk (on premises: each SATA disk),
+per *cluster*-hour: ``cost_hour`` for the cluster, and surcharges for each remote disk (on premises: each hard disk),
 each SSD, and InfiniBand. Runs are joined by name, because some ids refer to two clusters.
 
 The list was extracted from shell scripts, so some cells hold shell expressions. assay reads no value from such a cell,
@@ -62,7 +62,7 @@ class AlojaCluster:
     cost_usd_per_h: float | None
     """Price of the whole cluster without the surcharges below. 0: ALOJA knew no price."""
     cost_remote_disk_usd_per_h: float | None
-    """Surcharge per remote disk, on premises per SATA disk; for the whole cluster, not per node."""
+    """Surcharge per remote disk, on premises per hard disk; for the whole cluster, not per node."""
     cost_ssd_usd_per_h: float | None
     """Surcharge per SSD; for the whole cluster."""
     cost_ib_usd_per_h: float | None

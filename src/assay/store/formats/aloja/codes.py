@@ -51,7 +51,7 @@ _COMPRESSION_NAMES: Final = {"none": "0", "zlib": "1", "bzip2": "2", "lzo": "2",
 """The names that ALOJA's page shows for its codes, in lower case; its BZIP2 was LZO."""
 _SUITES: Final = {"b": "HiBench", "b_min": "HiBench-min", "b_10": "HiBench-10", "hdi": "HDI"}
 _DEVICES: Final = {
-    layout_code.HDD: "SATA disk",
+    layout_code.HDD: "hard disk",
     layout_code.SSD: "SSD",
     layout_code.NVME: "NVMe drive",
     layout_code.REMOTE: "remote volume",

@@ -167,16 +167,23 @@ def _values(context: Context, form: Mapping[str, Sequence[str]]) -> dict[str, An
         "log_known": bool(log_request.upload) and context.logs.folder(log_request.upload) is not None,
         "problem": problem or (search.problem if search is not None else None),
         "answer": answer,
-        **(_answer_values(answer) if answer is not None else {}),
+        **(_answer_values(answer, _log_names(context, log_request.upload)) if answer is not None else {}),
     }
 
 
-def _answer_values(answer: SizeAnswer) -> dict[str, Any]:
+def _log_names(context: Context, upload: str) -> list[str]:
+    """Return the names of the uploaded logs, for commands; ``LOG`` if they are gone."""
+    folder = context.logs.folder(upload)
+    return sorted(path.name for path in folder.iterdir()) if folder is not None else ["LOG"]
+
+
+def _answer_values(answer: SizeAnswer, log_names: Sequence[str]) -> dict[str, Any]:
     """Return the template values of an answer: its sentences and its chart."""
     points = [ShapePoint(shape) for shape in answer.candidates]
     layouts = colours_of([point.levels["layout"] for point in points])
     axes = ("Time of the job", "Cost of the job")
-    first_sentence, *reason_sentences = size_sentences.first_sentences(answer)
+    commands = size_sentences.SizeCommands.without_examples(log_names)
+    first_sentence, *reason_sentences = size_sentences.first_sentences(answer, commands)
     return {
         "first_sentence": first_sentence,
         "reason_sentences": reason_sentences,
@@ -185,6 +192,6 @@ def _answer_values(answer: SizeAnswer) -> dict[str, Any]:
         "assumptions": list(size_sentences.assumption_sentences(answer)),
         "interval": interval_header(extrapolated=answer.extrapolated),
         "interval_name": intervals_name(extrapolated=answer.extrapolated),
-        "missing_sentences": list(size_sentences.missing_sentences(answer)),
+        "missing_sentences": list(size_sentences.missing_sentences(answer, commands)),
         "cost_chart": cost_effectiveness_chart(points, layouts, answer.currency, axis_titles=axes) if points else None,
     }
