@@ -8,6 +8,7 @@ decision's ratios, with their intervals.
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 
 from assay.questions.decisions.costs.cluster_prices import ComparedPrices, compared_prices
 from assay.questions.decisions.decision import (
@@ -61,6 +62,12 @@ def cheapest_option(decision: Decision) -> OptionResult | None:
     return min(priced_options, key=lambda option: option.cost.ratio if option.cost else 0.0, default=None)
 
 
+def _amount(currency: str, factor: float, low: float | None, high: float | None, of: float) -> str:
+    """Return ``factor`` and its interval, times an amount of the baseline."""
+    text = money(factor * of, currency)
+    return text if low is None or high is None else f"{text} ({money_interval(low * of, high * of, currency)})"
+
+
 def amount_sentences(decision: Decision, option: OptionResult | None = None) -> CostAmounts | None:
     """Return the costs of ``option`` (None: :func:`priced_option`) and the baseline; None without prices."""
     priced_result = option or priced_option(decision)
@@ -78,12 +85,7 @@ def amount_sentences(decision: Decision, option: OptionResult | None = None) -> 
     ratio = priced_result.cost
     name, baseline = (compared_option(decision, level) for level in (priced_result.option, decision.baseline))
     years = years_text(costs.years)
-
-    def amount(factor: float, low: float | None, high: float | None, of: float) -> str:
-        """Return ``factor`` and its interval, times an amount of the baseline."""
-        text = money(factor * of, currency)
-        return text if low is None or high is None else f"{text} ({money_interval(low * of, high * of, currency)})"
-
+    amount = partial(_amount, currency)
     jobs = {job.workload: job for job in costs.jobs}
     results = [
         (jobs[result.workload], result.cost)
