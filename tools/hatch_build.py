@@ -45,10 +45,10 @@ class ShippedParts(BuildHookInterface):
         spark = root / "java" / "spark-jobs"
         parts |= {f"spark-jobs/{path.relative_to(spark)}": path for path in sorted(spark.rglob("*.java"))}
         for path in sorted((root / "examples").rglob("*")):
-            name = path.relative_to(root)
+            relative_path = path.relative_to(root)
             # The measured runs of the examples stay in the source tree.
-            if path.is_file() and "measured" not in name.parts:
-                parts[str(name)] = path
+            if path.is_file() and "measured" not in relative_path.parts:
+                parts[str(relative_path)] = path
         if commit := _commit(root, work):
             parts["commit"] = commit
         for name, path in parts.items():

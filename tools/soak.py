@@ -36,7 +36,7 @@ def process_facts(pid: int) -> tuple[float, float]:
     return float("nan"), float("nan")
 
 
-def plan_of(folder: Path, runs: int) -> Path:
+def write_plan(folder: Path, runs: int) -> Path:
     """Write a plan of ``runs`` runs of small jobs for the lab's example cluster."""
     cluster = (ROOT / "examples" / "lab" / "cluster.yaml").read_text()
     (folder / "cluster.yaml").write_text(cluster)
@@ -46,7 +46,7 @@ def plan_of(folder: Path, runs: int) -> Path:
     return path
 
 
-def answers(port: int, count: int) -> Iterator[tuple[int, float]]:
+def request_times(port: int, count: int) -> Iterator[tuple[int, float]]:
     """Send one request after the other, and yield the number and seconds of each. Raises RuntimeError if one fails."""
     connection = http.client.HTTPConnection("127.0.0.1", port, timeout=600)
     for number in range(count):
@@ -69,7 +69,7 @@ def port_of(server: subprocess.Popen[str], log: Path) -> int:
     raise RuntimeError(f"the server did not start: {log.read_text()}")
 
 
-def slope(values: list[float]) -> str:
+def growth_text(values: list[float]) -> str:
     """Return the median and the change over the whole soak by a fitted line, without the first quarter."""
     samples = np.array(values)
     samples = samples[~np.isnan(samples)]  # NaN: the process has ended
@@ -91,9 +91,11 @@ def main() -> int:
         folder = Path(scratch)
         repository, log = folder / "repository", folder / "serve.log"
         assay = [sys.executable, "-m", "assay"]
-        seed = plan_of(folder, 1)
-        subprocess.run([*assay, "run", seed, "--simulate", "--repository", repository], check=True, capture_output=True)
-        plan = plan_of(folder, options.runs)
+        first_plan = write_plan(folder, 1)
+        subprocess.run(
+            [*assay, "run", first_plan, "--simulate", "--repository", repository], check=True, capture_output=True
+        )
+        plan = write_plan(folder, options.runs)
         with log.open("w") as out, (folder / "run.log").open("w") as run_log:
             serve = [*assay, "serve", "--port", "0", "--repository", str(repository)]
             server = subprocess.Popen(serve, stdout=out, stderr=out, text=True)
@@ -101,7 +103,7 @@ def main() -> int:
             campaign = subprocess.Popen(command, stdout=run_log, stderr=run_log, text=True)
             try:
                 durations_s: list[float] = []
-                for number, seconds in answers(port_of(server, log), options.requests):
+                for number, seconds in request_times(port_of(server, log), options.requests):
                     durations_s.append(seconds)
                     if number % CHECK_INTERVAL == 0:
                         check = {
@@ -122,7 +124,7 @@ def main() -> int:
         bundles = len(list((repository / "bundles").iterdir()))
     sys.stdout.write(f"{bundles} bundles, {options.requests} requests, exit code {status}\n")
     for name, values in checks.items():
-        sys.stdout.write(f"{name}: {slope(values)}\n")
+        sys.stdout.write(f"{name}: {growth_text(values)}\n")
     return 0 if status == 0 and bundles >= options.runs else 1
 
 

@@ -17,7 +17,9 @@ from assay.model.plans.rules import Default, Mistake
 
 class ToyRules(DefaultRules):
     def __init__(self) -> None:
-        super().__init__("toy", (Default("toy.shell", "sh", "every machine has one"),), restarting=("toy.daemon",))
+        super().__init__(
+            "toy", (Default("toy.shell", "sh", "every machine has one"),), restart_parameters=("toy.daemon",)
+        )
 
     def setting_mistake(self, name: str, value: str, cluster: Cluster) -> str | None:
         return "it is not sh" if (name, value) == ("toy.shell", "fish") else None

@@ -14,7 +14,7 @@ from assay.workloads.workload import Workload
 
 def workloads() -> Mapping[str, Workload]:
     """Return name to workload, sorted by module and then in the order of each module."""
-    return _declared(tuple(assay.workloads.__path__))
+    return _declared_workloads(tuple(assay.workloads.__path__))
 
 
 @lru_cache(maxsize=10_000)
@@ -37,7 +37,7 @@ def generates_input(name: str) -> bool:
 
 
 @cache
-def _declared(folders: tuple[str, ...]) -> Mapping[str, Workload]:
+def _declared_workloads(folders: tuple[str, ...]) -> Mapping[str, Workload]:
     """Return the workloads of the modules in ``folders``.
 
     Raises ValueError if a workload lacks a title or a data flow, or if two have the same name.

@@ -51,7 +51,7 @@ def _total_bytes(size: Size) -> int:
     return files_of(size) * _file_mib(size) * MIB
 
 
-def _data(size: Size) -> str:
+def _data_folder(size: Size) -> str:
     return f"{_folder(size)}/io_data"
 
 
@@ -116,12 +116,12 @@ class DfsioWrite(_Dfsio):
 
     def kept_outputs(self, size: Size) -> tuple[str, ...]:
         """Return the files' folder: the files are the read test's input."""
-        return (_data(size),)
+        return (_data_folder(size),)
 
     async def validate(self, size: Size, outcome: Outcome, validation_input: ValidationInput) -> ValidationResult:
         """Check the bytes written and all their replicas."""
         result = _result(outcome)
-        stored_files = await validation_input.files.stored(_data(size))
+        stored_files = await validation_input.files.stored(_data_folder(size))
         checks = (
             *common_checks(outcome),
             *_result_checks(result, size),
@@ -145,7 +145,7 @@ class DfsioRead(_Dfsio):
             "dfsio",
             _total_bytes(size),
             size.replication,
-            path=_data(size),
+            path=_data_folder(size),
             files=files_of(size),
         )
 

@@ -71,9 +71,9 @@ def _total_bytes(size: Size) -> int:
     return files_of(size) * _file_bytes(size)
 
 
-def _program(operation: str, size: Size, folder: str, series: str) -> Program:
+def _program(operation: str, size: Size, folder: str, series_folder: str) -> Program:
     options = {**storage_options(size), "assay.payload": size.payload, "assay.seed": str(size.seed)}
-    return assay_program("Dfsio", operation, folder, series, files_of(size), _file_bytes(size), options=options)
+    return assay_program("Dfsio", operation, folder, series_folder, files_of(size), _file_bytes(size), options=options)
 
 
 def _files_input(size: Size) -> Input:
@@ -83,10 +83,10 @@ def _files_input(size: Size) -> Input:
     return files.with_program(_program("write", size, folder, files.path_of("series")), path=folder)
 
 
-async def _streams(validation_input: ValidationInput, series: str) -> tuple[bytes, list[Stream] | str]:
+async def _streams(validation_input: ValidationInput, series_folder: str) -> tuple[bytes, list[Stream] | str]:
     """Return the maps' lines, and their streams or the reason why they can't be read."""
     lines = b"".join(
-        [await validation_input.files.read(path) for path in sorted(await validation_input.files.paths(series))]
+        [await validation_input.files.read(path) for path in sorted(await validation_input.files.paths(series_folder))]
     )
     try:
         return lines, msgspec.json.Decoder(Stream).decode_lines(lines)
@@ -120,12 +120,19 @@ def _metrics(streams: Sequence[Stream]) -> dict[str, float]:
 
 
 async def _validate(
-    size: Size, outcome: Outcome, validation_input: ValidationInput, series: str, further_checks: tuple[Check, ...]
+    size: Size,
+    outcome: Outcome,
+    validation_input: ValidationInput,
+    series_folder: str,
+    further_checks: tuple[Check, ...],
 ) -> ValidationResult:
-    """Return the validation of a run's series. ``further_checks``: additional checks of reads or writes."""
+    """Return the validation of a run.
+
+    ``series_folder``: folder of the maps' lines. ``further_checks``: additional checks of reads or writes.
+    """
     if outcome.exit_status != 0:
         return ValidationResult(common_checks(outcome))
-    lines, streams = await _streams(validation_input, series)
+    lines, streams = await _streams(validation_input, series_folder)
     if isinstance(streams, str):
         return ValidationResult(
             (*common_checks(outcome), Check("series", False, streams)), logs={"streams.jsonl": lines}

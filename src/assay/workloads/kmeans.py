@@ -91,10 +91,10 @@ class KMeans(Workload):
         totals = await _iterations(validation_input, self.iterations(size))
         worse_iterations = [
             number
-            for number, ((_, previous), (_, cost)) in enumerate(pairwise(totals), 2)
-            if cost > previous * (1 + _ROUNDING)
+            for number, ((_, previous_distances), (_, distances)) in enumerate(pairwise(totals), 2)
+            if distances > previous_distances * (1 + _ROUNDING)
         ]
-        costs = ", ".join(f"{cost:.6g}" for _, cost in totals)
+        distances_text = ", ".join(f"{distances:.6g}" for _, distances in totals)
         checks = (
             *common_checks(outcome),
             equal("points read", outcome.counter("MAP_INPUT_RECORDS"), _points(size), "points"),
@@ -102,7 +102,7 @@ class KMeans(Workload):
             Check(
                 "squared distances",
                 not worse_iterations,
-                f"by iteration: {costs}" + (f"; {worse_iterations} are worse" if worse_iterations else ""),
+                f"by iteration: {distances_text}" + (f"; {worse_iterations} are worse" if worse_iterations else ""),
             ),
             approximately_equal("input size", source.length_bytes, size.data_bytes),
         )

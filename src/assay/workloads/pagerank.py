@@ -84,12 +84,12 @@ class PageRank(Workload):
             if validation_input.input_path
             else stored_files
         )
-        total = (outcome.counter("PAGERANK_SUM_E15") or 0) / _RANK_SUM_FACTOR
+        rank_sum = (outcome.counter("PAGERANK_SUM_E15") or 0) / _RANK_SUM_FACTOR
         checks = (
             *common_checks(outcome),
             equal("pages", outcome.counter("REDUCE_OUTPUT_RECORDS"), _pages(size), "pages"),
             equal_to_manifest("links", outcome.counter("PAGERANK_LINKS"), validation_input, _LINKS, "links"),
-            Check("sum of ranks", abs(total - 1) <= _SUM_ERROR_MAX, f"{total:.12f}, expected 1"),
+            Check("sum of ranks", abs(rank_sum - 1) <= _SUM_ERROR_MAX, f"{rank_sum:.12f}, expected 1"),
             approximately_equal("input size", graph.length_bytes, size.data_bytes),
             replicas(stored_files, size.replication),
         )

@@ -42,8 +42,8 @@ _SORT_OUTPUT = f"{OUTPUT}/sort"
 _SORT_VALIDATED = "SUCCESS! Validated"
 _SORT_REPORT = re.compile(rf"{_SORT_VALIDATED}|wrongly classif|do not match|mismatch| v/s |Failed to read record")
 """SortValidator's messages after a comparison: agreement, or the difference (in its spelling)."""
-# A line has a tab after its key and a line feed after its value.
-_BYTES_PER_RECORD = 2
+_SEPARATOR_BYTES = 2
+"""Bytes of a line in addition to its key and value: a tab after the key, and a line feed after the value."""
 
 
 def _writer(size: Size, path: str, output_format: str) -> Program:
@@ -79,8 +79,8 @@ class RandomTextWriter(Workload):
     async def validate(self, size: Size, outcome: Outcome, validation_input: ValidationInput) -> ValidationResult:
         """Check that HDFS contains all words that the maps counted, with their replicas."""
         stored_files = await validation_input.files.stored(_WRITE_OUTPUT)
-        counters = (outcome.counter("BYTES_WRITTEN"), outcome.counter("RECORDS_WRITTEN"))
-        expected = (counters[0] or 0) + _BYTES_PER_RECORD * (counters[1] or 0)
+        written_bytes, records = outcome.counter("BYTES_WRITTEN") or 0, outcome.counter("RECORDS_WRITTEN") or 0
+        expected = written_bytes + _SEPARATOR_BYTES * records
         checks = (
             *common_checks(outcome),
             equal("bytes in HDFS", stored_files.length_bytes, expected),

@@ -266,13 +266,13 @@ class HdfsWrite(Workload):
         """Check the bytes in HDFS, and that there is exactly one copy."""
         stored_files = await validation_input.files.stored(_HDFS_WRITE_OUTPUT)
         if size.payload == "pattern":
-            length = equal("bytes in HDFS", stored_files.length_bytes, _bytes(size))
+            length_check = equal("bytes in HDFS", stored_files.length_bytes, _bytes(size))
         else:
             # The file format of RandomWriter adds some bytes to each record.
-            length = approximately_equal("bytes in HDFS", stored_files.length_bytes, size.data_bytes)
-        one_copy = equal("one copy", stored_files.replica_bytes, stored_files.length_bytes)
+            length_check = approximately_equal("bytes in HDFS", stored_files.length_bytes, size.data_bytes)
+        copy_check = equal("one copy", stored_files.replica_bytes, stored_files.length_bytes)
         return ValidationResult(
-            (*common_checks(outcome), length, one_copy), {"written_bytes": float(stored_files.length_bytes)}
+            (*common_checks(outcome), length_check, copy_check), {"written_bytes": float(stored_files.length_bytes)}
         )
 
 

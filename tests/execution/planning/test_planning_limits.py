@@ -136,6 +136,8 @@ def test_the_expected_time_is_of_like_runs_else_in_proportion_to_the_data() -> N
     double = replace(whole, data_bytes=2 * (whole.data_bytes or 0))
     assert expected_time(planned, PLAN, [double]).duration_s == pytest.approx(62.0)  # 12 s to start, half of the rest
     assert "similar" in expected_time(planned, PLAN, [double]).basis
+    assert not expected_time(planned, PLAN, [double]).is_guess
+    assert expected_time(planned, PLAN, []).is_guess
 
 
 @pytest.mark.parametrize(

@@ -265,6 +265,12 @@ MISTAKES = [
     ("label: small", "label: wordcount", "plan.yaml:7: label 'wordcount' is the name of another workload"),
     (
         "terasort.reduces: [3, 6]",
+        "small.reducess: [3, 6]",
+        "plan.yaml:11: small.reducess: no configuration file of Hadoop has this parameter: its parameters start with "
+        "fs., hadoop., ipc., io., dfs., yarn.scheduler.capacity., mapreduce., yarn.app.mapreduce., yarn.",
+    ),
+    (
+        "terasort.reduces: [3, 6]",
         "terasort.reduces: [3, many]",
         "plan.yaml:11: terasort.reduces: 'many' is not a whole number from 1 to 1000000000",
     ),
@@ -338,6 +344,6 @@ def test_a_mistake_in_the_cluster_file_is_reported_there(tmp_path: Path) -> None
 
 def test_a_plan_of_too_many_configurations_is_refused(tmp_path: Path) -> None:
     levels = ", ".join(str(number) for number in range(1, 101))
-    factors = "\n".join(f"  a.b{index}: [{levels}]" for index in range(3))
+    factors = "\n".join(f"  dfs.b{index}: [{levels}]" for index in range(3))
     lines = refusal(tmp_path, PLAN.replace("factors:", f"factors:\n{factors}"))
     assert lines == ["plan.yaml:8: the levels combine to 12,000,000 configurations; at most 10,000 are possible"]

@@ -71,16 +71,16 @@ def execute_campaign(
     :func:`assay.execution.campaign.attempts.runner.run_campaign`.
     """
     plan = request.plan
-    parts: list[CampaignSummary] = []
+    summaries: list[CampaignSummary] = []
     while True:
         with terminable(), hosts_for(plan.cluster, observer.step) as (cluster, lab):
             campaign_cluster = CampaignCluster(cluster, lab, request.provide)
             work = CampaignWork(plan, repository, schedule, observer)
-            runs = run_campaign(work, campaign_cluster, with_baseline=request.baseline)
-            parts.append(run_interruptibly(runs, observer.say))
-        lab_error = parts[-1].lab_lost
+            campaign = run_campaign(work, campaign_cluster, with_baseline=request.baseline)
+            summaries.append(run_interruptibly(campaign, observer.say))
+        lab_error = summaries[-1].lab_lost
         if lab_error is None:
-            return merge_summaries(parts)
-        if len(parts) == LABS_MAX:
+            return merge_summaries(summaries)
+        if len(summaries) == LABS_MAX:
             raise lab_error
         observer.say(f"rebuilding the lab: {lab_error.message}")

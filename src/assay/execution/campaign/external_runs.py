@@ -74,7 +74,9 @@ async def observe(
     directories = {
         node.name: [device.directory for device in node.type.devices if device.directory] for node in cluster.nodes
     }
-    environments = await asyncio.gather(*(capture(t, directories=directories[n]) for n, t in transports.items()))
+    environments = await asyncio.gather(
+        *(capture(transport, directories=directories[name]) for name, transport in transports.items())
+    )
     run = Run(
         run_id=new_run_id(),
         campaign_id="",

@@ -50,26 +50,26 @@ def class_of_end(
 def host_problems(observations: Sequence[NodeObservations]) -> list[str]:
     """Return the problems of links and devices during an attempt, as text."""
     events = [
-        change for node in observations for change in (*node.links.values(), *node.devices, *node.low_space.values())
+        event for node in observations for event in (*node.links.values(), *node.devices, *node.low_space.values())
     ]
     events += contact_losses(observations)
-    return list(dict.fromkeys(change.message for change in sorted(events, key=lambda change: change.at_unix_s)))[
+    return list(dict.fromkeys(event.message for event in sorted(events, key=lambda event: event.at_unix_s)))[
         :_CAUSES_MAX
     ]
 
 
 def memory_problems(observations: Sequence[NodeObservations]) -> list[str]:
     """Return the processes that were killed for lack of memory, as text."""
-    return list(dict.fromkeys(change.message for node in observations for change in node.memory))[:_CAUSES_MAX]
+    return list(dict.fromkeys(event.message for node in observations for event in node.memory))[:_CAUSES_MAX]
 
 
 def problems_during_job(observations: Sequence[NodeObservations], began_unix_s: float, took_s: float) -> list[str]:
     """Return the problems of links and devices during the job. They make its time invalid, even if its output is
     correct."""
     end_unix_s = began_unix_s + took_s + INTERVAL_S
-    events = [change for node in observations for change in (*node.links.values(), *node.devices)]
+    events = [event for node in observations for event in (*node.links.values(), *node.devices)]
     events += contact_losses(observations)
-    return [change.message for change in events if began_unix_s <= change.at_unix_s <= end_unix_s][:_CAUSES_MAX]
+    return [event.message for event in events if began_unix_s <= event.at_unix_s <= end_unix_s][:_CAUSES_MAX]
 
 
 def wait_before_retry_s(run: Run, failure_classes: Sequence[FailureClass], plan: Plan) -> float | None:

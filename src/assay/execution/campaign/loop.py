@@ -54,7 +54,7 @@ class ProgressObserver(Protocol):
 class RunExecutor(Protocol):
     """Executes runs on the cluster."""
 
-    async def make(self, planned_run: PlannedRun, number: int, context: AttemptContext) -> CompletedRun:
+    async def make(self, planned_run: PlannedRun, attempt_number: int, context: AttemptContext) -> CompletedRun:
         """Make one attempt and return its record, also of a failed run."""
 
     async def reconnect(self) -> None:
@@ -106,10 +106,11 @@ class RunSequence:
         self._executor = executor
         self._journal = work.schedule.journal
         self._history: list[Run] = []
-        self._took_s: list[float] = []
+        self._attempt_durations_s: list[float] = []
         """Wall time of each attempt of this call."""
         self._publishing: asyncio.Task[None] | None = None
         self._queue: list[tuple[PlannedRun, int]] = list(work.schedule.remaining)
+        """The needed runs, each with the number of its next attempt."""
         self._started_keys: set[tuple[str, str, int]] = set()
         self._inputs = set(work.schedule.existing_inputs)
         self._reserved_bytes = RESERVED_BYTES_MIN
@@ -157,9 +158,9 @@ class RunSequence:
             if stop and stop.is_reached(self._result.runs, self._work.now_unix_s()):
                 self._result.stop_reason = stop.text
                 return
-            planned_run, number = queue[0]
+            planned_run, attempt_number = queue[0]
             self._started_keys.add(planned_run.key)
-            last_run = await self._make(planned_run, number)
+            last_run = await self._make(planned_run, attempt_number)
             stopped_early = planned_run.at_most_s is not None and last_run.failure_class is FailureClass.WORKLOAD
             is_failed = last_run.status is RunStatus.FAILED and not stopped_early
             consecutive_failures = consecutive_failures + 1 if is_failed else 0
@@ -185,12 +186,12 @@ class RunSequence:
                 self._work.observer.step(f"the mean is precise enough: {planned_run.title} is not needed")
         return self._queue
 
-    async def _make(self, planned_run: PlannedRun, number: int) -> Run:
+    async def _make(self, planned_run: PlannedRun, attempt_number: int) -> Run:
         """Attempt one run until it is valid or given up; return its last attempt."""
         failure_classes: list[FailureClass] = []
         self._result.runs += 1
         while True:
-            run = await self._attempt(planned_run, number)
+            run = await self._attempt(planned_run, attempt_number)
             if run.failure_class is not None:
                 failure_classes.append(run.failure_class)
             wait_s = wait_before_retry_s(run, failure_classes, self._work.plan)
@@ -199,22 +200,22 @@ class RunSequence:
                 return run
             if run.failure_class is FailureClass.INFRASTRUCTURE:
                 await self._wait_and_reconnect(wait_s)
-            number += 1
+            attempt_number += 1
 
     def _left_s(self) -> float | None:
-        """Return the expected wall time of all remaining runs, in seconds.
+        """Return the expected wall time of all remaining runs, in seconds; None if it is unknown.
 
         For simulations this is computing time, estimated by the mean of this call's earlier simulations.
         """
         work = self._work
         if work.plan.cluster.simulated:
-            return fmean(self._took_s) * len(self._queue) if self._took_s else None
+            return fmean(self._attempt_durations_s) * len(self._queue) if self._attempt_durations_s else None
         queued_runs = [run for run, _ in self._queue]
         return remaining_s(queued_runs, work.plan, self._history, work.schedule.overheads, self._inputs, self._running)
 
-    async def _attempt(self, planned_run: PlannedRun, number: int) -> Run:
-        work, clock = self._work, time.monotonic()
-        title = planned_run.title if number == 1 else f"{planned_run.title}, attempt {number}"
+    async def _attempt(self, planned_run: PlannedRun, attempt_number: int) -> Run:
+        work, began_s = self._work, time.monotonic()
+        title = planned_run.title if attempt_number == 1 else f"{planned_run.title}, attempt {attempt_number}"
         left_s = self._left_s()
         limit = time_limit(planned_run, work.plan, self._history)
         work.observer.begin(planned_run.index + 1, len(work.schedule.runs), title, left_s)
@@ -223,7 +224,7 @@ class RunSequence:
             run=planned_run.index,
             title=title,
             workload=planned_run.workload.key,
-            attempt=number,
+            attempt=attempt_number,
             left_s=None if left_s is None else round(left_s, 1),
             time_limit=str(limit),
             expected_s=None
@@ -236,28 +237,30 @@ class RunSequence:
                 "step",
                 synced=False,
                 run=planned_run.index,
-                attempt=number,
+                attempt=attempt_number,
                 step=step,
                 began_unix_s=round(began_unix_s, 3),
                 took_s=round(took_s, 3),
             )
 
         def report_problem(message: str) -> None:
-            self._journal.write("trouble", run=planned_run.index, attempt=number, words=message)
+            self._journal.write("trouble", run=planned_run.index, attempt=attempt_number, words=message)
             work.observer.step(f"ending the attempt: {message}")
 
         reservation = await asyncio.to_thread(reserve_space, work.repository.folders, self._reserved_bytes)
         try:
             completed_run = await self._await_or_storage_error(
                 self._executor.make(
-                    planned_run, number, AttemptContext(limit, self._await_publishing, report_step, report_problem)
+                    planned_run,
+                    attempt_number,
+                    AttemptContext(limit, self._await_publishing, report_step, report_problem),
                 )
             )
         except BaseException:
             reservation.close()
             raise
         work.observer.end(completed_run.run)
-        self._took_s.append(time.monotonic() - clock)
+        self._attempt_durations_s.append(time.monotonic() - began_s)
         self._history.append(completed_run.run)
         self._result.statuses[str(completed_run.run.status)] += 1
         self._running = planned_run.configuration if completed_run.run.status is RunStatus.VALID else None
@@ -339,14 +342,14 @@ class RunSequence:
 
     async def _wait_and_reconnect(self, wait_s: float) -> None:
         """Wait for the hosts and reconnect to the cluster. Raises the error of the last try if all tries fail."""
-        waits = [wait_s, *RETRY_WAITS_S]
-        for index, wait in enumerate(waits):
-            self._work.observer.step(f"waiting {format_duration(wait)} for the hosts")
-            await self._work.pause(wait)
+        pauses_s = [wait_s, *RETRY_WAITS_S]
+        for index, pause_s in enumerate(pauses_s):
+            self._work.observer.step(f"waiting {format_duration(pause_s)} for the hosts")
+            await self._work.pause(pause_s)
             try:
                 await self._executor.reconnect()
             except (HostError, EngineError):
-                if index == len(waits) - 1:
+                if index == len(pauses_s) - 1:
                     raise
             else:
                 return

@@ -54,7 +54,7 @@ class Preview:
     """Number of daemon starts."""
     expected_s: float
     guessed: bool
-    """Whether some expected times are not based on comparable runs."""
+    """Whether some expected times are based on no earlier run."""
     rows: tuple[PreviewRow, ...]
     """The first :data:`LISTED_MAX` runs."""
 
@@ -80,7 +80,7 @@ def preview(
         left=len(schedule.remaining),
         restarts=sum(reason is not None for reason in restarts((run for run, _ in schedule.remaining), plan)),
         expected_s=schedule_rows[-1].starts_after_s + schedule_rows[-1].expected_s if schedule_rows else 0.0,
-        guessed=any(row.basis == "the devices' bandwidth" for row in schedule_rows),
+        guessed=any(row.is_guess for row in schedule_rows),
         rows=tuple(
             PreviewRow(
                 run=row.planned_run.index + 1,

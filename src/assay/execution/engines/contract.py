@@ -2,7 +2,7 @@
 
 Campaigns use an engine only through these four interfaces:
 
-* :class:`Rules` (in :mod:`assay.model.plans.rules`, which also check plan files): pure, for planning.
+* :class:`Rules` (in :mod:`assay.model.plans.rules`): pure, for planning and for checks of plan files.
 * :class:`Provider`: provides a running engine on a cluster: *deployed* by assay, *attached* to an existing engine, or
   *simulated*.
 * :class:`Engine`: runs programs, and reports their jobs and tasks as values of :mod:`assay.model.runs`.
@@ -97,7 +97,7 @@ class EngineFacts:
         return self.origin is Origin.MEASURED
 
     def record(self) -> dict[str, Any]:
-        """Return the facts for a run's environment, without the origin, which the run itself records."""
+        """Return the facts for a run's environment, without the messages and the origin, which the run records."""
         return {
             "name": self.name,
             "version": self.version,

@@ -13,7 +13,7 @@ from assay.execution.hosts.transport import Transport
 
 _COMMAND_TIMEOUT_S = 60.0
 """Maximum time of a check of the files on a host, in seconds."""
-_NAMES = 'cd "$1" 2>/dev/null && find . -name "*.jar" -exec basename {} \\; | LC_ALL=C sort | sha256sum'
+_CHECKSUM_OF_NAMES = 'cd "$1" 2>/dev/null && find . -name "*.jar" -exec basename {} \\; | LC_ALL=C sort | sha256sum'
 
 
 async def ship_jars(transports: Mapping[str, Transport], folder: Path, target: str, show: ShowProgress) -> str:
@@ -21,7 +21,7 @@ async def ship_jars(transports: Mapping[str, Transport], folder: Path, target: s
     checksum = _checksum(folder)
 
     async def hosts_without(path: str) -> list[Transport]:
-        command = ["sh", "-c", _NAMES, "sh", path]
+        command = ["sh", "-c", _CHECKSUM_OF_NAMES, "sh", path]
         hosts = list(transports.values())
         answers = await asyncio.gather(*(t.run(command, timeout_s=_COMMAND_TIMEOUT_S, check=False) for t in hosts))
         return [t for t, a in zip(hosts, answers, strict=True) if not a.stdout.decode().startswith(checksum)]

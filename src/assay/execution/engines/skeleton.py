@@ -59,7 +59,7 @@ class DefaultRules:
 
     name: str
     defaults: tuple[Default, ...] = ()
-    restarting: tuple[str, ...] = ()
+    restart_parameters: tuple[str, ...] = ()
     """Parameters that no job can carry: a new value requires a restart."""
     includes: tuple[str, ...] = ()
 
@@ -100,17 +100,21 @@ class DefaultRules:
         return ()
 
     def job_can_set(self, name: str) -> bool:
-        """Return whether ``name`` is not in ``restarting``."""
-        return name not in self.restarting
+        """Return whether ``name`` is not in ``restart_parameters``."""
+        return name not in self.restart_parameters
 
     def deployment_key(self, configuration: Configuration, cluster: Cluster) -> str:
         """Return a key of the layout, the parameters that no job carries, the workers in use, and the network's
         addresses."""
-        daemons = {name: value for name, value in configuration.parameters.items() if not self.job_can_set(name)}
+        daemon_parameters = {
+            name: value for name, value in configuration.parameters.items() if not self.job_can_set(name)
+        }
         network = cluster.networks.get(configuration.network or "")
         addresses = sorted(network.addresses.items()) if network else []
         layout = configuration.layout
-        return json.dumps([layout.name, repr(layout), sorted(daemons.items()), configuration.workers, addresses])
+        return json.dumps(
+            [layout.name, repr(layout), sorted(daemon_parameters.items()), configuration.workers, addresses]
+        )
 
     def file_system(self, configuration: Configuration, cluster: Cluster) -> str:
         """Return the layout's name, followed by the number of workers if not all are used."""
@@ -118,7 +122,7 @@ class DefaultRules:
         return f"{configuration.layout.name}{f'.{configuration.workers}' if uses_fewer else ''}"
 
     def layout_mistake(self, layout: Layout, node_type: NodeType) -> str | None:
-        """Return a message for a storage policy, because only HDFS has them."""
+        """Return a message for a storage policy, which only HDFS has; None without a policy."""
         return f"layout {layout.name!r}: {self.name} has no storage policies" if layout.policy else None
 
     def spread(self, layout: Layout, node_type: NodeType, copies: int) -> Spread:
@@ -425,9 +429,8 @@ async def lock_until_exit(master: Transport, cluster: Cluster) -> RemoteProcess:
     lock_process = await master.start(["flock", "--nonblock", lock, "sh", "-c", "echo held; exec cat"])
     first_line = await anext(aiter(lock_process.stdout), b"")
     if b"held" not in first_line:
-        if (
-            status := await lock_process.wait(COMMAND_TIMEOUT_S)
-        ) != 1:  # flock(1): 1 means that another process holds the lock
+        status = await lock_process.wait(COMMAND_TIMEOUT_S)
+        if status != 1:  # flock(1): 1 means that another process holds the lock
             raise HostError(
                 f"the cluster can't be locked: {lock_process.stderr_tail.strip() or f'flock ended with {status}'}",
                 where=f"{master.name}: {lock}",

@@ -58,7 +58,7 @@ class Heartbeat:
     def __init__(self, clock: Callable[[], float] = boot_time_s) -> None:
         self._clock = clock
         self._began_s = self._last_s = clock()
-        self._missed_s = 0.0
+        self._longest_gap_s = 0.0
 
     async def __aenter__(self) -> Self:
         self._beating = asyncio.create_task(self._beats())
@@ -75,7 +75,7 @@ class Heartbeat:
 
     def _beat(self) -> None:
         now_s = self._clock()
-        self._missed_s, self._last_s = max(self._missed_s, now_s - self._last_s), now_s
+        self._longest_gap_s, self._last_s = max(self._longest_gap_s, now_s - self._last_s), now_s
 
     @property
     def took_s(self) -> float:
@@ -88,9 +88,9 @@ class Heartbeat:
         None without a pause, or if both clocks agree. ``host_s``: the duration by the host's clock; None if the host
         printed no times.
         """
-        if self._missed_s < BEAT_GAP_MAX_S:
+        if self._longest_gap_s < BEAT_GAP_MAX_S:
             return None
-        pause_text = f"assay itself did not run for {self._missed_s:.0f} s during the job"
+        pause_text = f"assay itself did not run for {self._longest_gap_s:.0f} s during the job"
         if host_s is None:
             return pause_text
         if abs(self.took_s - host_s) < CLOCK_DIFFERENCE_MIN_S:

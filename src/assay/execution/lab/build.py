@@ -68,7 +68,9 @@ def build(cluster: Cluster, site: LabSite) -> BootedLab:
     _check_memory(cluster, settings)
     groups = {node.name: NodeCgroup(site.capabilities.controllers, site.name, node.name) for node in cluster.nodes}
     site.begin(f"{len(cluster.nodes)} nodes at scale 1/{1 / settings.scale:g}")
-    network = plan_network(site.name, {n.name: n.type.nic.rate_bits_per_s * settings.scale for n in cluster.nodes})
+    network = plan_network(
+        site.name, {node.name: node.type.nic.rate_bits_per_s * settings.scale for node in cluster.nodes}
+    )
     make_network(network, site.journal, has_rate_limits=site.capabilities.can_shape_links)
     refusals = _make_groups(cluster, settings, groups, site.journal)
     emulator = choose_emulator(settings, groups, site)
@@ -116,7 +118,7 @@ def choose_emulator(settings: LabSettings, groups: dict[str, NodeCgroup], site: 
                 f"disks: {disks.value} is not possible on this machine: {capabilities.detail(capability)}",
                 hint="remove disks from the cluster file's lab section; the lab then uses what this machine supports",
             )
-    return ThrottledLoop({capability: throttle_directory(group) for capability, group in groups.items()})
+    return ThrottledLoop({node: throttle_directory(group) for node, group in groups.items()})
 
 
 def _emulator_facts(emulator: DiskEmulator, settings: LabSettings, site: LabSite) -> dict[str, str]:
@@ -219,9 +221,9 @@ def _overcommitment(
 
 
 def _with_addresses(cluster: Cluster, network: LabNetwork, key: Path, known_hosts: Path) -> Cluster:
-    def with_mount_points(kind: NodeType) -> NodeType:
-        devices = tuple(replace(device, directory=f"/mnt/{device.name}") for device in kind.devices)
-        return replace(kind, devices=devices)
+    def with_mount_points(node_type: NodeType) -> NodeType:
+        devices = tuple(replace(device, directory=f"/mnt/{device.name}") for device in node_type.devices)
+        return replace(node_type, devices=devices)
 
     nodes = tuple(
         replace(
@@ -241,7 +243,7 @@ def _with_addresses(cluster: Cluster, network: LabNetwork, key: Path, known_host
 
 
 def _facts(
-    cluster: Cluster, settings: LabSettings, network: LabNetwork, nodes: Sequence[LabNode], kind: Disks
+    cluster: Cluster, settings: LabSettings, network: LabNetwork, nodes: Sequence[LabNode], emulator_kind: Disks
 ) -> dict[str, Any]:
     by_name = {node.name: node for node in cluster.nodes}
     return {
@@ -260,15 +262,19 @@ def _facts(
                     for key, controller in (("cpu", "cpuacct"), ("memory", "memory"))
                     if (directory := node.group.directory(controller))
                 },
-                "devices": {disk.spec.name: _disk_facts(disk, kind) for disk in node.disks},
+                "devices": {disk.spec.name: _disk_facts(disk, emulator_kind) for disk in node.disks},
             }
             for node in nodes
         },
     }
 
 
-def _disk_facts(disk: EmulatedDisk, kind: Disks) -> dict[str, Any]:
-    figures = model_parameters(disk.spec.device, disk.spec.scale) if kind is Disks.MODEL else asdict(disk.spec.limits)
+def _disk_facts(disk: EmulatedDisk, emulator_kind: Disks) -> dict[str, Any]:
+    figures = (
+        model_parameters(disk.spec.device, disk.spec.scale)
+        if emulator_kind is Disks.MODEL
+        else asdict(disk.spec.limits)
+    )
     return {
         "block": str(disk.block),
         "major_minor": disk.major_minor,

@@ -73,10 +73,10 @@ class NodeCgroup:
     lab: str
     node: str
 
-    def directory(self, controller: str) -> Path | None:
-        """Return the node's directory under ``controller``; None if this machine lacks the controller."""
-        controller_mount = self.controllers.get(controller)
-        return controller_mount.mount / f"assay-{self.lab}" / self.node if controller_mount else None
+    def directory(self, controller_name: str) -> Path | None:
+        """Return the node's directory in a controller's hierarchy; None if this machine lacks the controller."""
+        controller = self.controllers.get(controller_name)
+        return controller.mount / f"assay-{self.lab}" / self.node if controller else None
 
     @property
     def directories(self) -> tuple[Path, ...]:
@@ -84,20 +84,20 @@ class NodeCgroup:
         paths = (self.directory(name) for name in CONTROLLERS if self._has_separate_directory(name))
         return tuple(dict.fromkeys(directory for directory in paths if directory))
 
-    def _has_separate_directory(self, controller: str) -> bool:
+    def _has_separate_directory(self, controller_name: str) -> bool:
         """Whether the controller needs a directory per node. Version 1 throttles in the root group."""
-        controller_mount = self.controllers.get(controller)
-        return controller_mount is not None and not (controller == "io" and controller_mount.version == 1)
+        controller = self.controllers.get(controller_name)
+        return controller is not None and not (controller_name == "io" and controller.version == 1)
 
     def make(self) -> None:
         """Create the directories, and enable their controllers under version 2."""
         for directory in self.directories:
             directory.parent.mkdir(exist_ok=True)
-            version2 = [
+            version2_names = [
                 c.name for c in self.controllers.values() if c.version == 2 and directory.is_relative_to(c.mount)
             ]
             for parent in (directory.parent.parent, directory.parent):
-                for name in version2:
+                for name in version2_names:
                     if name != "cpuacct":
                         write_text(parent / "cgroup.subtree_control", f"+{name}")
             directory.mkdir(exist_ok=True)
@@ -133,7 +133,7 @@ class NodeCgroup:
 
 def throttle_directory(group: NodeCgroup) -> Path | None:
     """Return the directory with the throttle files of the node's disks: the root group in version 1, the node's group
-    in version 2."""
+    in version 2; None if this machine lacks the controller."""
     io = group.controllers.get("io")
     if io is None:
         return None

@@ -40,7 +40,9 @@ class Description:
     """Contents of ``lab.json``, which exists once a lab is up."""
 
     described: Cluster
+    """The cluster as its file describes it."""
     cluster: Cluster
+    """The cluster with the addresses and directories of the lab's nodes."""
     facts: dict[str, Any]
 
 
@@ -245,7 +247,7 @@ def labs(state: Path | None = None) -> list[LabStatus]:
 def _status(directory: Path) -> LabStatus:
     header, _ = read_journal(directory)
     description = _read_description(directory)
-    if _abandoned(directory):
+    if _is_abandoned(directory):
         state = "abandoned"
     elif not description:
         state = "being created"
@@ -269,7 +271,7 @@ def _lost_disks(directory: Path) -> bool:
     return any(not daemon_of(step.arguments).pids() for step in steps if step.kind == "diskd")
 
 
-def _abandoned(directory: Path) -> bool:
+def _is_abandoned(directory: Path) -> bool:
     """Return whether no process will use or finish the lab; see :func:`clear_abandoned`."""
     header, _ = read_journal(directory)
     if header is None or header.owner.boot_id != Owner.current().boot_id:
@@ -285,7 +287,7 @@ def clear_abandoned(state: Path | None = None) -> list[str]:
     Returns a message for each removed lab. Does nothing without root, which labs need. Raises LabError if a resource
     can't be removed.
     """
-    if os.geteuid() != 0 or not any(map(_abandoned, lab_directories(state))):
+    if os.geteuid() != 0 or not any(map(_is_abandoned, lab_directories(state))):
         return []
     with machine_lock():
         return _clear_abandoned(state)
@@ -294,7 +296,7 @@ def clear_abandoned(state: Path | None = None) -> list[str]:
 def _clear_abandoned(state: Path | None) -> list[str]:
     messages = []
     for directory in lab_directories(state):
-        if _abandoned(directory):
+        if _is_abandoned(directory):
             header, _ = read_journal(directory)
             owner = f"made by {header.owner}" if header else "without a header"
             with deferred_signals():

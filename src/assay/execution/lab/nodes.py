@@ -113,16 +113,16 @@ def _public_key(node: LabNode) -> str:
 
 
 def _prepare(node: LabNode, network: LabNetwork, key: Path) -> None:
-    ssh = node.directory / "sshd"
-    ssh.mkdir(parents=True)
+    sshd_directory = node.directory / "sshd"
+    sshd_directory.mkdir(parents=True)
     (node.directory / "mnt").mkdir()
     (node.directory / "tmp").mkdir()
     (node.directory / "tmp").chmod(0o1777)
     (node.directory / "hosts").write_text(network.hosts_file())
-    run(["ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-C", node.name, "-f", str(ssh / "host_key")])
-    shutil.copyfile(key.with_suffix(".pub"), ssh / "authorized_keys")
+    run(["ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-C", node.name, "-f", str(sshd_directory / "host_key")])
+    shutil.copyfile(key.with_suffix(".pub"), sshd_directory / "authorized_keys")
     config = SSHD_CONFIG.format(port=SSH_PORT, address=network.addresses[node.name], ssh=f"{SYSTEM_DIRECTORY}/sshd")
-    (ssh / "config").write_text(config)
+    (sshd_directory / "config").write_text(config)
     node.boot_script.write_text(_boot_script(node))
 
 

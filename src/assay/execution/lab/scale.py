@@ -22,7 +22,7 @@ def memory_limit_bytes(node: Node, settings: LabSettings) -> int:
 
 
 def scaled_disk(
-    node: str, device: Device, scale: float, image: Path, kind: Disks, dirty_s: float = DIRTY_S
+    node: str, device: Device, scale: float, image: Path, emulator: Disks, dirty_s: float = DIRTY_S
 ) -> DiskSpec:
     """Return the disk to emulate for ``device`` at ``scale``, with ``dirty_s`` seconds of its writes as dirty pages.
 
@@ -46,6 +46,6 @@ def scaled_disk(
         image=image,
         capacity_bytes=capacity_bytes,
         limits=limits,
-        request_bytes=request_bytes(device, scale, kind),
+        request_bytes=request_bytes(device, scale, emulator),
         dirty_bytes=round(device.write_bytes_per_s * scale * dirty_s),
     )

@@ -51,10 +51,10 @@ def _node_pids(arguments: dict[str, Any]) -> set[int]:
     return pids - {os.getpid()}
 
 
-def _signal(pids: set[int], number: signal.Signals) -> None:
+def _signal(pids: set[int], signal_number: signal.Signals) -> None:
     for pid in pids:
         with suppress(ProcessLookupError):
-            os.kill(pid, number)
+            os.kill(pid, signal_number)
 
 
 def _undo_node(arguments: dict[str, Any]) -> str | None:
@@ -137,7 +137,7 @@ def _undo_cgroup(arguments: dict[str, Any]) -> str | None:
     path = Path(arguments["path"])
 
     def remove_group() -> bool:
-        with suppress(FileNotFoundError, OSError):
+        with suppress(OSError):
             path.rmdir()
         return not path.exists()
 

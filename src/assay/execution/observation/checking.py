@@ -103,7 +103,7 @@ async def _bare_reads(transport: Transport, host_survey: Survey, node: Node, clu
     options = {"disks": disks, "seconds": READ_S, "bytes": READ_BYTES_MAX}
     if host_survey.user.sudo == "free":
         argv = ["sudo", "-n", *command("bare_reads", options)]
-        result = await transport.run(["sh", "-c", f"{shlex.join(argv)}"], timeout_s=DEEP_TIMEOUT_S, check=False)
+        result = await transport.run(["sh", "-c", shlex.join(argv)], timeout_s=DEEP_TIMEOUT_S, check=False)
         if result.exit_status == 0:
             return dict(json.loads(result.stdout)["rates"])
     answer = await run_script(transport, "bare_reads", options, timeout_s=DEEP_TIMEOUT_S)

@@ -39,20 +39,20 @@ async def core_speeds(transports: Mapping[str, Transport]) -> list[CoreSpeed]:
     return list(await asyncio.gather(*map(measure, transports)))
 
 
-def core_speed(node: str, took_s: Mapping[str, Sequence[float]]) -> CoreSpeed:
+def core_speed(node: str, times_s: Mapping[str, Sequence[float]]) -> CoreSpeed:
     """Return the speed from the CPU seconds of the rounds. Raises HostError if a kind of work is missing."""
-    missing_kinds = [name for name in REFERENCE_S if not took_s.get(name) or min(took_s[name]) <= 0]
+    missing_kinds = [name for name in REFERENCE_S if not times_s.get(name) or min(times_s[name]) <= 0]
     if missing_kinds:
         hint = "run it again; the host's CPU clock may not advance"
         raise HostError(
             f"no CPU time was measured for: {', '.join(missing_kinds)}", where=f"{node}: core_work", hint=hint
         )
-    by_work = {name: reference_s / min(took_s[name]) for name, reference_s in REFERENCE_S.items()}
+    speed_by_work = {name: reference_s / min(times_s[name]) for name, reference_s in REFERENCE_S.items()}
     from scipy.special import stdtrit  # imported here because the import takes 0.1 s
 
-    logs = [math.log(rate) for rate in by_work.values()]
+    logs = [math.log(rate) for rate in speed_by_work.values()]
     half_width = float(stdtrit(len(logs) - 1, (1 + CONFIDENCE) / 2)) * stdev(logs) / math.sqrt(len(logs))
     mean_log = fmean(logs)
     return CoreSpeed(
-        node, math.exp(mean_log), math.exp(mean_log - half_width), math.exp(mean_log + half_width), by_work
+        node, math.exp(mean_log), math.exp(mean_log - half_width), math.exp(mean_log + half_width), speed_by_work
     )

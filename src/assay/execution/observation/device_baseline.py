@@ -86,9 +86,9 @@ async def measure_baseline(
     """
     progress(f"baseline: devices of {cluster.name}")
     nodes = [node for node in cluster.nodes if any(device.directory for device in node.type.devices)]
-    disks = await _gather_all(_measure_devices(cluster, node, transports[node.name]) for node in nodes)
-    tools = {name: version for versions, _ in disks for name, version in versions.items()}
-    measurements = [measurement for _, values in disks for measurement in values]
+    node_results = await _gather_all(_measure_devices(cluster, node, transports[node.name]) for node in nodes)
+    tools = {name: version for versions, _ in node_results for name, version in versions.items()}
+    measurements = [measurement for _, values in node_results for measurement in values]
     for pairs in _link_rounds(cluster):
         progress("baseline: links " + ", ".join(f"{sender.name}→{receiver.name}" for sender, receiver in pairs))
         reports = await _gather_all(_measure_link(pair, transports) for pair in pairs)
@@ -157,7 +157,7 @@ async def _check_free_space(
                 f"a test file of {format_bytes(file_bytes)} would take more than {format_percent(FILE_SHARE_MAX)} of "
                 f"the free space ({format_bytes(free_bytes)})",
                 where=f"{transport.name}: {device.directory}",
-                hint="free disk space, or describe slower devices: the file is as large as 4 s of writing",
+                hint=f"free disk space, or describe slower devices: the file is as large as {FILE_S:g} s of writing",
             )
 
 
@@ -221,19 +221,23 @@ def _total_bytes_per_s(streams: Sequence[FioDirection]) -> float:
 def _settings_for(device: Device, cluster: Cluster) -> BaselineSettings:
     """Return the settings for measuring ``device``: file size in whole requests, streams, and random reads."""
     scale = cluster.scale
-    disks = cluster.lab.disks or Disks.THROTTLE if cluster.lab else Disks.MODEL
     requested_bytes = max(FILE_BYTES_MIN, device.write_bytes_per_s * scale * FILE_S)
     # The kernel doubles the readahead window because fio announces sequential reads.
-    stream_bytes = 2 * (request_bytes(device, scale, disks) if cluster.lab else HOST_READAHEAD_BYTES)
+    readahead_bytes = HOST_READAHEAD_BYTES
+    if cluster.lab:
+        readahead_bytes = request_bytes(device, scale, cluster.lab.disks or Disks.THROTTLE)
     # Each stream's part holds whole requests. Otherwise fio would rewrite the file before reading it.
-    unit = STREAMS * SEQUENTIAL_REQUEST_BYTES
-    units = int(min(requested_bytes, device.capacity_bytes * scale * FILE_SHARE_MAX)) // unit
-    request, depth = RANDOM_REQUEST_BYTES, FLASH_DEPTH
+    request_of_all_streams_bytes = STREAMS * SEQUENTIAL_REQUEST_BYTES
+    file_bytes_max = int(min(requested_bytes, device.capacity_bytes * scale * FILE_SHARE_MAX))
+    requests = max(1, file_bytes_max // request_of_all_streams_bytes)
+    random_request_bytes, random_depth = RANDOM_REQUEST_BYTES, FLASH_DEPTH
     if device.kind is DeviceKind.HDD:
-        depth = 1
+        random_depth = 1
     elif cluster.placement is Placement.LAB:
-        request, depth = LAB_FLASH_REQUEST_BYTES, LAB_FLASH_DEPTH
-    return BaselineSettings(max(1, units) * unit, STREAMS, stream_bytes, request, depth)
+        random_request_bytes, random_depth = LAB_FLASH_REQUEST_BYTES, LAB_FLASH_DEPTH
+    return BaselineSettings(
+        requests * request_of_all_streams_bytes, STREAMS, 2 * readahead_bytes, random_request_bytes, random_depth
+    )
 
 
 def _job(kind: str, device: Device, cluster: Cluster, *, is_first: bool = False) -> list[str]:

@@ -48,9 +48,11 @@ def rounds(names: Sequence[str]) -> list[list[tuple[str, str]]]:
     for _ in range(len(circle) - 1):
         pair_count = len(circle) // 2
         pairs = list(zip(circle[:pair_count], reversed(circle[pair_count:]), strict=True))
-        pairings.append([(a, b) for a, b in pairs if a is not None and b is not None])
+        pairings.append(
+            [(sender, receiver) for sender, receiver in pairs if sender is not None and receiver is not None]
+        )
         circle = [circle[0], circle[-1], *circle[1:-1]]
-    return pairings + [[(b, a) for a, b in pairs] for pairs in pairings]
+    return pairings + [[(receiver, sender) for sender, receiver in pairs] for pairs in pairings]
 
 
 async def measure_pairs(

@@ -92,9 +92,9 @@ class NodeObservations:
         """Add one check. Raises ValueError, KeyError or TypeError for invalid lines."""
         self.checks += 1
         self.cpu_s = float(line["cpu_s"])
-        previous, self.daemons = self.daemons, dict(line["daemons"])
+        previous_states, self.daemons = self.daemons, dict(line["daemons"])
         self.stopped_daemons = tuple(
-            name for name, state in self.daemons.items() if state == previous.get(name) == "stopped"
+            name for name, state in self.daemons.items() if state == previous_states.get(name) == "stopped"
         )
         for name, (carrier, changes) in line["links"].items():
             self.down_checks[name] = 0 if carrier else self.down_checks.get(name, 0) + 1
@@ -126,7 +126,7 @@ class NodeObservations:
     def _add_free_space(self, name: str, free_bytes: int, all_bytes: int, inodes: int, now_unix_s: float) -> None:
         if free_bytes < 0:
             message = f"{name} of {self.node} does not answer"
-            if all(change.message != message for change in self.devices):
+            if all(event.message != message for event in self.devices):
                 self.devices.append(NodeEvent(message, now_unix_s))
             return
         is_low = free_bytes < min(LOW_SHARE * all_bytes, LOW_BYTES_MAX)
@@ -142,16 +142,16 @@ class NodeObservations:
             self.low_space[name] = NodeEvent(message, now_unix_s)
 
 
-def contact_losses(by_node: Sequence[NodeObservations]) -> list[NodeEvent]:
+def contact_losses(node_observations: Sequence[NodeObservations]) -> list[NodeEvent]:
     """Return messages about nodes that lost contact with each other.
 
     If no other node hears a node, the message names only that node.
     """
     losses: dict[frozenset[str], NodeEvent] = {}
-    for observations in by_node:
-        for peer, change in observations.lost_peers.items():
-            losses.setdefault(frozenset((observations.node, peer)), change)
-    nodes = {observations.node for observations in by_node}
+    for observations in node_observations:
+        for peer, event in observations.lost_peers.items():
+            losses.setdefault(frozenset((observations.node, peer)), event)
+    nodes = {observations.node for observations in node_observations}
     isolated_nodes = {
         node
         for node in nodes
@@ -161,11 +161,11 @@ def contact_losses(by_node: Sequence[NodeObservations]) -> list[NodeEvent]:
         NodeEvent(f"no other node receives packets from {node}", _first_loss_s(node, losses))
         for node in sorted(isolated_nodes)
     ]
-    return [*isolation_events, *(change for pair, change in losses.items() if not pair & isolated_nodes)]
+    return [*isolation_events, *(event for pair, event in losses.items() if not pair & isolated_nodes)]
 
 
 def _first_loss_s(node: str, losses: Mapping[frozenset[str], NodeEvent]) -> float:
-    return min(change.at_unix_s for pair, change in losses.items() if node in pair)
+    return min(event.at_unix_s for pair, event in losses.items() if node in pair)
 
 
 class NodeWatch(NodeStream):

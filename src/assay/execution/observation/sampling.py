@@ -221,16 +221,21 @@ def _rows(line: Mapping[str, Any], state: _ParserState) -> list[tuple[str, str, 
         rows += [("cpu", metric, True, value) for metric, value in zip(_CPU, values, strict=True)]
         rows += [("cpu", "cores", False, state.cores)]
     if "mem" in line:
-        rows += [("memory", m, False, kib * 1024.0) for m, kib in zip(_MEMORY, line["mem"], strict=True)]
+        rows += [("memory", metric, False, kib * 1024.0) for metric, kib in zip(_MEMORY, line["mem"], strict=True)]
     if "psi" in line:
-        rows += [("pressure", m, True, total * 1e-6) for m, total in zip(_PRESSURE, line["psi"], strict=True)]
+        rows += [("pressure", metric, True, total * 1e-6) for metric, total in zip(_PRESSURE, line["psi"], strict=True)]
     for name, values in line.get("disk", {}).items():
         if len(values) not in _DISK_COUNTS:
             raise ValueError(f"{len(values)} figures of a disk")
-        rows += [(f"disk:{name}", m, True, v * unit) for (m, unit), v in zip(_DISK, values, strict=False)]
+        rows += [
+            (f"disk:{name}", metric, True, value * unit) for (metric, unit), value in zip(_DISK, values, strict=False)
+        ]
     for name, (received, sent) in line.get("nic", {}).items():
         nic = f"nic:{name}"
         rows += [(nic, "receive_bytes", True, float(received)), (nic, "transmit_bytes", True, float(sent))]
     if "cgroup" in line:
-        rows += [("cgroup", m, c, v * unit) for (m, unit, c), v in zip(_CGROUP, line["cgroup"], strict=True)]
+        rows += [
+            ("cgroup", metric, is_counter, value * unit)
+            for (metric, unit, is_counter), value in zip(_CGROUP, line["cgroup"], strict=True)
+        ]
     return rows

@@ -44,13 +44,13 @@ def _combinations(plan: Plan) -> Iterator[dict[str, str]]:
     """Yield every combination of levels; with ``only``, the combinations that it names."""
     names = [factor.name for factor in plan.factors]
     if plan.only and all(set(names) <= only_levels.keys() for only_levels in plan.only):
-        named_levels = dict.fromkeys(tuple(only_levels[name] for name in names) for only_levels in plan.only)
-        yield from (dict(zip(names, only_levels, strict=True)) for only_levels in named_levels)
+        level_tuples = dict.fromkeys(tuple(only_levels[name] for name in names) for only_levels in plan.only)
+        yield from (dict(zip(names, levels, strict=True)) for levels in level_tuples)
         return
-    combinations = [{name: level for name, level in only_levels.items() if name in names} for only_levels in plan.only]
+    named_levels = [{name: level for name, level in only_levels.items() if name in names} for only_levels in plan.only]
     for combination in itertools.product(*(factor.levels for factor in plan.factors)):
         levels = dict(zip(names, combination, strict=True))
-        if not combinations or any(only_levels.items() <= levels.items() for only_levels in combinations):
+        if not named_levels or any(only_levels.items() <= levels.items() for only_levels in named_levels):
             yield levels
 
 

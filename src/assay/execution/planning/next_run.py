@@ -50,7 +50,9 @@ def remaining_planned(plan: Plan, planned_runs: Sequence[PlannedRun], finished_r
     if plan.until is None:
         return remaining_runs
     half_width = plan.until.half_width
-    precise_keys = {key for key, took_s in durations_s.items() if precise_enough(took_s, half_width)}
+    precise_keys = {
+        key for key, durations_of_key_s in durations_s.items() if precise_enough(durations_of_key_s, half_width)
+    }
     return [run for run in remaining_runs if run.repetition <= plan.repetitions or run.key[:2] not in precise_keys]
 
 

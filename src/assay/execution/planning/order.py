@@ -53,12 +53,12 @@ def first_block(plan: Plan, configurations: Sequence[Configuration]) -> list[Con
     groups: dict[str, list[Configuration]] = {}
     for configuration in configurations:
         groups.setdefault(plan.rules.deployment_key(configuration, plan.cluster), []).append(configuration)
-    order = random.Random(plan.seed)  # noqa: S311 - an order, not a secret
-    visits = list(groups.values())
-    order.shuffle(visits)
-    for visit in visits:
-        order.shuffle(visit)
-    return [configuration for visit in visits for configuration in visit]
+    generator = random.Random(plan.seed)  # noqa: S311 - an order, not a secret
+    shuffled_groups = list(groups.values())
+    generator.shuffle(shuffled_groups)
+    for group in shuffled_groups:
+        generator.shuffle(group)
+    return [configuration for group in shuffled_groups for configuration in group]
 
 
 def schedule(plan: Plan, configurations: Sequence[Configuration]) -> list[PlannedRun]:
@@ -94,33 +94,35 @@ def restarts(
     return reasons
 
 
-def _restart_reason(previous: Configuration | None, configuration: Configuration, plan: Plan) -> str | None:
-    if previous is None:
+def _restart_reason(
+    previous_configuration: Configuration | None, configuration: Configuration, plan: Plan
+) -> str | None:
+    if previous_configuration is None:
         return f"start with layout {configuration.layout.name}"
     rules = plan.rules
-    if rules.deployment_key(previous, plan.cluster) == rules.deployment_key(configuration, plan.cluster):
+    if rules.deployment_key(previous_configuration, plan.cluster) == rules.deployment_key(configuration, plan.cluster):
         return None
     changes = (
-        [f"layout {previous.layout.name} → {configuration.layout.name}"]
-        if previous.layout != configuration.layout
+        [f"layout {previous_configuration.layout.name} → {configuration.layout.name}"]
+        if previous_configuration.layout != configuration.layout
         else []
     )
-    if previous.workers != configuration.workers:
-        changes.append(f"workers {previous.workers or 'all'} → {configuration.workers or 'all'}")
-    if previous.network != configuration.network:
-        changes.append(f"network {previous.network or 'default'} → {configuration.network or 'default'}")
-    old_parameters, new_parameters = previous.parameters, configuration.parameters
+    if previous_configuration.workers != configuration.workers:
+        changes.append(f"workers {previous_configuration.workers or 'all'} → {configuration.workers or 'all'}")
+    if previous_configuration.network != configuration.network:
+        changes.append(f"network {previous_configuration.network or 'default'} → {configuration.network or 'default'}")
+    old_parameters, new_parameters = previous_configuration.parameters, configuration.parameters
     different_names = [
         name
         for name in sorted({*old_parameters, *new_parameters})
         if old_parameters.get(name) != new_parameters.get(name)
     ]
     changed_names = [name for name in different_names if not rules.job_can_set(name)]
-    parameters = [
+    parameter_changes = [
         f"{name} {old_parameters.get(name, 'default')} → {new_parameters.get(name, 'default')}"
         for name in changed_names
     ]
-    return ", ".join([*changes, *parameters])
+    return ", ".join([*changes, *parameter_changes])
 
 
 def _applies_to(plan: Plan, workload: WorkloadSpec, configuration: Configuration) -> bool:

@@ -47,12 +47,12 @@ def approximately_equal(name: str, actual_bytes: int, expected_bytes: int) -> Ch
     return Check(name, passed, f"{actual_bytes:,} bytes, expected {expected_bytes:,} ± {format_percent(_TOLERANCE)}")
 
 
-def read_by_counter(outcome: Outcome, least_bytes: int) -> Check:
-    """Return a check that the job read at least ``least_bytes``, by its counter."""
+def read_by_counter(outcome: Outcome, bytes_min: int) -> Check:
+    """Return a check that the job read at least ``bytes_min``, by its counter."""
     read_bytes = outcome.counter("HDFS_BYTES_READ")
-    passed = read_bytes is not None and read_bytes >= least_bytes
+    passed = read_bytes is not None and read_bytes >= bytes_min
     return Check(
-        "bytes read", passed, f"{read_bytes or 0:,} bytes by the job's counter, at least {least_bytes:,} expected"
+        "bytes read", passed, f"{read_bytes or 0:,} bytes by the job's counter, at least {bytes_min:,} expected"
     )
 
 

@@ -84,13 +84,13 @@ def dfsio_blocks(text: str, *, source: str) -> Iterator[DfsioBlock]:
     lines = text.splitlines()
     headers = [(number, match) for number, line in enumerate(lines, start=1) if (match := _HEADER.search(line))]
     ends = [number - 1 for number, _ in headers[1:]] + [len(lines)] * bool(headers)
-    for (first, header), last in zip(headers, ends, strict=True):
+    for (first_line, header), last_line in zip(headers, ends, strict=True):
         try:
-            fields = _fields(lines[first:last], source, first)
-            outcome: DfsioResult | FormatError = _result(header["operation"].strip(), fields, f"{source}:{first}")
+            fields = _fields(lines[first_line:last_line], source, first_line)
+            outcome: DfsioResult | FormatError = _result(header["operation"].strip(), fields, f"{source}:{first_line}")
         except FormatError as error:
             outcome = error
-        yield DfsioBlock(first, last, outcome)
+        yield DfsioBlock(first_line, last_line, outcome)
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,13 +108,13 @@ class _Field:
         return value
 
 
-def _fields(lines: list[str], source: str, header: int) -> dict[str, _Field]:
-    """Return the fields of the block whose header is line ``header``; ``lines`` are the lines after it.
+def _fields(lines: list[str], source: str, header_line: int) -> dict[str, _Field]:
+    """Return the fields of the block whose header is line ``header_line``; ``lines`` are the lines after it.
 
     Lines after the last field are not part of the block.
     """
     fields: dict[str, _Field] = {}
-    for number, line in enumerate(lines, start=header + 1):
+    for number, line in enumerate(lines, start=header_line + 1):
         if match := _FIELD.search(line):
             label, where = match["label"], f"{source}:{number}"
             if label in fields:
@@ -125,7 +125,7 @@ def _fields(lines: list[str], source: str, header: int) -> dict[str, _Field]:
     missing = ", ".join(f'"{label}"' for label in _LABELS if label not in fields)
     raise FormatError(
         f"the result block of TestDFSIO that begins here lacks {missing}",
-        where=f"{source}:{header}",
+        where=f"{source}:{header_line}",
         hint="the output was cut off or the job was stopped: run it again",
     )
 

@@ -32,7 +32,7 @@ _DEFAULT_CONTEXT = AttemptContext()
 
 
 async def attempt(
-    planned_run: PlannedRun, number: int, run_context: RunContext, context: AttemptContext = _DEFAULT_CONTEXT
+    planned_run: PlannedRun, attempt_number: int, run_context: RunContext, context: AttemptContext = _DEFAULT_CONTEXT
 ) -> CompletedRun:
     """Execute one attempt and return its record, even if the run failed.
 
@@ -42,7 +42,7 @@ async def attempt(
     run_context = replace(run_context, cluster=cluster, transports=transports)
     workload = run_context.workloads[planned_run.workload.name]
     size = size_of(planned_run, run_context.plan)
-    run_id, started, clock = new_run_id(), time.time(), time.monotonic()
+    run_id, started_unix_s, began_s = new_run_id(), time.time(), time.monotonic()
     state = AttemptState()
     cause: AssayError | None = None
     try:
@@ -55,12 +55,12 @@ async def attempt(
     engine = run_context.provider.engine
     if engine and (not client_succeeded or state.problem or cause):
         state.logs |= await engine.logs()
-    finished_attempt = FinishedAttempt(run_id, number, started, time.monotonic() - clock, cause)
+    finished_attempt = FinishedAttempt(run_id, attempt_number, started_unix_s, time.monotonic() - began_s, cause)
     # With a million task attempts this takes seconds, which would block the event loop.
     completed_run = await asyncio.to_thread(
         attempt_record, planned_run, workload, workload.data_bytes(size), run_context, context, state, finished_attempt
     )
-    device_errors = tuple(change.message for observations in state.observations for change in observations.devices)
+    device_errors = tuple(event.message for observations in state.observations for event in observations.devices)
     return replace(
         completed_run,
         unusable_host=cause if isinstance(cause, UnusableHostError) else None,
@@ -134,11 +134,11 @@ class _Attempt:
             with context.step("clear"):
                 for path in (*self.workload.outputs, *self.workload.kept_outputs(self.size)):
                     await engine.storage.delete(path)
-                running_samplers = sampling(run_context.transports, run_context.samplers, self._store_samples)
+                running_samplers = sampling(run_context.transports, run_context.sampler_options, self._store_samples)
                 samplers = await stack.enter_async_context(running_samplers)
                 directories = {
                     name: [*options.disks.values(), *engine.data_directories.get(name, ())]
-                    for name, options in run_context.samplers.items()
+                    for name, options in run_context.sampler_options.items()
                 }
                 await stack.enter_async_context(publishing(samplers, directories, run_context.host_samples))
             with context.step("caches"):
@@ -211,11 +211,9 @@ class _Attempt:
             reference = await reference_answers(self.workload, self.size, run_context.show)
         if check_result:
             state.logs["check.log"] = check_result.logs.get("check.log", b"")
-        outcome, input_path = (
-            check_result.outcome if check_result else None,
-            needed_input.path if needed_input else None,
-        )
-        validation_input = ValidationInput(engine.storage, manifest, outcome, input_path, reference)
+        check_outcome = check_result.outcome if check_result else None
+        input_path = needed_input.path if needed_input else None
+        validation_input = ValidationInput(engine.storage, manifest, check_outcome, input_path, reference)
         layout = self.planned_run.configuration.layout
         state.validation = await validate_run(
             self.workload, self.size, layout, result.outcome, validation_input, engine.storage

@@ -76,11 +76,13 @@ async def watching(run_context: RunContext, engine: Engine) -> AsyncIterator[Hea
 
 def watch_options(run_context: RunContext, engine: Engine) -> dict[str, WatchOptions]:
     """Return the options of each node's watch: daemons, folders, other nodes and control group."""
-    memory_groups = {name: (sampler.cgroup or {}).get("memory") for name, sampler in run_context.samplers.items()}
+    memory_groups = {
+        name: (options.cgroup or {}).get("memory") for name, options in run_context.sampler_options.items()
+    }
     return {
         name: WatchOptions(
             daemons=engine.pid_files.get(name, {}),
-            directories=run_context.samplers[name].disks,
+            directories=run_context.sampler_options[name].disks,
             peers={
                 node.name: node.address.host
                 for node in run_context.cluster.nodes
@@ -111,17 +113,17 @@ class HealthMonitor:
     async def guard(self, work: Awaitable[T], report_problem: Callable[[str], None]) -> T:
         """Await ``work`` and return its result. If something that it needs is lost, pass the message to
         ``report_problem``, cancel ``work`` and raise the error."""
-        task, watch = asyncio.ensure_future(work), asyncio.create_task(self._first_error())
+        task, error_task = asyncio.ensure_future(work), asyncio.create_task(self._first_error())
         try:
-            await asyncio.wait({task, watch}, return_when=asyncio.FIRST_COMPLETED)
+            await asyncio.wait({task, error_task}, return_when=asyncio.FIRST_COMPLETED)
             if not task.done():
-                error = watch.result()
+                error = error_task.result()
                 report_problem(error.message)
                 await end_tasks(task)
                 raise error
             return task.result()
         finally:
-            await end_tasks(task, watch)
+            await end_tasks(task, error_task)
 
     async def final_check(self) -> None:
         """Check every node once more: the cause of a failure may become visible only after the failure."""

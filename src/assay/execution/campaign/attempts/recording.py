@@ -171,11 +171,9 @@ def cache_warning(caches: Sequence[CacheState], cluster: Cluster, data_bytes: in
         reasons.append("assay logs in to the edge node only")
     if cluster.placement is Placement.SSH and data_bytes:
         memory_bytes = sum(node.type.memory_bytes for node in cluster.workers)
-        size, memory = format_bytes(data_bytes), format_bytes(memory_bytes)
-        is_larger = data_bytes > memory_bytes
-        reasons.append(
-            f"the data ({size}) {'are larger than' if is_larger else 'fit into'} the workers' memory ({memory})"
-        )
+        data_text, memory_text = format_bytes(data_bytes), format_bytes(memory_bytes)
+        relation = "are larger than" if data_bytes > memory_bytes else "fit into"
+        reasons.append(f"the data ({data_text}) {relation} the workers' memory ({memory_text})")
     return f"not shown to be cold{': ' + '; '.join(reasons) if reasons else ''}"
 
 

@@ -28,7 +28,7 @@ class RunContext:
     cluster: Cluster
     transports: Mapping[str, Transport]
     provider: Provider
-    samplers: Mapping[str, SamplerOptions]
+    sampler_options: Mapping[str, SamplerOptions]
     campaign_id: str
     environment: Environment
     baseline: DeviceBaseline | None

@@ -43,6 +43,7 @@ from assay.model import (
     RunStatus,
 )
 from assay.store.campaigns.journal import CampaignJournal
+from assay.text import plural
 
 _ANSWER_TIMEOUT_S = 15.0
 """Maximum time for a host to run a command before it counts as unreachable, in seconds."""
@@ -140,7 +141,7 @@ class _ConnectedCluster:
             transports = await connect(cluster, stack)
             provider = self._provide(cluster, transports)
             await provider.open(observer.step)
-            stack.push_async_callback(_finish, provider)
+            stack.push_async_callback(_close_provider, provider)
             if with_baseline:
                 self.host_checks = await _host_checks(cluster, transports, observer)
                 self.baseline = await _baseline(cluster, transports, observer)
@@ -151,7 +152,7 @@ class _ConnectedCluster:
                 cluster=cluster,
                 transports=transports,
                 provider=provider,
-                samplers={node.name: sampler_options(node, groups.get(node.name)) for node in cluster.nodes},
+                sampler_options={node.name: sampler_options(node, groups.get(node.name)) for node in cluster.nodes},
                 campaign_id=self._journal.campaign_id,
                 environment=environment,
                 baseline=self.baseline,
@@ -162,10 +163,10 @@ class _ConnectedCluster:
             )
             self._stack = stack.pop_all()
 
-    async def make(self, planned_run: PlannedRun, number: int, context: AttemptContext) -> CompletedRun:
+    async def make(self, planned_run: PlannedRun, attempt_number: int, context: AttemptContext) -> CompletedRun:
         """Make one attempt."""
         assert self._run_context is not None
-        completed_run = await attempt(planned_run, number, self._run_context, context)
+        completed_run = await attempt(planned_run, attempt_number, self._run_context, context)
         self._device_errors = completed_run.device_errors
         return completed_run
 
@@ -215,19 +216,19 @@ async def run_campaign(
         executor = _ConnectedCluster(work, campaign_cluster)
         try:
             await executor.open(with_baseline=with_baseline)
-            outcome = await RunSequence(work, executor).run()
+            call_result = await RunSequence(work, executor).run()
         finally:
             await finish(executor.close(), "closing the cluster", 2 * CLOSE_S)
     return CampaignSummary(
         campaign_id=schedule.journal.campaign_id,
         planned=len(schedule.runs),
-        made=outcome.statuses.total(),
+        made=call_result.statuses.total(),
         already_there=schedule.done,
-        statuses=dict(outcome.statuses),
-        failures=dict(outcome.failures),
-        stopped=outcome.stop_reason,
-        lab_lost=outcome.lab_lost,
-        stopped_early=outcome.stopped_early,
+        statuses=dict(call_result.statuses),
+        failures=dict(call_result.failures),
+        stopped=call_result.stop_reason,
+        lab_lost=call_result.lab_lost,
+        stopped_early=call_result.stopped_early,
     )
 
 
@@ -244,7 +245,7 @@ def merge_summaries(summaries: Sequence[CampaignSummary]) -> CampaignSummary:
     )
 
 
-async def _finish(provider: Provider) -> None:
+async def _close_provider(provider: Provider) -> None:
     """Stop the daemons, even if this task is being cancelled."""
     await finish(provider.close(), "stopping the daemons", CLOSE_S)
 
@@ -285,7 +286,7 @@ async def _host_checks(
             observer.say(
                 f"error on {problem.host}: {problem.criterion} {problem.subject}: {problem.message}".replace(" :", ":")
             )
-    counts = f"{report.count(Grade.ERROR)} errors, {report.count(Grade.WARNING)} warnings"
+    counts = f"{plural(report.count(Grade.ERROR), 'error')}, {plural(report.count(Grade.WARNING), 'warning')}"
     observer.say(f"host checks: {counts}; stored with each run")
     return report
 

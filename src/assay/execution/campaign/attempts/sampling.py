@@ -1,7 +1,6 @@
 """Drop and count caches on every node before a job, and run samplers on every node during it.
 
-In: transports and the devices and folders to observe. Out: :class:`CacheState` values, samplers' raw files, and a run's
-trace from them.
+In: transports and the devices and folders to observe. Out: :class:`CacheState` values, and the samplers' raw files.
 """
 
 import asyncio

@@ -10,7 +10,7 @@ from dataclasses import replace
 from assay.execution.engines.contract import EngineFacts, ProgramResult, ShowProgress
 from assay.execution.engines.hadoop.deployment.daemons import Daemons, health_text, is_healthy
 from assay.execution.engines.hadoop.hdfs import Hdfs
-from assay.execution.engines.hadoop.jobs.histories import JobHistories, job_ids, progress
+from assay.execution.engines.hadoop.jobs.histories import JobHistories, job_ids, progress, running_applications
 from assay.execution.engines.hadoop.jobs.jobs import JobsJar
 from assay.execution.engines.hadoop.profiling.parts import task_parts
 from assay.execution.engines.hadoop.profiling.recording import ATTEMPT, TASK_JAVA_OPTIONS, TIMED_JOB, ProfileRecorder
@@ -107,9 +107,9 @@ class HadoopEngine(ClientEngine[Hdfs]):
         job_parameters = {name: value for name, value in parameters.items() if is_job_parameter(name)}
         options = {**job_options(self.daemons.deployment, job_parameters), **program.options}
         profiler = self.profiler if label == TIMED_JOB else None
-        recordings = await profiler.begin(self.pid_files) if profiler else None
-        if profiler and recordings:
-            options |= {name: f"{options[name]} {profiler.option(recordings, ATTEMPT)}" for name in TASK_JAVA_OPTIONS}
+        profiled_job = await profiler.begin(self.pid_files) if profiler else None
+        if profiler and profiled_job:
+            options |= {name: f"{options[name]} {profiler.option(profiled_job, ATTEMPT)}" for name in TASK_JAVA_OPTIONS}
         arguments = [*(f"-D{name}={value}" for name, value in options.items()), *program.arguments]
         command = self.daemons.command(program.main_class, *arguments, java_options=_CLIENT_JAVA_OPTIONS)
         client_result = await self.client(command, timeout_s, label, cwd=self.daemons.home)
@@ -120,7 +120,7 @@ class HadoopEngine(ClientEngine[Hdfs]):
         )
         if profiler is None:
             return result
-        return await profiler.end(recordings, result, task_parts(result.tasks, result.started_unix_s))
+        return await profiler.end(profiled_job, result, task_parts(result.tasks, result.started_unix_s))
 
     async def end_jobs(self) -> None:
         """End the jobs of a client that was cancelled."""
@@ -129,8 +129,7 @@ class HadoopEngine(ClientEngine[Hdfs]):
     async def progress(self) -> str | None:
         """Return the running job's progress from its ApplicationMaster; None without a job."""
         try:
-            answer = await self.daemons.resourcemanager.get("/ws/v1/cluster/apps?states=ACCEPTED,RUNNING")
-            apps = (answer.get("apps") or {}).get("app") or []
+            apps = await running_applications(self.daemons.resourcemanager)
             return await progress(self.daemons.resourcemanager, apps[-1]) if apps else None
         except (EngineError, HostError):
             return None
@@ -138,8 +137,7 @@ class HadoopEngine(ClientEngine[Hdfs]):
     async def end_applications(self) -> None:
         """End all running applications. Do nothing if the ResourceManager does not answer."""
         try:
-            answer = await self.daemons.resourcemanager.get("/ws/v1/cluster/apps?states=ACCEPTED,RUNNING")
-            application_ids = [app["id"] for app in (answer.get("apps") or {}).get("app") or []]
+            application_ids = [app["id"] for app in await running_applications(self.daemons.resourcemanager)]
             if application_ids:
                 command = self.daemons.command(_APPLICATION_CLI, "application", "-kill", *application_ids)
                 await self.master.run(command, timeout_s=COMMAND_TIMEOUT_S, check=False)

@@ -95,8 +95,7 @@ class Hdfs:
     async def stored(self, path: str) -> StoredFiles:
         """Return the data below ``path``, with the bytes of all block replicas known to the NameNode."""
         files = await self.files(path)
-        answers = await asyncio.gather(*(self._get(file.path, "GETFILEBLOCKLOCATIONS") for file in files))
-        blocks = [block for answer in answers for block in answer.get("BlockLocations", {}).get("BlockLocation", [])]
+        blocks = await self._blocks(files)
         return StoredFiles(
             files=len(files),
             length_bytes=sum(file.length_bytes for file in files),
@@ -112,10 +111,13 @@ class Hdfs:
 
     async def _storage_types(self, path: str) -> Counter[tuple[str, ...]]:
         """Return the number of blocks below ``path`` by the sorted storage types of their replicas."""
-        files = [file for file in await self.files(path) if file.length_bytes]
-        answers = await asyncio.gather(*(self._get(file.path, "GETFILEBLOCKLOCATIONS") for file in files))
-        blocks = [block for answer in answers for block in answer.get("BlockLocations", {}).get("BlockLocation", [])]
+        blocks = await self._blocks([file for file in await self.files(path) if file.length_bytes])
         return Counter(tuple(sorted(block.get("storageTypes", ()))) for block in blocks)
+
+    async def _blocks(self, files: Sequence[FileStatus]) -> list[dict[str, Any]]:
+        """Return the blocks of ``files``, each with its length, hosts and storage types."""
+        answers = await asyncio.gather(*(self._get(file.path, "GETFILEBLOCKLOCATIONS") for file in files))
+        return [block for answer in answers for block in answer.get("BlockLocations", {}).get("BlockLocation", [])]
 
     async def make(self, path: str) -> None:
         """Create a folder and its parents."""

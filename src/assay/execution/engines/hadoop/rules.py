@@ -9,7 +9,12 @@ from dataclasses import dataclass
 from typing import Final
 
 from assay.execution.engines.hadoop.settings import containers
-from assay.execution.engines.hadoop.settings.configuration import daemon_state, file_system, is_job_parameter
+from assay.execution.engines.hadoop.settings.configuration import (
+    daemon_state,
+    file_system,
+    is_job_parameter,
+    name_mistake,
+)
 from assay.execution.engines.hadoop.settings.defaults import DEFAULTS
 from assay.execution.engines.hadoop.settings.storage_types import policy_mistake, spread
 from assay.foundation.errors import SpecificationError
@@ -43,7 +48,7 @@ from assay.specs.fields import COUNT, unknown
 
 REPLICATION_DEFAULT = 3
 """Hadoop's default number of copies (hdfs-default.xml); a cluster with fewer workers gets one copy per worker."""
-BLOCK_MIN_BYTES = 2**20
+BLOCK_BYTES_MIN = 2**20
 """Minimum block size that the NameNode accepts, in bytes (dfs.namenode.fs-limits.min-block-size)."""
 _CODEC = "org.apache.hadoop.io.compress"
 CODECS: Final[Mapping[str, str | None]] = {
@@ -81,9 +86,12 @@ class HadoopRules:
 
     def parameters(self, settings: Mapping[str, str]) -> dict[str, str]:
         """Convert ``compression`` into the switch and codec of map output, ``containers`` into a node's size, and
-        ``profile`` into the parameter that assay reads; ``off`` sets none."""
+        ``profile`` into the parameter that assay reads; ``off`` sets none. Raises SpecificationError for an unknown
+        codec."""
         engine_parameters = {name: value for name, value in settings.items() if name not in HADOOP_TARGETS}
         if COMPRESSION in settings:
+            if mistake := _compression_mistake(settings[COMPRESSION]):
+                raise SpecificationError(mistake)
             codec = CODECS[settings[COMPRESSION]]
             engine_parameters |= {MAP_OUTPUT_COMPRESS: "true" if codec else "false"} | (
                 {MAP_OUTPUT_CODEC: codec} if codec else {}
@@ -101,8 +109,11 @@ class HadoopRules:
             codec = settings.get(MAP_OUTPUT_CODEC, "").rpartition(".")[2] or _CODEC_CLASSES[0]
             if codec not in _CODEC_CLASSES:
                 raise SpecificationError(f"stock Hadoop has no codec {codec}")
-            compress = settings.get(MAP_OUTPUT_COMPRESS, "true").casefold() in ("true", "1")
-            settings |= {MAP_OUTPUT_COMPRESS: "true" if compress else "false", MAP_OUTPUT_CODEC: f"{_CODEC}.{codec}"}
+            is_compressed = settings.get(MAP_OUTPUT_COMPRESS, "true").casefold() in ("true", "1")
+            settings |= {
+                MAP_OUTPUT_COMPRESS: "true" if is_compressed else "false",
+                MAP_OUTPUT_CODEC: f"{_CODEC}.{codec}",
+            }
         if MAP_SLOTS in settings:
             settings[CONTAINERS] = settings.pop(MAP_SLOTS)
             notices.append("map slots per worker became containers per worker")
@@ -113,7 +124,7 @@ class HadoopRules:
         return {REPLICATION: str(min(REPLICATION_DEFAULT, workers)), **settings}
 
     def setting_mistake(self, name: str, value: str, cluster: Cluster) -> str | None:
-        """Check copies, block size, containers and codecs; other parameters pass unchecked."""
+        """Check copies, block size, containers, codecs, and the names of other parameters, but not their values."""
         if name == REPLICATION:
             return _replication_mistake(value, len(cluster.workers))
         if name == BLOCK_SIZE:
@@ -122,12 +133,10 @@ class HadoopRules:
             return _count_mistake(value)
         if name in (PROFILE, PROFILED):
             return _profile_mistake(name, value, cluster)
-        if name == COMPRESSION and value not in CODECS:
-            return (
-                f"{unknown('compression', value, CODECS)} (lz4 and zstd need libraries that Hadoop lacks: "
-                f"where the hosts have them, set {MAP_OUTPUT_COMPRESS} and {MAP_OUTPUT_CODEC})"
-            )
-        return None
+        if name == COMPRESSION:
+            return _compression_mistake(value)
+        # A simulation needs no configuration files, and may repeat a run of Hadoop 1 with its names.
+        return name_mistake(name) if "." in name and not cluster.simulated else None
 
     def mistakes(
         self, parameters: Mapping[str, str], cluster: Cluster, workers: int, stated_names: Collection[str] = ()
@@ -228,10 +237,10 @@ def _replication_mistake(text: str, workers: int) -> str | None:
 
 def _block_mistake(text: str) -> str | None:
     try:
-        length = block_size_bytes(text)
+        block_bytes = block_size_bytes(text)
     except ValueError as error:
         return str(error)
-    if length < BLOCK_MIN_BYTES or length % 512:
+    if block_bytes < BLOCK_BYTES_MIN or block_bytes % 512:
         return f"{text} is not a block size: HDFS accepts multiples of 512 bytes, at least 1 MiB"
     return None
 
@@ -245,6 +254,15 @@ def _profile_mistake(name: str, value: str, cluster: Cluster) -> str | None:
     if cluster.attached and cluster.attached.only_edge and value != "off":
         return f"{name}: a profile needs a login on every worker, and this cluster file names the edge node only"
     return None
+
+
+def _compression_mistake(text: str) -> str | None:
+    if text in CODECS:
+        return None
+    return (
+        f"{unknown('compression', text, CODECS)} (lz4 and zstd need libraries that Hadoop lacks: "
+        f"where the hosts have them, set {MAP_OUTPUT_COMPRESS} and {MAP_OUTPUT_CODEC})"
+    )
 
 
 def _count_mistake(text: str) -> str | None:

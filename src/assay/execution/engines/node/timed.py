@@ -24,8 +24,8 @@ def environment() -> "dict[bytes, bytes]":
 
 def become(command: "list[str]") -> None:
     """Replace this process by the command."""
-    for number in (signal.SIGPIPE, signal.SIGXFSZ):  # Python ignores them
-        signal.signal(number, signal.SIG_DFL)
+    for signal_number in (signal.SIGPIPE, signal.SIGXFSZ):  # Python ignores them
+        signal.signal(signal_number, signal.SIG_DFL)
     try:
         os.execvpe(command[0], command, environment())  # noqa: S606 - the command is what this script is for
     except OSError as error:
@@ -46,11 +46,11 @@ def main() -> None:
     sys.stderr.write("%s %.6f %.6f\n" % (token, started_s, ended_s))
     sys.stderr.flush()
     if os.WIFSIGNALED(status):
-        number = os.WTERMSIG(status)
+        signal_number = os.WTERMSIG(status)
         resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
-        if number != signal.SIGKILL:
-            signal.signal(number, signal.SIG_DFL)
-        os.kill(os.getpid(), number)
+        if signal_number != signal.SIGKILL:
+            signal.signal(signal_number, signal.SIG_DFL)
+        os.kill(os.getpid(), signal_number)
     os._exit(os.WEXITSTATUS(status))
 
 

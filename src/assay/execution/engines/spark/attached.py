@@ -25,7 +25,13 @@ from assay.execution.engines.hadoop.settings.configuration import normalised
 from assay.execution.engines.skeleton import COMMAND_TIMEOUT_S
 from assay.execution.engines.spark import programs, settings
 from assay.execution.engines.spark.distribution import SparkDistribution, require
-from assay.execution.engines.spark.engine import EXECUTOR_ID, EXECUTOR_JAVA_OPTIONS, SparkOnHadoop, with_event_log
+from assay.execution.engines.spark.engine import (
+    EXECUTOR_ID,
+    EXECUTOR_JAVA_OPTIONS,
+    SparkOnHadoop,
+    application_text,
+    with_event_log,
+)
 from assay.execution.engines.spark.history import read_history
 from assay.execution.engines.spark.logs import EventLogs, logs_of
 from assay.execution.engines.spark.provider import SparkProvider
@@ -58,20 +64,20 @@ class _ForeignApplications:
 
     earlier_ids: frozenset[str] = frozenset()
     """Ids of the applications that started before assay's."""
-    names: set[str] = field(default_factory=set)
+    ids: set[str] = field(default_factory=set)
     cores: int = 0
 
     def add_applications(self, apps: list[dict[str, Any]]) -> None:
         """Record the applications in ``apps`` that started before assay's application."""
         foreign_apps = [app for app in apps if str(app.get("id")) in self.earlier_ids]
-        self.names |= {str(app.get("id")) for app in foreign_apps}
+        self.ids |= {str(app.get("id")) for app in foreign_apps}
         self.cores = max(self.cores, sum(int(app.get("cores") or 0) for app in foreign_apps))
 
     def warnings(self) -> tuple[CodedWarning, ...]:
         """Return a warning if other applications held cores."""
         if not self.cores:
             return ()
-        text = f"disturbed by others: {len(self.names)} other applications used {self.cores} cores of Spark's cluster"
+        text = f"disturbed by others: {len(self.ids)} other applications used {self.cores} cores of Spark's cluster"
         return (CodedWarning(WarningCode.DISTURBED, text),)
 
 
@@ -155,20 +161,20 @@ class AttachedSparkEngine(SparkOnHadoop[AttachedEngine]):
         installation, hadoop = self._installation, self.hadoop
         logs = replace(installation.logs, storage=replace(self.storage, root=ROOT))
         logs_before = await logs.names()
-        with_user_folder = {
+        program_options = {
             name: hadoop.with_user_folder(value)
             for name, value in {**program.options, **await self.tools(program)}.items()
         }
-        job_settings = {**self._settings(parameters), **with_user_folder}
+        job_settings = {**self._settings(parameters), **program_options}
         profiler = hadoop.profiler if label == TIMED_JOB else None
-        recordings = await profiler.begin() if profiler else None
-        if profiler and recordings:
+        profiled_job = await profiler.begin() if profiler else None
+        if profiler and profiled_job:
             for name, jvm in ((DRIVER_JAVA_OPTIONS, DRIVER), (EXECUTOR_JAVA_OPTIONS, f"{EXECUTOR}{EXECUTOR_ID}")):
                 current_options = job_settings.get(name) or installation.cluster_defaults.get(name, "")
-                job_settings[name] = f"{current_options} {profiler.option(recordings, jvm)}".strip()
+                job_settings[name] = f"{current_options} {profiler.option(profiled_job, jvm)}".strip()
         command = [
             installation.client.submit,
-            *(part for n, v in sorted(job_settings.items()) for part in ("--conf", f"{n}={v}")),
+            *(part for name, value in sorted(job_settings.items()) for part in ("--conf", f"{name}={value}")),
         ]
         command += ["--jars", installation.jobs_jar, "--class", program.main_class, installation.program_jar]
         command += map(hadoop.with_user_folder, program.arguments)
@@ -183,7 +189,7 @@ class AttachedSparkEngine(SparkOnHadoop[AttachedEngine]):
             if profiler is None:
                 return result
             parts = stage_parts(history.stage_spans, history.stages, result.started_unix_s, self.cluster.master.name)
-            return await profiler.end(recordings, result, parts)
+            return await profiler.end(profiled_job, result, parts)
 
         copies = parameters.get(REPLICATION, "1")
         program_result = await hadoop.submit(
@@ -203,11 +209,7 @@ class AttachedSparkEngine(SparkOnHadoop[AttachedEngine]):
         """Record other users' applications, and return the state of assay's application."""
         self._foreign_applications.add_applications(await self._applications_on_master())
         applications = await self.hadoop.poll_applications()
-        if not applications:
-            return None
-        last_application = applications[-1]
-        state, containers = last_application["state"].lower(), last_application.get("runningContainers", 0)
-        return f"{last_application['name']}: {state} in {containers} containers"
+        return application_text(applications[-1]) if applications else None
 
 
 def _environment(hadoop: AttachedEngine, client: SparkClient) -> dict[str, str]:

@@ -90,6 +90,8 @@ def select_runs(
     """Let Spark select the runs that have one of the levels in ``where`` for every fact; yield the folder of its
     output.
 
+    Each run has its facts, its place, and ``figures`` (names of numbers, such as ``duration_s``).
+
     Spark writes into a new folder below ``output_folder`` of the dataset, which is removed when the output is copied.
     Raises SpecificationError if ``master`` is not a Spark master, EngineError with Spark's first error messages if it
     fails.

@@ -56,29 +56,35 @@ class DeployedSpark(SparkProvider[DeployedHadoop, InstalledSpark]):
         provided_engine = await self._hadoop.provide(without_spark(configuration), show)
         hadoop = self._hadoop.engine
         assert hadoop is not None
-        previous = None if provided_engine.is_restarted else self._standalone
-        self._standalone, has_started_spark = await self._standalone_daemons(hadoop, configuration, previous, show)
-        if provided_engine.is_restarted or has_started_spark:
+        previous_standalone = None if provided_engine.is_restarted else self._standalone
+        self._standalone, has_changed_daemons = await self._standalone_daemons(
+            hadoop, configuration, previous_standalone, show
+        )
+        if provided_engine.is_restarted or has_changed_daemons:
             await self._write_log_settings(hadoop)
         if configuration.engine == hadoop.facts.name:
             self._engine = hadoop
         elif not (isinstance(self._engine, SparkEngine) and self._engine.uses_daemons(hadoop, self._standalone)):
             self._engine = SparkEngine(installation, hadoop, self._standalone)
         assert self._engine is not None
-        return ProvidedEngine(self._engine, provided_engine.is_restarted or has_started_spark)
+        return ProvidedEngine(self._engine, provided_engine.is_restarted or has_changed_daemons)
 
     async def _standalone_daemons(
-        self, hadoop: HadoopEngine, configuration: Configuration, previous: Standalone | None, show: ShowProgress
+        self,
+        hadoop: HadoopEngine,
+        configuration: Configuration,
+        previous_standalone: Standalone | None,
+        show: ShowProgress,
     ) -> tuple[Standalone | None, bool]:
         """Return the standalone daemons for ``configuration``, and whether any was started or stopped."""
         if settings.on_yarn(configuration.parameters):
-            if previous:
-                await previous.stop()
-            return None, previous is not None
-        if previous and await previous.health_check() is None:
-            return previous, False
-        if previous:
-            await previous.stop()
+            if previous_standalone:
+                await previous_standalone.stop()
+            return None, previous_standalone is not None
+        if previous_standalone and await previous_standalone.health_check() is None:
+            return previous_standalone, False
+        if previous_standalone:
+            await previous_standalone.stop()
         standalone = Standalone(hadoop.daemons, self.installation.jars, self._ports, configuration.parameters)
         await self._write_log_settings(hadoop)
         await standalone.start(show)

@@ -72,7 +72,9 @@ def _target() -> Path:
 def _read(home: Path) -> SparkDistribution:
     jars = [jar.name for jar in (home / "jars").glob("*.jar")]
     missing_jars = [
-        f"{name}*.jar ({purpose})" for name, purpose in _REQUIRED.items() if not any(j.startswith(name) for j in jars)
+        f"{name}*.jar ({purpose})"
+        for name, purpose in _REQUIRED.items()
+        if not any(jar.startswith(name) for jar in jars)
     ]
     if missing_jars:
         raise EngineError(
@@ -80,7 +82,10 @@ def _read(home: Path) -> SparkDistribution:
             where=f"SPARK_HOME={home}",
             hint=f"point SPARK_HOME at an unpacked Spark, or unset it and assay fetches Spark {FETCHED_VERSION}",
         )
-    version = next(m[1] for j in jars if (m := re.fullmatch(r"spark-core_[\d.]+-(\d[\w.-]*)\.jar", j)))
+    matches = [match for jar in jars if (match := re.fullmatch(r"spark-core_[\d.]+-(\d[\w.-]*)\.jar", jar))]
+    if not matches:
+        raise EngineError("the name of its jar spark-core has no version", where=f"SPARK_HOME={home}")
+    version = matches[0][1]
     distribution = SparkDistribution(home, version)
     if distribution.major < OLDEST_MAJOR:
         raise EngineError(

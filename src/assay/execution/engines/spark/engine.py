@@ -13,12 +13,13 @@ import hashlib
 import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Generic, TypeVar
+from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 from assay.analysis.code_profile.files import DRIVER, EXECUTOR
 from assay.execution.engines.contract import EngineFacts, ProgramResult, ShowProgress
 from assay.execution.engines.hadoop.engine import HadoopEngine
 from assay.execution.engines.hadoop.hdfs import Hdfs
+from assay.execution.engines.hadoop.jobs.histories import running_applications
 from assay.execution.engines.hadoop.profiling.parts import stage_parts
 from assay.execution.engines.hadoop.profiling.recording import TIMED_JOB
 from assay.execution.engines.hadoop.rules import HadoopRules
@@ -193,12 +194,12 @@ class SparkEngine(SparkOnHadoop[HadoopEngine]):
         await self.master.run(["rm", "-rf", events], timeout_s=COMMAND_TIMEOUT_S)
         await self.master.run(["mkdir", "-p", events], timeout_s=COMMAND_TIMEOUT_S)
         address = daemons.deployment.host(daemons.deployment.cluster.master)
-        folders = {"HADOOP_CONF_DIR": daemons.configuration_directory(), "SPARK_LOCAL_IP": address}
+        environment = {"HADOOP_CONF_DIR": daemons.configuration_directory(), "SPARK_LOCAL_IP": address}
         profiler = self.hadoop.profiler if label == TIMED_JOB else None
-        recordings = await profiler.begin(self.hadoop.pid_files) if profiler else None
-        profiler_option = (lambda name: profiler.option(recordings, name)) if profiler and recordings else None
+        profiled_job = await profiler.begin(self.hadoop.pid_files) if profiler else None
+        profiler_option = (lambda name: profiler.option(profiled_job, name)) if profiler and profiled_job else None
         command = self._command(program, {**parameters, **await self.tools(program)}, profiler_option)
-        client_result = await self.client(command, timeout_s, label, cwd=daemons.home, env=folders)
+        client_result = await self.client(command, timeout_s, label, cwd=daemons.home, env=environment)
         if client_result.outcome.exit_status != 0:
             await self.hadoop.end_applications()
         history = read_history(await self._event_log(events), client_result.started_unix_s)
@@ -206,7 +207,7 @@ class SparkEngine(SparkOnHadoop[HadoopEngine]):
         if profiler is None:
             return result
         parts = stage_parts(history.stage_spans, history.stages, result.started_unix_s, self.cluster.master.name)
-        return await profiler.end(recordings, result, parts)
+        return await profiler.end(profiled_job, result, parts)
 
     def _command(
         self, program: Program, parameters: Mapping[str, str], profiler_option: Callable[[str], str] | None
@@ -248,13 +249,15 @@ class SparkEngine(SparkOnHadoop[HadoopEngine]):
     async def progress(self) -> str | None:
         """Return the application's state in YARN; None if there is no application, or on Spark's standalone master."""
         try:
-            answer = await self.hadoop.daemons.resourcemanager.get("/ws/v1/cluster/apps?states=ACCEPTED,RUNNING")
+            apps = await running_applications(self.hadoop.daemons.resourcemanager)
         except (EngineError, HostError):
             return None
-        apps = (answer.get("apps") or {}).get("app") or []
-        if not apps:
-            return None
-        return f"{apps[-1]['name']}: {apps[-1]['state'].lower()} in {apps[-1].get('runningContainers', 0)} containers"
+        return application_text(apps[-1]) if apps else None
+
+
+def application_text(app: Mapping[str, Any]) -> str:
+    """Return the state of an application on YARN as text."""
+    return f"{app['name']}: {app['state'].lower()} in {app.get('runningContainers', 0)} containers"
 
 
 def with_event_log(result: ProgramResult, history: SparkJobHistory) -> ProgramResult:

@@ -56,7 +56,7 @@ def read_history(files: Mapping[str, bytes], started_unix_s: float) -> SparkJobH
             files, checks=(Check(_CHECK, False, "there is no event log, so the work of the tasks is unknown"),)
         )
     try:
-        logs = ((name, unpacked(io.BytesIO(parts[name]), name)) for name in sorted(parts, key=_number))
+        logs = ((name, unpacked(io.BytesIO(parts[name]), name)) for name in sorted(parts, key=_sort_key))
         application = read_application(logs)
     except FormatError as error:
         return SparkJobHistory(files, checks=(Check(_CHECK, False, str(error)),))
@@ -105,7 +105,8 @@ def _merged_by_description(phases: Iterable[Phase], application: Application) ->
 
 
 def _losses_text(application: Application) -> str | None:
-    """Return executors that were lost during a job, as text. Executors that ran out of memory do not count."""
+    """Return executors that were lost during a job, as text; None without losses. Executors that ran out of memory do
+    not count."""
     losses = [
         f"executor {loss.executor_id} on {loss.node} was lost: {loss.reason}"
         for loss in application.lost
@@ -121,7 +122,7 @@ def _shifted_stage(stage: Stage, shift_s: float) -> Stage:
     return dataclasses.replace(stage, start_s=shifted_s(stage.start_s), end_s=shifted_s(stage.end_s))
 
 
-def _number(name: str) -> tuple[int, str]:
+def _sort_key(name: str) -> tuple[int, str]:
     """Return the sort key of a rolled log's file: ``events_12_app`` is the twelfth."""
     parts = name.split("_")
     return (int(parts[1]) if len(parts) > 1 and parts[1].isdecimal() else 0, name)

@@ -96,8 +96,11 @@ def _compile(spark: SparkDistribution, jobs: Path, target: Path, progress: Calla
 
 
 def _output_of(command: list[str], failure: str, spark: SparkDistribution) -> str:
-    """Return a command's output. Raises EngineError with the output's first lines if it failed."""
-    result = subprocess.run(command, capture_output=True, text=True, timeout=_COMPILE_TIMEOUT_S, check=False)
+    """Return a command's output. Raises EngineError, with the output's first lines, if it fails or takes too long."""
+    try:
+        result = subprocess.run(command, capture_output=True, text=True, timeout=_COMPILE_TIMEOUT_S, check=False)
+    except subprocess.TimeoutExpired as error:
+        raise EngineError(f"{failure} within {_COMPILE_TIMEOUT_S} s", where=command[0]) from error
     if result.returncode != 0:
         lines = (result.stderr + result.stdout).strip().splitlines()[:_ERROR_LINES_MAX]
         hint = f"use a JDK of Java {_release(spark)} or newer"

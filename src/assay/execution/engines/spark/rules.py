@@ -30,7 +30,7 @@ from assay.specs.fields import unknown
 _CODECS: Final = {"none": None, "snappy": "snappy", "lz4": "lz4", "lzf": "lzf", "zstd": "zstd"}
 CLUSTER_FILE_SETTINGS: Final = (settings.QUEUE, settings.TAGS, settings.STAGING, settings.DEPLOY_MODE, settings.EVENTS)
 """Settings that the cluster file states for an externally managed Spark, and that assay sets for each run on it."""
-_BOOLEAN_SETTINGS: Final = ("true", "false")
+_BOOLEANS: Final = ("true", "false")
 _COUNT_SETTINGS: Final = (
     settings.EXECUTORS,
     settings.MOST_EXECUTORS,
@@ -111,9 +111,9 @@ class SparkRules:
             except SpecificationError as error:
                 return error.message
             return None
-        if name == settings.DYNAMIC and value not in _BOOLEAN_SETTINGS:
+        if name == settings.DYNAMIC and value not in _BOOLEANS:
             return f"{value[:20]!r} is not true or false"
-        return self.hadoop.setting_mistake(name, value, cluster)
+        return None if name.startswith(settings.PREFIX) else self.hadoop.setting_mistake(name, value, cluster)
 
     def mistakes(
         self, parameters: Mapping[str, str], cluster: Cluster, workers: int, stated_names: Collection[str] = ()
@@ -124,9 +124,9 @@ class SparkRules:
         if cluster.attached:
             yield from _fixed_by_attached_cluster(parameters, stated_names)
             return  # the cluster's administrator sets the defaults of executors
-        heap = settings.memory_mb(settings.setting_value(parameters, settings.MEMORY)) or 0
-        if heap < settings.HEAP_MIN_MB:
-            yield Mistake((settings.MEMORY,), _heap_message(heap))
+        heap_mb = settings.memory_mb(settings.setting_value(parameters, settings.MEMORY)) or 0
+        if heap_mb < settings.HEAP_MIN_MB:
+            yield Mistake((settings.MEMORY,), _heap_message(heap_mb))
         executor_mb = settings.container_mb(parameters, settings.MEMORY, settings.OVERHEAD)
         node_mb = containers.node_memory_mb(parameters)
         if executor_mb > node_mb:
@@ -162,7 +162,7 @@ class SparkRules:
         return self.hadoop.file_system(configuration, cluster)
 
     def layout_mistake(self, layout: Layout, node_type: NodeType) -> str | None:
-        """Return Hadoop's message, because storage is HDFS."""
+        """Return Hadoop's message, because storage is HDFS; None without a mistake."""
         return self.hadoop.layout_mistake(layout, node_type)
 
     def spread(self, layout: Layout, node_type: NodeType, copies: int) -> Spread:
@@ -202,9 +202,9 @@ def _fixed_by_attached_cluster(parameters: Mapping[str, str], stated_names: Coll
     for name in CLUSTER_FILE_SETTINGS:
         if name in stated_names:
             yield Mistake((name,), f"{name} is set by the cluster file, which names your queue and folder")
-    heap = settings.memory_mb(parameters.get(settings.MEMORY, "")) if settings.MEMORY in parameters else None
-    if heap is not None and heap < settings.HEAP_MIN_MB:
-        yield Mistake((settings.MEMORY,), _heap_message(heap))
+    heap_mb = settings.memory_mb(parameters.get(settings.MEMORY, "")) if settings.MEMORY in parameters else None
+    if heap_mb is not None and heap_mb < settings.HEAP_MIN_MB:
+        yield Mistake((settings.MEMORY,), _heap_message(heap_mb))
 
 
 def _heap_message(heap_mb: float) -> str:

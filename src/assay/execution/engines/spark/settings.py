@@ -217,8 +217,8 @@ def event_directory(deployment: Deployment) -> str:
 
 
 def driver_java_options(deployment: Deployment, parameters: Mapping[str, str]) -> list[str]:
-    """Return the options of the driver's JVM, including those that Java's modules need."""
-    heap = memory_mb(setting_value(parameters, DRIVER_MEMORY)) or 0
-    options = [f"-Xmx{max(1, math.ceil(heap))}m", *deployment.task_java_options.split()]
+    """Return the options of the driver's JVM, except :data:`MODULE_OPTIONS`."""
+    heap_mb = memory_mb(setting_value(parameters, DRIVER_MEMORY)) or 0
+    options = [f"-Xmx{max(1, math.ceil(heap_mb))}m", *deployment.task_java_options.split()]
     options += [f"-Dassay.deployment={deployment.marker}", f"-Djava.io.tmpdir={deployment.java_scratch}"]
     return [*options, "-XX:-UsePerfData"]

@@ -28,6 +28,7 @@ programs limit their number of tasks."""
 _POLL_S = 0.25
 """Pause between two checks of Spark's daemons, in seconds."""
 _COMMAND_TIMEOUT_S = 60.0
+"""Maximum time of the command that stops a daemon, in seconds."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,8 +68,8 @@ class Standalone:
         """
         show("starting Spark's master and workers")
         cluster = self._deployment.cluster
-        master = ["--host", self._host, "--port", str(self.ports.rpc), "--webui-port", str(self.ports.http)]
-        await self._spawn(cluster.master, MASTER, f"{_PACKAGE}.master.Master", master, {})
+        master_arguments = ["--host", self._host, "--port", str(self.ports.rpc), "--webui-port", str(self.ports.http)]
+        await self._spawn(cluster.master, MASTER, f"{_PACKAGE}.master.Master", master_arguments, {})
         await asyncio.gather(*(self._start_worker(node) for node in cluster.workers))
         deadline = time.monotonic() + START_TIMEOUT_S
         while await self.live_workers() < len(cluster.workers):
@@ -94,14 +95,16 @@ class Standalone:
         local_directories = ",".join(self._deployment.intermediate_directories(node))
         await self._spawn(node, WORKER, f"{_PACKAGE}.worker.Worker", arguments, {"SPARK_LOCAL_DIRS": local_directories})
 
-    async def _spawn(self, node: Node, name: str, main: str, arguments: list[str], env: Mapping[str, str]) -> None:
+    async def _spawn(
+        self, node: Node, name: str, main_class: str, arguments: list[str], env: Mapping[str, str]
+    ) -> None:
         deployment = self._deployment
         options = [*settings.MODULE_OPTIONS, *(deployment.daemon_java_options or "-Xmx1g").split()]
         options += [f"-Dassay.deployment={deployment.marker}", f"-Djava.io.tmpdir={deployment.java_scratch}"]
         path = f"{self.daemons.configuration_directory()}:{self.jars}/*"
         log = f"-Dlog4j2.configurationFile={self.daemons.configuration_directory()}/{settings.LOG_FILE}"
         await self.daemons.transports[node.name].spawn(
-            [deployment.java, *options, "-XX:-UsePerfData", log, "-cp", path, main, *arguments],
+            [deployment.java, *options, "-XX:-UsePerfData", log, "-cp", path, main_class, *arguments],
             log=f"{self.daemons.home}/logs/{name}.log",
             pid_file=self.daemons.pid_file(name),
             cwd=self.daemons.home,

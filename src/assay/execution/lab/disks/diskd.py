@@ -39,7 +39,8 @@ NICENESS = "-15"
 
 
 def find_daemon(environment: Mapping[str, str] = os.environ) -> Path | None:
-    """Return the daemon's program: $ASSAY_DISKD, else the packaged program, else the program on the PATH."""
+    """Return the daemon's program: $ASSAY_DISKD, else the packaged program, else the program on the PATH; None if
+    there is none."""
     if stated_program := environment.get("ASSAY_DISKD"):
         return (
             Path(stated_program).absolute()
@@ -135,11 +136,11 @@ class DiskDaemon:
             with suppress(LabError):
                 run(["umount", str(self.mount)])
         ticks_by_pid = self.pids()
-        for number in (signal.SIGTERM, signal.SIGKILL):
+        for signal_number in (signal.SIGTERM, signal.SIGKILL):
             for pid, ticks in ticks_by_pid.items():
                 if start_ticks(pid) == ticks:
                     with suppress(ProcessLookupError):
-                        os.kill(pid, number)
+                        os.kill(pid, signal_number)
             if _wait_until_gone(ticks_by_pid):
                 break
         # A daemon that was killed leaves a mount without a server, which only a lazy unmount is sure to remove.

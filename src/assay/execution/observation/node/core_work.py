@@ -21,7 +21,7 @@ def main() -> None:
     """Run the work and print its CPU times."""
     rounds = int(json.loads(sys.argv[1])["rounds"])
     data_blocks = blocks(60000)
-    keys = [block[at : at + 10] for block in data_blocks for at in (0, 10, 20)]
+    keys = [block[offset : offset + 10] for block in data_blocks for offset in (0, 10, 20)]
     words = [block.hex()[:3] for block in data_blocks]
     data = b"".join(data_blocks)
     text = " ".join(words).encode() * 4

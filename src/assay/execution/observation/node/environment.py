@@ -129,15 +129,15 @@ def all_mounts() -> List[Dict[str, Any]]:
     entries = []
     for line in (text_of("/proc/self/mountinfo") or "").splitlines():
         mount_part, _, file_system_part = line.partition(" - ")
-        words, kind = mount_part.split(), file_system_part.split(None, 2)
+        words, file_system_words = mount_part.split(), file_system_part.split(None, 2)
         entries.append(
             {
                 "mount_point": unescaped(words[4]),
                 "device": words[2],
-                "type": kind[0],
-                "source": unescaped(kind[1]),
+                "type": file_system_words[0],
+                "source": unescaped(file_system_words[1]),
                 "options": words[5],
-                "super_options": kind[2] if len(kind) > 2 else "",
+                "super_options": file_system_words[2] if len(file_system_words) > 2 else "",
             }
         )
     return entries

@@ -26,13 +26,13 @@ def print_line(values: Dict[str, Any]) -> None:
 def receive(connection: socket.socket, deadline: float) -> Tuple[int, float]:
     """Return received bytes, and the seconds until the last byte."""
     buffer = bytearray(CHUNK_BYTES)
-    count, started_s, last_s = 0, time.monotonic(), time.monotonic()
+    received_bytes, started_s, last_s = 0, time.monotonic(), time.monotonic()
     while time.monotonic() < deadline:
         length = connection.recv_into(buffer)
         if not length:
             break
-        count, last_s = count + length, time.monotonic()
-    return count, last_s - started_s
+        received_bytes, last_s = received_bytes + length, time.monotonic()
+    return received_bytes, last_s - started_s
 
 
 def listen(seconds: float, token: bytes) -> None:
@@ -53,8 +53,8 @@ def listen(seconds: float, token: bytes) -> None:
                 break
             received_data += part
         if received_data == token:
-            count, took_s = receive(connection, time.monotonic() + seconds + WAIT_S)
-            print_line({"bytes": count, "seconds": took_s})
+            received_bytes, took_s = receive(connection, time.monotonic() + seconds + WAIT_S)
+            print_line({"bytes": received_bytes, "seconds": took_s})
             return
         connection.close()
 
@@ -64,12 +64,12 @@ def send(host: str, port: int, seconds: float, token: bytes) -> None:
     chunk = bytes(CHUNK_BYTES)
     connection = socket.create_connection((host, port), timeout=WAIT_S)
     connection.sendall(token)
-    count, began_s = 0, time.monotonic()
+    sent_bytes, began_s = 0, time.monotonic()
     while time.monotonic() - began_s < seconds:
         connection.sendall(chunk)
-        count += len(chunk)
+        sent_bytes += len(chunk)
     connection.close()
-    print_line({"bytes": count, "seconds": time.monotonic() - began_s})
+    print_line({"bytes": sent_bytes, "seconds": time.monotonic() - began_s})
 
 
 def main() -> None:

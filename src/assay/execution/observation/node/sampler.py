@@ -135,14 +135,14 @@ class Cgroup:
         self.usage = File(os.path.join(memory, "memory.usage_in_bytes" if v1 else "memory.current"))
         self.stat = File(os.path.join(memory, "memory.stat"))
         names = (b"total_cache", b"total_rss") if v1 else (b"file", b"anon")
-        self.parts = re.compile(b"^(" + b"|".join(names) + b") ([0-9]+)", re.M)
+        self.pattern = re.compile(b"^(" + b"|".join(names) + b") ([0-9]+)", re.M)
         self.names = names
 
     def sample(self) -> Any:
         """Return CPU in ns, then memory, cache and anonymous memory in bytes."""
         text = self.cpu.read()
         cpu_ns = int(text) if self.v1_cpu else 1000 * int(dict(CPU_STAT.findall(text))[b"usage_usec"])
-        parts = dict(self.parts.findall(self.stat.read()))
+        parts = dict(self.pattern.findall(self.stat.read()))
         return [cpu_ns, int(self.usage.read())] + [int(parts[name]) for name in self.names]
 
 

@@ -69,11 +69,11 @@ SCRUBS = ("raid-check", "mdcheck", "mdadm", "e2scrub", "fstrim", "btrfs", "zfs",
 
 def user_of(folder: str) -> str:
     """Return the owner of a process."""
-    number = os.stat(folder).st_uid
+    uid = os.stat(folder).st_uid
     try:
-        return pwd.getpwuid(number).pw_name
+        return pwd.getpwuid(uid).pw_name
     except KeyError:
-        return str(number)
+        return str(uid)
 
 
 def properties(folder: str) -> Dict[str, str]:
@@ -134,11 +134,11 @@ def addresses_of(settings: Dict[str, str], role: str) -> List[str]:
     key, port, _ = WEB[role]
     host_name = os.uname().nodename
     configured_addresses = [value for name, value in settings.items() if name == key or name.startswith(key + ".")]
-    hosts = [re.sub(r"^(0\.0\.0\.0)?:", host_name + ":", value) for value in configured_addresses if ":" in value]
+    addresses = [re.sub(r"^(0\.0\.0\.0)?:", host_name + ":", value) for value in configured_addresses if ":" in value]
     resourcemanager_hosts = [settings[name] for name in settings if name.startswith("yarn.resourcemanager.hostname")]
     if role == "resourcemanager":
-        hosts += ["%s:%d" % (host, port) for host in resourcemanager_hosts]
-    return list(dict.fromkeys([*hosts, "%s:%d" % (host_name, port), "127.0.0.1:%d" % port]))
+        addresses += ["%s:%d" % (host, port) for host in resourcemanager_hosts]
+    return list(dict.fromkeys([*addresses, "%s:%d" % (host_name, port), "127.0.0.1:%d" % port]))
 
 
 def state(settings: Dict[str, str], role: str) -> Dict[str, Any]:
@@ -174,7 +174,7 @@ def state(settings: Dict[str, str], role: str) -> Dict[str, Any]:
     return daemon
 
 
-def open_files(process: str) -> Optional[int]:
+def open_files_limit(process: str) -> Optional[int]:
     """Return the open-files limit of a process; None if it is not readable."""
     match = re.search(r"^Max open files\s+(\w+)", text_of(process + "/limits") or "", re.M)
     return int(match.group(1)) if match and match.group(1).isdigit() else None
@@ -207,7 +207,7 @@ def daemons() -> List[Dict[str, Any]]:
                 "configuration": folder,
                 "settings": {name: settings[name] for name in SETTINGS if name in settings},
                 "by_assay": any(word.startswith("-Dassay.deployment=") for word in words),
-                "open_files": open_files(process),
+                "open_files": open_files_limit(process),
                 **daemon_state,
                 "version": daemon_state.get("version") or version_of(words),
             }
@@ -259,9 +259,9 @@ def timers() -> List[str]:
 
 def running_services() -> List[str]:
     """Return the active services among those that affect a measurement."""
-    names = {os.path.basename((text_of(path) or "").split("\0")[0]) for path in glob.glob("/proc/[0-9]*/cmdline")}
-    scripts = {text_of(path) for path in glob.glob("/proc/[0-9]*/comm")}
-    return sorted(name for name in SERVICES if name in names or name[:15] in scripts)
+    programs = {os.path.basename((text_of(path) or "").split("\0")[0]) for path in glob.glob("/proc/[0-9]*/cmdline")}
+    process_names = {text_of(path) for path in glob.glob("/proc/[0-9]*/comm")}
+    return sorted(name for name in SERVICES if name in programs or name[:15] in process_names)
 
 
 def main() -> None:

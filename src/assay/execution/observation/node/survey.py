@@ -91,14 +91,14 @@ def blocks() -> Dict[str, Any]:
 
 
 def mounts() -> List[Dict[str, Any]]:
-    """Return the mounts of block devices and of /tmp and /dev/shm, the last mount per mount point, with sizes and
-    free space."""
+    """Return the mounts of block devices and on COMMON_DIRECTORIES, the last mount per mount point, with sizes and free
+    space."""
     mount_by_point = {}
     for line in (text_of("/proc/self/mountinfo") or "").splitlines():
         mount_part, _, file_system_part = line.partition(" - ")
-        words, kind = mount_part.split(), file_system_part.split(None, 2)
+        words, file_system_words = mount_part.split(), file_system_part.split(None, 2)
         point = unescaped(words[4])
-        if not (kind[1].startswith("/dev/") or point in COMMON_DIRECTORIES):
+        if not (file_system_words[1].startswith("/dev/") or point in COMMON_DIRECTORIES):
             continue
         try:
             space = os.statvfs(point)
@@ -109,9 +109,11 @@ def mounts() -> List[Dict[str, Any]]:
         mount_by_point[point] = {
             "point": point,
             "device": words[2],
-            "source": unescaped(kind[1]),
-            "file_system": kind[0],
-            "options": sorted(set(words[5].split(",")) | set((kind[2] if len(kind) > 2 else "").split(","))),
+            "source": unescaped(file_system_words[1]),
+            "file_system": file_system_words[0],
+            "options": sorted(
+                set(words[5].split(",")) | set((file_system_words[2] if len(file_system_words) > 2 else "").split(","))
+            ),
             "root": unescaped(words[3]),
             "size_bytes": space.f_blocks * space.f_frsize,
             "free_bytes": space.f_bavail * space.f_frsize,
@@ -137,12 +139,12 @@ def owner(path: str) -> Dict[str, Any]:
     }
 
 
-def name_of(number: int) -> str:
+def name_of(uid: int) -> str:
     """Return a user's name, or the number if there is no name."""
     try:
-        return pwd.getpwuid(number).pw_name
+        return pwd.getpwuid(uid).pw_name
     except KeyError:
-        return str(number)
+        return str(uid)
 
 
 def ethtool(name: str, command: int, length: int) -> Optional[List[int]]:
@@ -166,7 +168,11 @@ def on_hardware(folder: str, depth: int = 0) -> bool:
 def nic(name: str) -> Dict[str, Any]:
     """Return one interface: negotiated and supported rates in Mbit/s, rings, and error counters."""
     folder = "/sys/class/net/" + name
-    speed, link, rings = number_of(folder + "/speed"), ethtool(name, ETHTOOL_GSET, 11), ethtool(name, 0x10, 9)
+    speed, link, rings = (
+        number_of(folder + "/speed"),
+        ethtool(name, ETHTOOL_GSET, 11),
+        ethtool(name, ETHTOOL_GRINGPARAM, 9),
+    )
     supported_rates = [rate for bit, rate in SUPPORTED_MBIT.items() if link and link[1] & bit]
     counters = {
         key: number_of(folder + "/statistics/" + key) or 0
@@ -230,8 +236,9 @@ def names(peers: List[str]) -> Dict[str, Any]:
     }
 
 
-def packet(neighbour: Optional[str], mtu_bytes: Optional[int]) -> Optional[bool]:
-    """Return whether a packet of the interface's full MTU reaches a neighbour; None if it answers no small packet."""
+def full_mtu_passes(neighbour: Optional[str], mtu_bytes: Optional[int]) -> Optional[bool]:
+    """Return whether a packet of the interface's full MTU reaches a neighbour; None if it answers not even a small
+    packet."""
     if not neighbour or not mtu_bytes or not shutil.which("ping"):
         return None
     ping = ["ping", "-c", "1", "-W", "1", "-q"]
@@ -257,15 +264,15 @@ def cpu() -> Dict[str, Any]:
     info = text_of("/proc/cpuinfo") or ""
     current_khz = [number_of(path) for path in glob.glob(base + "cpufreq/scaling_cur_freq")]
     shown_mhz = [float(rate) for rate in re.findall(r"^cpu MHz\s*:\s*([0-9.]+)", info, re.M)]
-    rates = [rate / 1000.0 for rate in current_khz if rate] or shown_mhz
-    limits = [number_of(path) for path in glob.glob(base + "cpufreq/scaling_max_freq")]
+    rates_mhz = [rate / 1000.0 for rate in current_khz if rate] or shown_mhz
+    limits_khz = [number_of(path) for path in glob.glob(base + "cpufreq/scaling_max_freq")]
     governors = {text_of(path) for path in glob.glob(base + "cpufreq/scaling_governor")}
     errors = [number_of(path) or 0 for path in glob.glob("/sys/devices/system/edac/mc/mc*/[cu]e_count")]
     return {
         "governors": sorted(governor for governor in governors if governor),
-        "slowest_mhz": min(rates) if rates else None,
-        "fastest_mhz": max(rates) if rates else None,
-        "allowed_mhz": min(limit for limit in limits if limit) / 1000.0 if any(limits) else None,
+        "slowest_mhz": min(rates_mhz) if rates_mhz else None,
+        "fastest_mhz": max(rates_mhz) if rates_mhz else None,
+        "allowed_mhz": min(limit for limit in limits_khz if limit) / 1000.0 if any(limits_khz) else None,
         "sockets": len(set(re.findall(r"^physical id\s*:\s*(\d+)", info, re.M))) or None,
         "numa_nodes": len(glob.glob("/sys/devices/system/node/node[0-9]*")) or None,
         "throttled": sum(number_of(p) or 0 for p in glob.glob(base + "thermal_throttle/core_throttle_count")),
@@ -305,9 +312,9 @@ def background_load(watch_s: float) -> Dict[str, Any]:
 
 def user() -> Dict[str, Any]:
     """Return the user with groups, and the state of sudo: root (not needed), free (no password), password or none."""
-    number = os.getuid()
-    sudo = "root" if number == 0 else "none"
-    if number and shutil.which("sudo"):
+    uid = os.getuid()
+    sudo = "root" if uid == 0 else "none"
+    if uid and shutil.which("sudo"):
         sudo = "free" if output_of(["sudo", "-n", "true"]) is not None else "password"
     groups = []
     for group in os.getgroups():
@@ -315,7 +322,7 @@ def user() -> Dict[str, Any]:
             groups.append(grp.getgrgid(group).gr_name)
         except KeyError:
             groups.append(str(group))
-    return {"name": name_of(number), "uid": number, "groups": sorted(groups), "sudo": sudo}
+    return {"name": name_of(uid), "uid": uid, "groups": sorted(groups), "sudo": sudo}
 
 
 def lowest_limit(root: str, path: str, read: Callable[[str], Optional[float]]) -> Optional[float]:
@@ -337,20 +344,22 @@ def quota_of(folder: str) -> Optional[float]:
 
 def control_group() -> Dict[str, Any]:
     """Return the memory in bytes and the cores that this session's control groups permit; null: no limit."""
-    memory, cores = None, None
+    memory_bytes, cores = None, None
     for line in (text_of("/proc/self/cgroup") or "").splitlines():
         _, controllers, path = line.split(":", 2)
         if controllers == "":
-            memory = lowest_limit("/sys/fs/cgroup", path, lambda folder: number_of(folder + "/memory.max")) or memory
+            memory_bytes = (
+                lowest_limit("/sys/fs/cgroup", path, lambda folder: number_of(folder + "/memory.max")) or memory_bytes
+            )
             cores = lowest_limit("/sys/fs/cgroup", path, quota_of) or cores
         if "memory" in controllers.split(","):
             limit = lowest_limit(
                 "/sys/fs/cgroup/memory", path, lambda folder: number_of(folder + "/memory.limit_in_bytes")
             )
-            memory = limit if limit and limit < 1 << 60 else memory
+            memory_bytes = limit if limit and limit < 1 << 60 else memory_bytes
         if "cpu" in controllers.split(","):
             cores = lowest_limit("/sys/fs/cgroup/cpu", path, quota_of) or cores
-    return {"memory_bytes": memory, "cores": cores}
+    return {"memory_bytes": memory_bytes, "cores": cores}
 
 
 def health_verdict(report: str) -> Optional[str]:
@@ -393,7 +402,7 @@ def main() -> None:
         "mounts": mounts(),
         "directories": {path: owner(path) for path in options["directories"]},
         "nics": all_nics,
-        "full_mtu_passes": packet(options["neighbour"], login_nic.get("mtu_bytes")),
+        "full_mtu_passes": full_mtu_passes(options["neighbour"], login_nic.get("mtu_bytes")),
         "background_load": background_load(options["watch_s"]),
         "control_group": control_group(),
         "tools": {tool: shutil.which(tool) for tool in TOOLS},

@@ -214,7 +214,7 @@ def accessible_directories(directories: Dict[str, str], missing_reasons: Dict[st
     A directory that is missing or not accessible from the start (as on externally managed hosts) says nothing about its
     device. Only a directory that stops responding does.
     """
-    accessible = {}
+    checked_directories = {}
     for name, directory in directories.items():
         try:
             os.statvfs(directory)
@@ -223,8 +223,8 @@ def accessible_directories(directories: Dict[str, str], missing_reasons: Dict[st
             continue
         except OSError:
             pass
-        accessible[name] = directory
-    return accessible
+        checked_directories[name] = directory
+    return checked_directories
 
 
 def device_names(directories: Dict[str, str]) -> List[str]:
@@ -232,8 +232,8 @@ def device_names(directories: Dict[str, str]) -> List[str]:
     names = []
     for directory in directories.values():
         try:
-            number = os.stat(directory).st_dev
-            path = os.path.realpath("/sys/dev/block/%d:%d" % (os.major(number), os.minor(number)))
+            device_number = os.stat(directory).st_dev
+            path = os.path.realpath("/sys/dev/block/%d:%d" % (os.major(device_number), os.minor(device_number)))
             names.append(os.path.basename(path))
         except OSError:
             pass

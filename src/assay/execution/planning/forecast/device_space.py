@@ -162,12 +162,12 @@ def _temporary_claims(run: PlannedRun, plan: Plan) -> Iterator[SpaceClaim]:
     rules = plan.rules_of(run.configuration)
     data_bytes, flow, moved_share = workload.data_bytes(size), workload.flow, workload.data_moved(size, rules.name)
     # An iteration's output is deleted when the next output is written.
-    output = min(moved_share.written, 2 * flow.written)
+    output_share = min(moved_share.written, 2 * flow.written)
     if datasets and not datasets[-1].made_before:
-        output = 0
-    hdfs = _hdfs(layout, plan, data_bytes * output, workload.output_copies(size))
+        output_share = 0
+    hdfs = _hdfs(layout, plan, data_bytes * output_share, workload.output_copies(size))
     shuffled_bytes = rules.intermediate_bytes(data_bytes * flow.shuffled, data_bytes * moved_share.shuffled)
-    if output or shuffled_bytes:
+    if output_share or shuffled_bytes:
         yield SpaceClaim(
             run.workload.key, file_system, workers, hdfs, SpreadBytes(_counts(layout.intermediate), shuffled_bytes)
         )
@@ -207,13 +207,13 @@ def refusal(plan: Plan, remaining_runs: Iterable[PlannedRun]) -> str | None:
     claims = claims_of(plan, runs)
     if len({run.repetition for run in runs}) < 2:
         claims = Claims(claims.stored, ())
-    full_devices = shortage(claims, _capacities(plan.cluster, largest=True))
-    if full_devices is None:
+    missing_space = shortage(claims, _capacities(plan.cluster, largest=True))
+    if missing_space is None:
         return None
     return (
-        f"the plan does not fit on its devices: {format_bytes(full_devices.capacity_bytes)} on "
-        f"{_list_text(full_devices.devices)} of {full_devices.workers} workers{_scale_text(plan.cluster)}, and the "
-        f"inputs that its layouts keep there take {format_bytes(full_devices.needed_bytes)}, all copies and the "
+        f"the plan does not fit on its devices: {format_bytes(missing_space.capacity_bytes)} on "
+        f"{_list_text(missing_space.devices)} of {missing_space.workers} workers{_scale_text(plan.cluster)}, and the "
+        f"inputs that its layouts keep there take {format_bytes(missing_space.needed_bytes)}, all copies and the "
         "largest output included"
     )
 
@@ -222,9 +222,9 @@ def warnings(plan: Plan, runs: Iterable[PlannedRun]) -> list[str]:
     """Return a warning for each device that gets full: by how much and with which data."""
     usages = device_usages(claims_of(plan, runs), _capacities(plan.cluster, largest=False))
     devices_by_need: dict[str, list[str]] = {}
-    for device in usages:
-        if device.needed_bytes > device.capacity_bytes * FULL_SHARE:
-            devices_by_need.setdefault(_needs(device, plan.cluster), []).append(device.device)
+    for usage in usages:
+        if usage.needed_bytes > usage.capacity_bytes * FULL_SHARE:
+            devices_by_need.setdefault(_need_text(usage, plan.cluster), []).append(usage.device)
     lines = [f"no room: {_list_text(devices)} of a worker {need}" for need, devices in devices_by_need.items()]
     return [*lines, f"remedies: {remedy(plan.cluster)}"] if lines else []
 
@@ -243,9 +243,9 @@ def remedy(cluster: Cluster) -> str:
     )
 
 
-def _needs(device: DeviceUsage, cluster: Cluster) -> str:
-    stored_bytes = sum(device.stored_bytes.values())
-    items_by_size = sorted(device.stored_bytes.items(), key=lambda item: -item[1])
+def _need_text(usage: DeviceUsage, cluster: Cluster) -> str:
+    stored_bytes = sum(usage.stored_bytes.values())
+    items_by_size = sorted(usage.stored_bytes.items(), key=lambda item: -item[1])
     listed_parts = ", ".join(f"{name} {format_bytes(size)}" for name, size in items_by_size[:_LISTED_MAX])
     more_text = f", {len(items_by_size) - _LISTED_MAX} more" if len(items_by_size) > _LISTED_MAX else ""
     stored_text = (
@@ -254,11 +254,11 @@ def _needs(device: DeviceUsage, cluster: Cluster) -> str:
         else "no inputs stay"
     )
     temporary_text = (
-        f", {device.temporary_description} up to {format_bytes(device.temporary_bytes)} more while it runs"
-        if device.temporary_description
+        f", {usage.temporary_description} up to {format_bytes(usage.temporary_bytes)} more while it runs"
+        if usage.temporary_description
         else ""
     )
-    needed_text, capacity_text = format_bytes(device.needed_bytes), format_bytes(device.capacity_bytes)
+    needed_text, capacity_text = format_bytes(usage.needed_bytes), format_bytes(usage.capacity_bytes)
     return (
         f"would have to hold {needed_text} but has {capacity_text}{_scale_text(cluster)}: {stored_text}{temporary_text}"
     )

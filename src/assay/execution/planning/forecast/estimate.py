@@ -17,6 +17,7 @@ from assay.execution.planning.forecast.inputs import CachedDataset, Key, dataset
 from assay.execution.planning.order import PlannedRun, restarts
 from assay.foundation.units import format_duration
 from assay.model import Configuration, Origin, Placement, Plan, Run, RunStatus
+from assay.text import plural
 from assay.workloads.catalogue import workloads
 
 JOB_START_S = 12.0
@@ -69,6 +70,8 @@ class ExpectedTime:
 
     duration_s: float
     basis: str
+    is_guess: bool = False
+    """Whether no earlier run supports the estimate."""
 
 
 DEFAULT_OVERHEADS = Overheads()
@@ -140,9 +143,7 @@ def expected_time(planned_run: PlannedRun, plan: Plan, history: Sequence[Run]) -
     """Return the expected time of the job of ``planned_run``."""
     runs = comparable_runs(planned_run, plan, history)
     if runs:
-        return ExpectedTime(
-            median(run.duration_s for run in runs), f"{len(runs)} comparable run{'s' * (len(runs) > 1)}"
-        )
+        return ExpectedTime(median(run.duration_s for run in runs), plural(len(runs), "comparable run"))
     data_bytes = _bytes(planned_run, plan)
     similar_runs = [run for run in _on_same_cluster(planned_run, plan, history) if run.data_bytes]
     if similar_runs:
@@ -150,8 +151,8 @@ def expected_time(planned_run: PlannedRun, plan: Plan, history: Sequence[Run]) -
             JOB_START_S + max(0.0, run.duration_s - JOB_START_S) * data_bytes / (run.data_bytes or data_bytes)
             for run in similar_runs
         ]
-        return ExpectedTime(median(times), f"{len(similar_runs)} similar run{'s' * (len(similar_runs) > 1)}")
-    return ExpectedTime(_guess_s(planned_run, plan), "the devices' bandwidth")
+        return ExpectedTime(median(times), plural(len(similar_runs), "similar run"))
+    return ExpectedTime(_guess_s(planned_run, plan), "the devices' bandwidth", is_guess=True)
 
 
 def _guess_s(planned_run: PlannedRun, plan: Plan) -> float:
@@ -170,10 +171,12 @@ def _devices_s(planned_run: PlannedRun, plan: Plan, read_bytes: float, written_b
     """Return the time in which the devices of the run's layout move the bytes of all workers."""
     worker = plan.cluster.workers[0].type
     used_devices = [device for device in worker.devices if device.name in planned_run.configuration.layout.devices()]
-    share = plan.cluster.scale * (planned_run.configuration.workers or len(plan.cluster.workers)) * _REACHED_SHARE
-    reads = sum(device.read_bytes_per_s for device in used_devices) * share
-    writes = sum(device.write_bytes_per_s for device in used_devices) * share
-    return read_bytes / reads + written_bytes / writes
+    reached_factor = (
+        plan.cluster.scale * (planned_run.configuration.workers or len(plan.cluster.workers)) * _REACHED_SHARE
+    )
+    all_read_bytes_per_s = sum(device.read_bytes_per_s for device in used_devices) * reached_factor
+    all_write_bytes_per_s = sum(device.write_bytes_per_s for device in used_devices) * reached_factor
+    return read_bytes / all_read_bytes_per_s + written_bytes / all_write_bytes_per_s
 
 
 def inputs_s(runs: Iterable[PlannedRun], plan: Plan, existing_keys: Collection[Key]) -> list[float]:
@@ -242,9 +245,9 @@ def remaining_s(
 def time_limit(planned_run: PlannedRun, plan: Plan, history: Sequence[Run]) -> TimeLimit:
     """Return a run's time limit.
 
-    It is the plan's, else :data:`TIMEOUT_FACTOR` times the longest comparable run, else :data:`DEFAULT_TIMEOUT_S`.
+    It is the plan's, else :data:`TIMEOUT_FACTOR` times the longest comparable run, else :data:`NO_HISTORY`.
 
-    If ``planned.at_most_s`` is shorter, it is the limit: a run that exceeds it is too slow for the search.
+    If ``planned_run.at_most_s`` is shorter, it is the limit: a run that exceeds it is too slow for the search.
     """
     limit = _time_limit(planned_run, plan, history)
     if planned_run.at_most_s is None or planned_run.at_most_s >= limit.seconds:
@@ -259,7 +262,7 @@ def _time_limit(planned_run: PlannedRun, plan: Plan, history: Sequence[Run]) -> 
     if not runs:
         return NO_HISTORY
     longest_s = max(run.duration_s for run in runs)
-    basis = f"the longest of {len(runs)} comparable run{'s' * (len(runs) > 1)} ({format_duration(longest_s)})"
+    basis = f"the longest of {plural(len(runs), 'comparable run')} ({format_duration(longest_s)})"
     if TIMEOUT_FACTOR * longest_s <= TIMEOUT_MIN_S:
         return TimeLimit(TIMEOUT_MIN_S, f"the minimum; {TIMEOUT_FACTOR:.0f} × {basis} is less")
     return TimeLimit(TIMEOUT_FACTOR * longest_s, f"{TIMEOUT_FACTOR:.0f} × {basis}")

@@ -11,6 +11,7 @@ from typing import TypeVar
 from assay.execution.planning.forecast import device_space
 from assay.execution.planning.forecast.call_limits import Selection, Stop, TimeLimit
 from assay.execution.planning.forecast.estimate import (
+    ExpectedTime,
     Overheads,
     call_overhead_s,
     existing_inputs,
@@ -70,6 +71,8 @@ class ScheduleRow:
     starts_after_s: float
     expected_s: float
     basis: str
+    is_guess: bool
+    """Whether no earlier run supports the expected time of the job."""
     limit: TimeLimit
     is_conditional: bool
     """Whether the run is made only if the mean of the earlier repetitions is too uncertain."""
@@ -82,7 +85,7 @@ def update_schedule(plan: Plan, schedule: S, history: Sequence[Run]) -> S:
 
     Another process may have added runs since the previous count.
     """
-    done_keys = _done(schedule, history)
+    done_keys = _done_keys(schedule, history)
     remaining_runs = schedule.remaining_after(plan, _of_campaign(schedule, history))
     existing_keys = existing_inputs(schedule.runs, plan, history)
     expected_s = remaining_s(
@@ -112,7 +115,7 @@ def with_warnings(plan: Plan, schedule: S, history: Sequence[Run], *, refuse: bo
         refusal = device_space.refusal(plan, remaining_runs)
         if refusal and refuse:
             raise SpecificationError(refusal, where=f"plan {plan.name}", hint=device_space.remedy(plan.cluster))
-        done_keys = set() if plan.cluster.placement is Placement.LAB else _done(schedule, history)
+        done_keys = set() if plan.cluster.placement is Placement.LAB else _done_keys(schedule, history)
         lines += [f"the plan can't be executed: {refusal}"] if refusal else []
         lines += device_space.warnings(plan, [*remaining_runs, *(run for run in schedule.runs if run.key in done_keys)])
     return replace(schedule, warnings=tuple(lines))
@@ -122,7 +125,7 @@ def _of_campaign(schedule: Schedule, history: Sequence[Run]) -> list[Run]:
     return [run for run in history if schedule.campaign_id is not None and run.campaign_id == schedule.campaign_id]
 
 
-def _done(schedule: Schedule, history: Sequence[Run]) -> set[tuple[str, str, int]]:
+def _done_keys(schedule: Schedule, history: Sequence[Run]) -> set[tuple[str, str, int]]:
     """Return the keys of the planned runs with a valid result in the campaign."""
     return {key_of(run) for run in _of_campaign(schedule, history) if run.status is RunStatus.VALID}
 
@@ -131,33 +134,36 @@ def rows(plan: Plan, schedule: Schedule, history: Sequence[Run], now_unix_s: flo
     """Return the runs that this call is expected to make, in order, up to its stop."""
     schedule_rows: list[ScheduleRow] = []
     after_s = call_overhead_s(plan, schedule.overheads)
-    estimates: dict[tuple[str, str], tuple[float, str, TimeLimit]] = {}
+    estimates: dict[tuple[str, str], tuple[ExpectedTime, TimeLimit]] = {}
     remaining_runs = [run for run, _ in schedule.remaining]
     preparations = zip(
         restarts(remaining_runs, plan), inputs_s(remaining_runs, plan, schedule.existing_inputs), strict=True
     )
-    for (planned_run, number), (restart, input_s) in zip(schedule.remaining, preparations, strict=True):
+    for (planned_run, attempt_number), (restart, input_s) in zip(schedule.remaining, preparations, strict=True):
         if schedule.stop and schedule.stop.is_reached(len(schedule_rows), now_unix_s + after_s):
             break
         if planned_run.key[:2] not in estimates:
-            job = expected_time(planned_run, plan, history)
-            estimates[planned_run.key[:2]] = (job.duration_s, job.basis, time_limit(planned_run, plan, history))
-        job_s, basis, limit = estimates[planned_run.key[:2]]
+            estimates[planned_run.key[:2]] = (
+                expected_time(planned_run, plan, history),
+                time_limit(planned_run, plan, history),
+            )
+        job_time, limit = estimates[planned_run.key[:2]]
         overhead_s = schedule.overheads.run_overhead_s(planned_run)
-        took_s = input_s + job_s + overhead_s + (schedule.overheads.restart_s if restart else 0.0)
+        run_expected_s = input_s + job_time.duration_s + overhead_s + (schedule.overheads.restart_s if restart else 0.0)
         is_conditional = plan.until is not None and planned_run.repetition > plan.repetitions
         schedule_rows.append(
             ScheduleRow(
                 planned_run=planned_run,
-                attempt=number,
+                attempt=attempt_number,
                 restart=restart,
                 starts_after_s=after_s,
-                expected_s=took_s,
-                basis=basis,
+                expected_s=run_expected_s,
+                basis=job_time.basis,
+                is_guess=job_time.is_guess,
                 limit=limit,
                 is_conditional=is_conditional,
                 input_s=input_s,
             )
         )
-        after_s += took_s
+        after_s += run_expected_s
     return schedule_rows

@@ -33,7 +33,7 @@ class CachedDataset:
 
 
 def size_of(planned_run: PlannedRun, plan: Plan) -> Size:
-    """Return the workload's size in bytes after the lab's scale, and its counts."""
+    """Return the workload's parameters after the lab's scale."""
     return Size.of(
         round(planned_run.workload.data_bytes * plan.cluster.scale),
         plan.rules.copies(planned_run.configuration.parameters),
@@ -81,12 +81,12 @@ def _folder(path: str) -> str:
     return path.removeprefix(f"{INPUT}/").split("/")[0]
 
 
-def inputs_to_make(runs: Iterable[PlannedRun], plan: Plan, existing: Collection[Key]) -> list[list[CachedDataset]]:
+def inputs_to_make(runs: Iterable[PlannedRun], plan: Plan, initial_keys: Collection[Key]) -> list[list[CachedDataset]]:
     """Return for each run, in order, the inputs to make for it.
 
-    ``existing``: keys of the inputs that exist already. Inputs and outputs of earlier runs are not made again.
+    ``initial_keys``: keys of the inputs that exist already. Inputs and outputs of earlier runs are not made again.
     """
-    existing_keys, prepared_keys = set(existing), set[tuple[str, str]]()
+    existing_keys, prepared_keys = set(initial_keys), set[tuple[str, str]]()
     inputs: list[list[CachedDataset]] = []
     for run in runs:
         new_datasets: list[CachedDataset] = []

@@ -58,6 +58,8 @@ CLUSTER_SETTINGS = (WORKERS_COUNT, "nic", "racks.nodes", "racks.uplink", WORKER_
 _INSTANCE_SETTINGS = (WORKER_TYPE, WORKER_VOLUMES, WORKER_CREDITS)
 _COUNT_MAX = 100_000
 """Maximum of a count that ``--set`` accepts."""
+_RACK_NODES_DEFAULT = 40
+"""Number of nodes in a rack if a question sets only the uplink of racks."""
 _DEVICE_KEYS = ("count", "read", "write", "iops", "read_iops", "write_iops", "capacity")
 _TYPE_KEYS = ("cores", "memory", "nic", "cpu.speed", *(f"devices.GROUP.{key}" for key in _DEVICE_KEYS))
 
@@ -228,7 +230,9 @@ def _changed_cluster(cluster: Cluster, name: str, value: str) -> Cluster:
             return _with_workers(cluster, _parse_count(value))
         if name == "nic":
             rate = _parse_positive(parse_bit_rate, value)
-            return _with_types(cluster, lambda kind: replace(kind, nic=replace(kind.nic, rate_bits_per_s=rate)))
+            return _with_types(
+                cluster, lambda node_type: replace(node_type, nic=replace(node_type.nic, rate_bits_per_s=rate))
+            )
         if name.startswith("racks."):
             return _with_racks(cluster, name.partition(".")[2], value)
         type_or_role, _, key = name.partition(".")
@@ -239,7 +243,9 @@ def _changed_cluster(cluster: Cluster, name: str, value: str) -> Cluster:
             if role and not is_type_name
             else {type_or_role}
         )
-        return _with_types(cluster, lambda kind: _with_key(kind, key, value) if kind.name in type_names else kind)
+        return _with_types(
+            cluster, lambda node_type: _with_key(node_type, key, value) if node_type.name in type_names else node_type
+        )
     except ValueError as error:
         raise SpecificationError(f"{name}: {error}", where="--set") from error
 
@@ -273,7 +279,7 @@ def _with_workers(cluster: Cluster, count: int) -> Cluster:
 
 
 def _with_racks(cluster: Cluster, key: str, value: str) -> Cluster:
-    racks = cluster.racks or Racks(40, float("inf"))
+    racks = cluster.racks or Racks(_RACK_NODES_DEFAULT, float("inf"))
     if key == "nodes":
         racks = replace(racks, nodes=_parse_count(value))
     else:
@@ -286,29 +292,31 @@ def _with_types(cluster: Cluster, change: Callable[[NodeType], NodeType]) -> Clu
     return replace(cluster, nodes=tuple(replace(node, type=changed_types[node.type.name]) for node in cluster.nodes))
 
 
-def _with_key(kind: NodeType, key: str, value: str) -> NodeType:
+def _with_key(node_type: NodeType, key: str, value: str) -> NodeType:
     match key.split("."):
         case ["cores"]:
-            return replace(kind, cores=_parse_count(value))
+            return replace(node_type, cores=_parse_count(value))
         case ["memory"]:
-            return replace(kind, memory_bytes=int(_parse_positive(parse_bytes, value)))
+            return replace(node_type, memory_bytes=int(_parse_positive(parse_bytes, value)))
         case ["nic"]:
-            return replace(kind, nic=replace(kind.nic, rate_bits_per_s=_parse_positive(parse_bit_rate, value)))
+            return replace(
+                node_type, nic=replace(node_type.nic, rate_bits_per_s=_parse_positive(parse_bit_rate, value))
+            )
         case ["cpu", "speed"]:
-            return replace(kind, cpu_speed=_parse_positive(float, value))
-        case ["devices", group, what] if what in _DEVICE_KEYS:
-            return replace(kind, devices=_with_device_key(kind, group, what, value))
+            return replace(node_type, cpu_speed=_parse_positive(float, value))
+        case ["devices", group, device_key] if device_key in _DEVICE_KEYS:
+            return replace(node_type, devices=_with_device_key(node_type, group, device_key, value))
     if key == "count":
         raise ValueError(f"a node type has no number of nodes; did you mean {WORKERS_COUNT!r}?")
     raise ValueError(unknown("setting of a node type", key, _TYPE_KEYS))
 
 
-def _with_device_key(kind: NodeType, group: str, key: str, value: str) -> tuple[Device, ...]:
-    devices = [device for device in kind.devices if re.fullmatch(rf"{re.escape(group)}[0-9]+", device.name)]
+def _with_device_key(node_type: NodeType, group: str, key: str, value: str) -> tuple[Device, ...]:
+    devices = [device for device in node_type.devices if re.fullmatch(rf"{re.escape(group)}[0-9]+", device.name)]
     if not devices:
-        groups = dict.fromkeys(device.name.rstrip("0123456789") for device in kind.devices)
-        raise ValueError(f"node type {kind.name}: {unknown('device', group, list(groups))}")
-    other_devices = [device for device in kind.devices if device not in devices]
+        groups = dict.fromkeys(device.name.rstrip("0123456789") for device in node_type.devices)
+        raise ValueError(f"node type {node_type.name}: {unknown('device', group, list(groups))}")
+    other_devices = [device for device in node_type.devices if device not in devices]
     if key == "count":
         numbered_devices = [
             replace(devices[0], name=f"{group}{number}") for number in range(1, _parse_count(value) + 1)

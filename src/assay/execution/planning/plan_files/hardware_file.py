@@ -257,8 +257,8 @@ def _catalogue(document: Document) -> HardwareCatalogue:
 def _codec_mistake(codec: str) -> str | None:
     try:
         all_rules()["hadoop"].parameters({COMPRESSION: codec})
-    except KeyError:
-        return f"compression {codec!r} is not known; valid: none, snappy, gzip, bzip2, default"
+    except SpecificationError as error:
+        return error.message
     return None
 
 

@@ -177,7 +177,8 @@ def plan_file(engines: Iterable[str]) -> type[PlanFile]:
 
 
 @cache
-def _plan_file(engines: tuple[str, ...], _declared: tuple[Workload, ...]) -> type[PlanFile]:
+def _plan_file(engines: tuple[str, ...], _workloads: tuple[Workload, ...]) -> type[PlanFile]:
+    """Return the form of plan files. ``_workloads``: the declared workloads, whose options the cached form has."""
     fields: dict[str, Any] = {
         "engine": (
             Annotated[str, choice("engine", engines)],

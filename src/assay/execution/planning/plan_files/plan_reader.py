@@ -49,7 +49,7 @@ CONFIGURATIONS_MAX = 10_000
 """Maximum number of configurations of a plan."""
 _RESERVED_FACTORS = (LAYOUT_FACTOR, ENGINE_FACTOR)
 """Factors that are not settings."""
-_ENGINES: Location = ("factors", ENGINE_FACTOR)
+_ENGINE_LOCATION: Location = ("factors", ENGINE_FACTOR)
 
 
 def load_plan(path: str | Path, engines: Mapping[str, Rules] | None = None) -> Plan:
@@ -102,11 +102,11 @@ def _plan(
     cluster: Cluster,
     cluster_source: str,
 ) -> Plan:
-    rules, varied = _engines(file, engines, problems)
-    workloads = _workloads(file, list(varied) or [rules.name], len(cluster.workers), problems)
+    rules, varied_rules = _engines(file, engines, problems)
+    workloads = _workloads(file, list(varied_rules) or [rules.name], len(cluster.workers), problems)
     factors = _factors(file, workloads, rules, problems)
     layouts = _layouts(file, cluster, rules, problems)
-    check_settings(file.parameters, factors, cluster, rules, problems)
+    check_settings(file.parameters, factors, workloads, cluster, rules, problems)
     only = _only(file, workloads, factors, problems)
     until = _until(file, problems)
     retries, attempts = _retries(file)
@@ -130,7 +130,7 @@ def _plan(
         retries=retries,
         cluster_file=file.cluster,
         cluster_source=cluster_source,
-        varied_engines=varied,
+        varied_engines=varied_rules,
     )
     check_configurations(plan, expand(plan), problems)
     problems.raise_if_any()
@@ -142,14 +142,14 @@ def _engines(file: PlanFile, engines: Mapping[str, Rules], problems: Problems) -
     levels = list(file.factors.get(ENGINE_FACTOR, []))
     for index, level in enumerate(levels):
         if level not in engines:
-            problems.add((*_ENGINES, index), unknown("engine", level, engines))
+            problems.add((*_ENGINE_LOCATION, index), unknown("engine", level, engines))
     varied_rules = {level: engines[level] for level in levels if level in engines}
     provider_names = [file.engine] if "engine" in file.model_fields_set or not varied_rules else list(engines)
     suitable_names = [name for name in provider_names if varied_rules.keys() <= {name, *engines[name].includes}]
     if not suitable_names:
         engine_names, providers = " and ".join(varied_rules), ", ".join(provider_names)
         message = f"{engine_names} can't be varied in one plan: none of {providers} includes them all"
-        problems.add(_ENGINES, message)
+        problems.add(_ENGINE_LOCATION, message)
     return engines[(suitable_names or provider_names)[0]], varied_rules
 
 

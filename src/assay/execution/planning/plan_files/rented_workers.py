@@ -101,19 +101,21 @@ def _disks(instance: InstanceType, changes: Mapping[str, str]) -> list[Device]:
             + "; assay baseline measures them on an instance",
         )
     try:
-        read, write = (parse_byte_rate(changes[name]) for name in _LOCAL_RATES)
+        read_bytes_per_s, write_bytes_per_s = (parse_byte_rate(changes[name]) for name in _LOCAL_RATES)
     except ValueError as error:
         raise SpecificationError(str(error), where=" and ".join(_LOCAL_RATES)) from error
     return [
-        Device(f"{LOCAL_DISKS}{number}", disks.kind, read, write, None, None, disks.capacity_bytes)
+        Device(
+            f"{LOCAL_DISKS}{number}", disks.kind, read_bytes_per_s, write_bytes_per_s, None, None, disks.capacity_bytes
+        )
         for number in range(1, disks.count + 1)
     ]
 
 
 def _volumes(instance: InstanceType, volumes: Volumes) -> list[Device]:
-    rate, iops = instance.volume_rate(volumes)
+    bytes_per_s, iops = instance.volume_rate(volumes)
     kind = DeviceKind(volumes.type.kind)
     return [
-        Device(f"{volumes.name}{number}", kind, rate, rate, iops, iops, volumes.capacity_bytes)
+        Device(f"{volumes.name}{number}", kind, bytes_per_s, bytes_per_s, iops, iops, volumes.capacity_bytes)
         for number in range(1, volumes.count + 1)
     ]

@@ -11,9 +11,20 @@ from dataclasses import replace
 
 from assay.execution.planning.expansion import workload_option
 from assay.foundation.units import parse_bit_rate
-from assay.model import NETWORK_FACTOR, WORKERS_FACTOR, Cluster, Configuration, Factor, Placement, Plan, Rules
+from assay.model import (
+    NETWORK_FACTOR,
+    WORKERS_FACTOR,
+    Cluster,
+    Configuration,
+    Factor,
+    Placement,
+    Plan,
+    Rules,
+    WorkloadSpec,
+)
 from assay.specs.document import Location, Problems
 from assay.specs.fields import DOTTED, unknown
+from assay.workloads.catalogue import workloads
 
 ValueLocation = tuple[Location, str, str]
 """The location of a setting, its name, and its value as text."""
@@ -48,10 +59,17 @@ def complete_parameters(
 
 
 def check_settings(
-    parameters: Mapping[str, str], factors: Sequence[Factor], cluster: Cluster, rules: Rules, problems: Problems
+    parameters: Mapping[str, str],
+    factors: Sequence[Factor],
+    plan_workloads: Sequence[WorkloadSpec],
+    cluster: Cluster,
+    rules: Rules,
+    problems: Problems,
 ) -> None:
-    """Report unknown names, invalid values, and settings that are given twice."""
-    locations = value_locations(parameters, factors)
+    """Report unknown names, invalid values, and settings that are given twice. Factors of a workload's option are not
+    settings."""
+    settings_factors = [factor for factor in factors if not _is_of_workload(factor, plan_workloads)]
+    locations = value_locations(parameters, settings_factors)
     names = {name for _, name, _ in locations}
     for location, name, value in locations:
         is_joined = location[0] == "factors" and isinstance(location[-1], str)
@@ -69,6 +87,12 @@ def check_settings(
         if shorthand:
             problems.add(location, f"{name} is also set by {shorthand!r}; write one of the two")
     _check_once(factors, problems)
+
+
+def _is_of_workload(factor: Factor, plan_workloads: Sequence[WorkloadSpec]) -> bool:
+    """Return whether a factor varies an option of a workload, also of an unknown one."""
+    names_workload = factor.name.partition(".")[0] in workloads()
+    return not factor.settings and (names_workload or workload_option(factor.name, plan_workloads) is not None)
 
 
 def _check_once(factors: Sequence[Factor], problems: Problems) -> None:
@@ -161,8 +185,8 @@ def _location_of(
 
 
 def _applies(location: ValueLocation, configuration: Configuration) -> bool:
-    at, _, value = location
-    if at[0] == "parameters":
+    path, _, value = location
+    if path[0] == "parameters":
         return True
-    level = configuration.levels.get(str(at[1]))
-    return level == (at[2] if isinstance(at[2], str) else value)
+    level = configuration.levels.get(str(path[1]))
+    return level == (path[2] if isinstance(path[2], str) else value)

@@ -61,7 +61,7 @@ class _OneWorkload(Section):
 
 def _options_model(workload: Workload) -> type[WorkloadOptions]:
     fields: dict[str, Any] = {
-        option.name: (Annotated[Any, _form(option)] | None, Field(default=None, description=option.help))
+        option.name: (Annotated[Any, _format_of(option)] | None, Field(default=None, description=option.help))
         for option in workload.options
     }
     return create_model(workload.name, __base__=WorkloadOptions, __doc__=f"Options of {workload.name}.", **fields)
@@ -92,10 +92,10 @@ def workload_of(entry: Section, workers: int) -> WorkloadSpec:
 
 
 def varied_options(workload: str) -> dict[str, FieldFormat]:
-    """Return the options of ``workload`` that a factor can vary, with the forms of their values."""
-    declared = {option.name: _form(option) for option in workloads()[workload].options}
-    return {"data": SIZE, "data_per_node": SIZE, "waves": POSITIVE, **declared}
+    """Return the options of ``workload`` that a factor can vary, with the formats of their values."""
+    workload_formats = {option.name: _format_of(option) for option in workloads()[workload].options}
+    return {"data": SIZE, "data_per_node": SIZE, "waves": POSITIVE, **workload_formats}
 
 
-def _form(option: Option) -> FieldFormat:
+def _format_of(option: Option) -> FieldFormat:
     return choice(option.name, option.choices) if option.choices else whole_number(option.minimum, WHOLE_NUMBER_MAX)

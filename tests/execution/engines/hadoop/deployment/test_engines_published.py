@@ -44,3 +44,9 @@ def test_unknown_facts_are_left_unknown() -> None:
     done = add_daemon_metrics(finished(COUNTERS), BEFORE, restarted, 1)
     assert done.metrics["all_hdfs_read_bytes"] == 1e9
     assert any("a:9864" in str(warning) for warning in done.warnings)
+
+
+def test_the_warning_about_silent_daemons_states_how_many_it_does_not_list() -> None:
+    silent = replace(AFTER, silent_daemons=tuple(f"w{number}:9864" for number in range(6)))
+    texts = [str(warning) for warning in add_daemon_metrics(finished(COUNTERS), BEFORE, silent, 1).warnings]
+    assert "not observed, as their JMX did not answer: w0:9864, w1:9864, w2:9864, w3:9864 and 2 more" in texts

@@ -29,7 +29,7 @@ from assay.execution.engines.hadoop.deployment.attachment_checks import (
 from assay.execution.engines.hadoop.hdfs import ROOT, Hdfs
 from assay.execution.engines.hadoop.jobs import access
 from assay.execution.engines.hadoop.jobs import jobs as own_jobs
-from assay.execution.engines.hadoop.jobs.histories import JobHistories, job_ids, progress
+from assay.execution.engines.hadoop.jobs.histories import JobHistories, job_ids, progress, running_applications
 from assay.execution.engines.hadoop.jobs.jobs import JobsJar
 from assay.execution.engines.hadoop.jobs.rest import PLAIN, Endpoint
 from assay.execution.engines.hadoop.profiling.parts import task_parts
@@ -180,12 +180,12 @@ class AttachedEngine(ClientEngine[Hdfs]):
             **job_settings,
         }
         profiler = self.profiler if label == TIMED_JOB else None
-        recordings = await profiler.begin() if profiler else None
-        if profiler and recordings:
+        profiled_job = await profiler.begin() if profiler else None
+        if profiler and profiled_job:
             for name in TASK_JAVA_OPTIONS:
                 all_tasks_options = attached.site.get(_JAVA_OPTIONS_OF_ALL_TASKS)
                 current_options = options.get(name) or attached.site.get(name) or all_tasks_options
-                options[name] = f"{current_options} {profiler.option(recordings, ATTEMPT)}".strip()
+                options[name] = f"{current_options} {profiler.option(profiled_job, ATTEMPT)}".strip()
         arguments = [
             *(f"-D{name}={value}" for name, value in options.items()),
             *map(self.with_user_folder, program.arguments),
@@ -198,7 +198,7 @@ class AttachedEngine(ClientEngine[Hdfs]):
             result = await histories.add_histories(client_result, job_ids(client_result.outcome.output))
             if profiler is None:
                 return result
-            return await profiler.end(recordings, result, task_parts(result.tasks, result.started_unix_s))
+            return await profiler.end(profiled_job, result, task_parts(result.tasks, result.started_unix_s))
 
         copies = options.get(REPLICATION) or attached.site.get(REPLICATION, "3")
         return await self.submit(command, timeout_s, label, add_history, int(copies) if copies.isdecimal() else 1)
@@ -239,12 +239,8 @@ class AttachedEngine(ClientEngine[Hdfs]):
         """Return an argument with assay's root in HDFS replaced by the user's folder."""
         return _ROOT_IN_OPTIONS.sub(rf"\g<1>{self.storage.root}", text)
 
-    async def _apps(self) -> list[dict[str, Any]]:
-        answer = await self._resourcemanager.get("/ws/v1/cluster/apps?states=ACCEPTED,RUNNING")
-        return list((answer.get("apps") or {}).get("app") or [])
-
     async def progress(self) -> str | None:
-        """Return the progress of assay's job from its ApplicationMaster."""
+        """Return the progress of assay's job from its ApplicationMaster; None if it is unknown."""
         try:
             run_applications = await self.poll_applications()
             return await progress(self._resourcemanager, run_applications[-1]) if run_applications else None
@@ -254,7 +250,7 @@ class AttachedEngine(ClientEngine[Hdfs]):
     async def poll_applications(self) -> list[dict[str, Any]]:
         """Return assay's applications on YARN, and count other users' containers; empty if YARN does not answer."""
         try:
-            apps = await self._apps()
+            apps = await running_applications(self._resourcemanager)
         except (EngineError, HostError):
             with contextlib.suppress(EngineError, HostError):  # the other ResourceManager of a pair may be active now
                 self._resourcemanager = await active_resourcemanager(self.master, self.attached.site)
@@ -270,7 +266,9 @@ class AttachedEngine(ClientEngine[Hdfs]):
         """End assay's running applications, never those of other users."""
         try:
             application_ids = [
-                app["id"] for app in await self._apps() if self.tag in str(app.get("applicationTags", ""))
+                app["id"]
+                for app in await running_applications(self._resourcemanager)
+                if self.tag in str(app.get("applicationTags", ""))
             ]
             if application_ids:
                 attachment = self.attached.attachment
@@ -300,7 +298,9 @@ class AttachedCluster:
     facts: EngineFacts
     jobs: JobsJar
     names: Mapping[str, str]
+    """Node name to the name by which the host calls itself, under which its daemons register."""
     home: str
+    """assay's folder on the edge node."""
     recorders: ProfileRecorders
 
     @property
@@ -424,7 +424,7 @@ class AttachedHadoop(LockedProvider[AttachedEngine]):
             await self._access.leave(self.holder)
 
     async def engine_for(self, configuration: Configuration) -> AttachedEngine:
-        """Return the existing engine. Raises EngineError for settings that need a restart of daemons."""
+        """Return an engine on the running daemons. Raises EngineError for settings that need their restart."""
         attached = self._attached
         daemon_settings = [name for name in configuration.parameters if not is_job_parameter(name)]
         if daemon_settings:

@@ -42,12 +42,10 @@ class ClassArchive:
     async def of(cls, distribution: Distribution, java: str) -> ClassArchive | None:
         """Return the archive of a distribution and Java; None if Java prints no version."""
         try:
-            process = await asyncio.create_subprocess_exec(
-                java, "-version", stdout=asyncio.subprocess.PIPE, stderr=asyncio.subprocess.STDOUT
-            )
-            async with asyncio.timeout(_VERSION_TIMEOUT_S):
-                version, _ = await process.communicate()
-        except (OSError, TimeoutError):
+            status, version = await _run([java, "-version"], _VERSION_TIMEOUT_S)
+        except OSError:
+            return None
+        if status != 0:
             return None
         entries = [f"{distribution.home}/{entry}" for entry in distribution.classpath]
         jars = [entry for entry in entries if entry.endswith("/*")]
@@ -112,7 +110,7 @@ class ClassArchive:
                 "-cp",
                 self.jars,
             ]
-            status, output = await _run(command)
+            status, output = await _run(command, _MAKE_TIMEOUT_S)
             if status == 0 and archive.exists():
                 archive.rename(self.path)
             else:
@@ -133,17 +131,18 @@ def _merge_class_lists(lists: list[Path]) -> str:
     return "".join(f"{line}\n" for line in lines)
 
 
-async def _run(command: list[str]) -> tuple[int, bytes]:
+async def _run(command: list[str], timeout_s: float) -> tuple[int, bytes]:
+    """Return a command's exit status and output; status 1 if it exceeds ``timeout_s`` and is killed."""
     process = await asyncio.create_subprocess_exec(
         *command, stdout=asyncio.subprocess.PIPE, stderr=asyncio.subprocess.STDOUT, env={**os.environ, "LC_ALL": "C"}
     )
     try:
-        async with asyncio.timeout(_MAKE_TIMEOUT_S):
+        async with asyncio.timeout(timeout_s):
             output, _ = await process.communicate()
     except BaseException as error:
         process.kill()
         await process.wait()
         if isinstance(error, TimeoutError):
-            return 1, f"it took longer than {_MAKE_TIMEOUT_S:.0f} s\n".encode()
+            return 1, f"it took longer than {timeout_s:.0f} s\n".encode()
         raise
     return process.returncode or 0, output

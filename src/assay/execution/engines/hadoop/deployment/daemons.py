@@ -67,13 +67,13 @@ class Daemons:
         self,
         deployment: Deployment,
         transports: Mapping[str, Transport],
-        classes: ClassArchive | None = None,
+        class_archive: ClassArchive | None = None,
         java_homes: Mapping[str, str] | None = None,
     ) -> None:
         self.deployment = deployment
         self.transports = transports
         self.home = deployment.directory
-        self._classes = classes
+        self._class_archive = class_archive
         self._java_homes = java_homes or {}
 
     @property
@@ -121,19 +121,19 @@ class Daemons:
 
     def _daemon_command(self, main_class: str, node: Node) -> list[str]:
         """Return a daemon's command line: with the class archive if it exists, else recording classes."""
-        command, classes = self._with_classes(self.command(main_class)), self._classes
-        if classes is None or classes.exists:
+        command, class_archive = self._with_class_archive(self.command(main_class)), self._class_archive
+        if class_archive is None or class_archive.exists:
             return command
-        if classes.must_be_made and node in (self.deployment.cluster.master, self.deployment.cluster.workers[0]):
-            return [command[0], *classes.recording(main_class.rsplit(".", 1)[-1]), *command[1:]]
+        if class_archive.must_be_made and node in (self.deployment.cluster.master, self.deployment.cluster.workers[0]):
+            return [command[0], *class_archive.recording(main_class.rsplit(".", 1)[-1]), *command[1:]]
         return command
 
-    def _with_classes(self, command: list[str]) -> list[str]:
+    def _with_class_archive(self, command: list[str]) -> list[str]:
         """Return a command line that uses the class archive if it exists."""
-        if self._classes is None or not self._classes.exists:
+        if self._class_archive is None or not self._class_archive.exists:
             return command
-        command[command.index("-cp") + 1] = self._classes.class_path(self.configuration_directory())
-        return [command[0], *self._classes.options(self.configuration_directory()), *command[1:]]
+        command[command.index("-cp") + 1] = self._class_archive.class_path(self.configuration_directory())
+        return [command[0], *self._class_archive.options(self.configuration_directory()), *command[1:]]
 
     async def start(self, progress: Callable[[str], None]) -> None:
         """Write the configuration, format HDFS when it is new, start every daemon and wait until all are live.
@@ -142,9 +142,9 @@ class Daemons:
         that most likely explains it if a daemon dies or the time limit is exceeded.
         """
         cluster = self.deployment.cluster
-        scratch = ["rm", "-rf", self.deployment.java_scratch]
+        removal_command = ["rm", "-rf", self.deployment.java_scratch]
         await asyncio.gather(
-            *(transport.run(scratch, timeout_s=_COMMAND_TIMEOUT_S) for transport in self.transports.values())
+            *(transport.run(removal_command, timeout_s=_COMMAND_TIMEOUT_S) for transport in self.transports.values())
         )
         folders = {node.name: self._folders(node) for node in cluster.nodes}
         await require_ready(self.deployment, self.transports, folders)
@@ -154,7 +154,7 @@ class Daemons:
             await asyncio.gather(*(self._wipe(node) for node in cluster.workers))
             await self._master.run(["rm", "-rf", self.deployment.image_directory], timeout_s=_COMMAND_TIMEOUT_S)
             command = self.command(NAMENODE, "-format", "-force", "-nonInteractive")
-            await self._master.run(self._with_classes(command), timeout_s=_COMMAND_TIMEOUT_S)
+            await self._master.run(self._with_class_archive(command), timeout_s=_COMMAND_TIMEOUT_S)
         progress("starting daemons")
         await asyncio.gather(*(self._start_on(node) for node in cluster.nodes))
         await self._wait_until_healthy(progress)
@@ -186,7 +186,9 @@ class Daemons:
             await transport.run(["chmod", "700", *directories], timeout_s=_COMMAND_TIMEOUT_S)
         files = render(deployment, node)
         directory = self.configuration_directory()
-        await asyncio.gather(*(transport.write_file(f"{directory}/{n}", t.encode()) for n, t in files.items()))
+        await asyncio.gather(
+            *(transport.write_file(f"{directory}/{name}", text.encode()) for name, text in files.items())
+        )
 
     async def _is_formatted(self) -> bool:
         result = await self._master.run(
@@ -209,13 +211,13 @@ class Daemons:
 
     async def _spawn(self, node: Node, name: str, main_class: str) -> None:
         """Start a daemon. Containers inherit the NodeManager's JAVA_HOME, and run ``$JAVA_HOME/bin/java``."""
-        home = self._java_homes.get(node.name)
+        java_home = self._java_homes.get(node.name)
         await self.transports[node.name].spawn(
             self._daemon_command(main_class, node),
             log=self._log(name),
             pid_file=self.pid_file(name),
             cwd=self.home,
-            env={"HADOOP_CONF_DIR": self.configuration_directory()} | ({"JAVA_HOME": home} if home else {}),
+            env={"HADOOP_CONF_DIR": self.configuration_directory()} | ({"JAVA_HOME": java_home} if java_home else {}),
         )
 
     def _log(self, daemon: str) -> str:

@@ -8,7 +8,7 @@ machine, they are removed at the end of the campaign.
 import asyncio
 import hashlib
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields
 
 from assay.execution.engines.contract import EngineFacts, ShowProgress
@@ -38,6 +38,10 @@ JAVA_MAXIMUM = 23
 manager."""
 
 
+_ENCAPSULATED_FROM = 17
+"""First Java version that refuses Hadoop's access to private members of the JDK without an option."""
+
+
 @dataclass(frozen=True, slots=True)
 class _InstalledHadoop:
     """The installation on every host."""
@@ -48,7 +52,7 @@ class _InstalledHadoop:
     native_directory: str
     java_homes: Mapping[str, str]
     """Java's directory on each host, by the host's name."""
-    classes: ClassArchive | None
+    class_archive: ClassArchive | None
     recorders: ProfileRecorders
 
 
@@ -71,7 +75,6 @@ class DeployedHadoop(LockedProvider[HadoopEngine]):
             name: cluster.java_home or installed_java.home
             for name, installed_java in zip(transports, javas, strict=True)
         }
-        oldest_version = min(installed_java.version for installed_java in javas)
         home = await ship_jars(transports, distribution.home, f"{cluster.home}/hadoop-{distribution.version}", show)
         jobs = await ship(transports, cluster.home, show)
         ports = Ports(*free_ports(len(fields(Ports)))) if cluster.placement is Placement.LOCAL else Ports()
@@ -82,7 +85,7 @@ class DeployedHadoop(LockedProvider[HadoopEngine]):
             classpath=jobs.with_jar(distribution.classpath_at(home)),
             native_directory=f"{home}/lib/native",
             java_homes=java_homes,
-            classes=await ClassArchive.of(distribution, java) if is_shared else None,
+            class_archive=await ClassArchive.of(distribution, java) if is_shared else None,
             recorders=ProfileRecorders(transports, java, cluster.home),
         )
         facts = EngineFacts(
@@ -90,7 +93,7 @@ class DeployedHadoop(LockedProvider[HadoopEngine]):
             distribution.version,
             jobs_jar=jobs.path,
             java=java,
-            java_options="--add-opens=java.base/java.lang=ALL-UNNAMED" if oldest_version >= 17 else "",
+            java_options=required_options([installed_java.version for installed_java in javas]),
             ports={port.name: getattr(ports, port.name) for port in fields(Ports)},
             full_disk_messages=FULL_DISK,
         )
@@ -119,7 +122,7 @@ class DeployedHadoop(LockedProvider[HadoopEngine]):
         )
 
     async def engine_for(self, configuration: Configuration) -> HadoopEngine:
-        """Return the daemons with the layout, workers, network and daemons' parameters of ``configuration``.
+        """Return an engine whose daemons have the configuration's layout, workers, network and daemons' parameters.
 
         A configuration with fewer workers has a separate HDFS. On a network with addresses, daemons use them.
         """
@@ -127,15 +130,15 @@ class DeployedHadoop(LockedProvider[HadoopEngine]):
         deployment = self._deployment(configuration, facts)
         if configuration.layout.policy is StoragePolicy.LAZY_PERSIST:
             deployment = await with_block_memory(deployment, self.transports, installation.native_directory)
-        daemons = Daemons(deployment, self.transports, installation.classes, installation.java_homes)
+        daemons = Daemons(deployment, self.transports, installation.class_archive, installation.java_homes)
         return HadoopEngine(facts, daemons, installation.jobs, self.cluster.link_bits_per_s(configuration.network))
 
     async def start(self, engine: HadoopEngine, configuration: Configuration, show: ShowProgress) -> None:
         """Start the daemons, set the layout's storage policy in HDFS, and prepare the requested profiler."""
         await engine.daemons.start(show)
-        classes = self._installation.classes
-        if classes and classes.must_be_made:
-            await classes.make(show)
+        class_archive = self._installation.class_archive
+        if class_archive and class_archive.must_be_made:
+            await class_archive.make(show)
         if configuration.layout.policy:
             await engine.storage.set_policy(ROOT, configuration.layout.policy)
         engine.profiler = await self._installation.recorders.recorder(configuration.parameters.get(PROFILED), show)
@@ -161,6 +164,12 @@ class DeployedHadoop(LockedProvider[HadoopEngine]):
             folders = [f"{device.directory}/assay" for device in node.type.devices if device.directory]
             folders += [f"{self.cluster.home}/{name}" for name in ("deployments", "containers", "scratch")]
             await self.transports[node.name].run(["rm", "-rf", *folders], timeout_s=COMMAND_TIMEOUT_S, check=False)
+
+
+def required_options(java_versions: Sequence[int]) -> str:
+    """Return the options that Hadoop's JVMs need if the hosts have these Java versions. Older versions accept them
+    too."""
+    return "--add-opens=java.base/java.lang=ALL-UNNAMED" if max(java_versions) >= _ENCAPSULATED_FROM else ""
 
 
 @dataclass(frozen=True, slots=True)

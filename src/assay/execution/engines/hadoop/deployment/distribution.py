@@ -67,7 +67,9 @@ def _read_installed(home: Path) -> Distribution:
     existing_parts = [part for part in parts if (share / part).is_dir()]
     jars = [jar.name for part in existing_parts for jar in (share / part).glob("*.jar")]
     missing_jars = [
-        f"{name}*.jar ({purpose})" for name, purpose in _REQUIRED.items() if not any(j.startswith(name) for j in jars)
+        f"{name}*.jar ({purpose})"
+        for name, purpose in _REQUIRED.items()
+        if not any(jar.startswith(name) for jar in jars)
     ]
     if missing_jars:
         raise EngineError(
@@ -76,7 +78,11 @@ def _read_installed(home: Path) -> Distribution:
             hint="point HADOOP_HOME (or hadoop_home in the cluster file) at an unpacked Hadoop 3 release, "
             "or leave it out and run `assay hadoop fetch`",
         )
-    version = next(m[1] for j in jars if (m := re.match(r"hadoop-common-(\d[\w.]*?)\.jar", j)))
+    # A vendor's version has dashes: 3.1.1.7.1.8.0-801.
+    matches = [match for jar in jars if (match := re.fullmatch(r"hadoop-common-(\d[\w.-]*?)(-tests)?\.jar", jar))]
+    if not matches:
+        raise EngineError("the name of its jar hadoop-common has no version", where=str(home))
+    version = matches[0][1]
     return Distribution(home, version, ("share/hadoop/hdfs", *(f"share/hadoop/{part}/*" for part in existing_parts)))
 
 
@@ -87,13 +93,14 @@ def assemble(progress: Callable[[str], None]) -> Distribution:
     """
     target = cache_directory() / f"hadoop-{ASSEMBLED_VERSION}"
     target.parent.mkdir(parents=True, exist_ok=True)
-    progress(f"assembling Hadoop {ASSEMBLED_VERSION} from Maven Central (about 100 MB, once)")
+    progress(f"fetching the jars of Hadoop {ASSEMBLED_VERSION} (about 100 MB, once)")
     with tempfile.TemporaryDirectory(prefix="hadoop-", dir=target.parent) as scratch:
         temporary_home = Path(scratch) / "hadoop"
         try:
             _fetch_jars(temporary_home / "lib", Path(scratch), progress)
         except EngineError as error:
-            raise EngineError(error.message, where=error.where, hint=f"{error.hint}, or set HADOOP_HOME") from error
+            hint = f"{error.hint}, or set HADOOP_HOME" if error.hint else "set HADOOP_HOME"
+            raise EngineError(error.message, where=error.where, hint=hint) from error
         for webapp in _WEBAPPS:  # not in the jars; without them the daemons' HTTP servers don't start
             folder = temporary_home / "web" / "webapps" / webapp / "WEB-INF"
             folder.mkdir(parents=True)

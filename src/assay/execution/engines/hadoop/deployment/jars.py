@@ -97,8 +97,8 @@ def _address_in_settings(path: Path, environment: Mapping[str, str]) -> str | No
         raise EngineError(f"Maven's settings can't be read: {error}", where=str(path), hint=_HINT) from error
     mirrors = [_child_texts(element) for element in root.findall(".//{*}mirror")]
     addresses = [mirror.get("url", "") for mirror in mirrors if _mirrors_central(mirror)]
-    repositories = [_child_texts(element) for element in root.findall(".//{*}repository")]
-    addresses += [mirror.get("url", "") for mirror in repositories if mirror.get("id") == "central"]
+    repository_texts = [_child_texts(element) for element in root.findall(".//{*}repository")]
+    addresses += [entry.get("url", "") for entry in repository_texts if entry.get("id") == "central"]
     return next((_with_variables(address, environment) for address in addresses if address), None)
 
 
@@ -117,7 +117,7 @@ def _mirrors_central(mirror: Mapping[str, str]) -> bool:
 
 
 def _with_variables(text: str, environment: Mapping[str, str]) -> str:
-    return re.sub(r"\$\{env\.(\w+)\}", lambda m: environment.get(m[1], m[0]), text)
+    return re.sub(r"\$\{env\.(\w+)\}", lambda match: environment.get(match[1], match[0]), text)
 
 
 def fetch(jars: Sequence[Jar], address: str, folder: Path, progress: Callable[[str], None]) -> None:
@@ -146,7 +146,7 @@ Source = Callable[[Jar], Iterator[bytes]]
 
 @contextmanager
 def _source(address: str) -> Iterator[Source]:
-    """Return a function that yields a jar's content in pieces, from a folder or a server."""
+    """Yield a function that returns a jar's content in pieces, from a folder or a server."""
     parts = urlsplit(address)
     if parts.scheme == "file":
         yield lambda jar: _from_folder(Path(unquote(parts.path)) / jar.path)

@@ -23,10 +23,12 @@ CONCURRENT_READS_MAX = 8
 READ_TIMEOUT_S = 15.0
 """Maximum time for reading the metrics of all daemons, in seconds."""
 SOURCE = "daemons' JMX, before and after the program"
-OTHERS_SHARE = 0.05
+OTHERS_SHARE_MAX = 0.05
 """Maximum share of all bytes that other users may move without a warning."""
-OTHERS_BYTES_MIN = 64 * 2**20
+OTHERS_BYTES_MAX = 64 * 2**20
 """Maximum bytes of other users without a warning. They may be assay's own checksums, job files and histories."""
+_LISTED_MAX = 4
+"""Maximum number of daemons that a warning lists."""
 _ACTIVITY = "Hadoop:service=DataNode,name=DataNodeActivity*"
 _SHUFFLE = "Hadoop:service=NodeManager,name=ShuffleMetrics"
 _SYSTEM = "java.lang:type=OperatingSystem"
@@ -135,13 +137,16 @@ def add_daemon_metrics(
     metrics |= {"published_cpu_share": statistics.fmean(busy_shares)} if busy_shares else {}
     warnings = list(result.warnings)
     if after.silent_daemons:
-        message = f"not observed, as their JMX did not answer: {', '.join(after.silent_daemons[:4])}"
+        more_count = len(after.silent_daemons) - _LISTED_MAX
+        more_text = f" and {more_count} more" if more_count > 0 else ""
+        names_text = ", ".join(after.silent_daemons[:_LISTED_MAX]) + more_text
+        message = f"not observed, as their JMX did not answer: {names_text}"
         warnings.append(CodedWarning(WarningCode.TRACE, message))
     other_bytes = _other_bytes(result, metrics, copies)
     if other_bytes is not None:
         metrics["other_hdfs_bytes"] = other_bytes
         total_bytes = metrics["all_hdfs_read_bytes"] + metrics["all_hdfs_written_bytes"]
-        if other_bytes > max(OTHERS_BYTES_MIN, OTHERS_SHARE * total_bytes):
+        if other_bytes > max(OTHERS_BYTES_MAX, OTHERS_SHARE_MAX * total_bytes):
             message = f"disturbed by others: HDFS moved {format_bytes(int(other_bytes))} that were not this run's, of "
             warnings.append(CodedWarning(WarningCode.DISTURBED, message + format_bytes(int(total_bytes))))
     sources = {**result.sources, **dict.fromkeys(metrics, SOURCE)}
@@ -149,7 +154,7 @@ def add_daemon_metrics(
 
 
 def _counter_growth(before: Mapping[str, float], after: Mapping[str, float]) -> float | None:
-    """Return the growth of counters, over the hosts that answered twice and did not restart."""
+    """Return the growth of counters over the hosts that answered twice and did not restart; None if no host did."""
     differences = [after[host] - value for host, value in before.items() if after.get(host, -1) >= value]
     return sum(differences) if differences else None
 

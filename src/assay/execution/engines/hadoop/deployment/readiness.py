@@ -47,9 +47,9 @@ async def require_ready(
     answers = await asyncio.gather(
         *(_ask(deployment, node, transports[node.name], folders[node.name]) for node in nodes)
     )
-    known_directories = await _recorded_directories(deployment, transports[deployment.cluster.master.name])
+    recorded_directories = await _recorded_directories(deployment, transports[deployment.cluster.master.name])
     problems = [problem for answer in answers for problem in _node_problems(deployment, answer)]
-    problems += _data_in_removed_directories(deployment, known_directories) or _directories_of_another_hdfs(
+    problems += _data_in_removed_directories(deployment, recorded_directories) or _directories_of_another_hdfs(
         deployment, answers
     )
     if problems:
@@ -80,22 +80,22 @@ def _is_worker(node: Node) -> bool:
 
 def _node_problems(deployment: Deployment, answer: _NodeAnswer) -> list[tuple[str, str]]:
     """Return the problems of one node, and what to do."""
-    name, answers = answer.node.name, answer.content
-    problems = [(f"{name}: {message}", f"on {name}: {hint}") for message, hint in answers["problems"]]
+    name, content = answer.node.name, answer.content
+    problems = [(f"{name}: {message}", f"on {name}: {hint}") for message, hint in content["problems"]]
     if abs(answer.ahead_s) > CLOCK_MAX_S:
         direction = "ahead of" if answer.ahead_s > 0 else "behind"
         message = f"{name}: its clock is {format_duration(abs(answer.ahead_s))} {direction} this machine's"
         problems.append((message, "synchronise both by NTP (chrony, systemd-timesyncd)"))
     daemon_count = (2 if _is_worker(answer.node) else 0) + (3 if Role.MASTER in answer.node.roles else 0)
-    if answers["available_bytes"] < daemon_count * DAEMON_BYTES:
+    if content["available_bytes"] < daemon_count * DAEMON_BYTES:
         message = (
-            f"{name}: {format_bytes(answers['available_bytes'])} of memory are available for {daemon_count} daemons"
+            f"{name}: {format_bytes(content['available_bytes'])} of memory are available for {daemon_count} daemons"
         )
         problems.append((message, f"on {name}: end other programs there"))
     containers_bytes = int(deployment.parameters.get(CONTAINERS_MEMORY, "0")) << 20 if _is_worker(answer.node) else 0
     # A lab's nodes have separate limits, and may together exceed the machine's memory on purpose.
-    if deployment.cluster.placement is not Placement.LAB and containers_bytes > answers["memory_bytes"]:
-        memory_text = format_bytes(answers["memory_bytes"])
+    if deployment.cluster.placement is not Placement.LAB and containers_bytes > content["memory_bytes"]:
+        memory_text = format_bytes(content["memory_bytes"])
         message = (
             f"{name}: containers may use {format_bytes(containers_bytes)}, but the node has {memory_text} of memory"
         )
@@ -106,14 +106,14 @@ def _node_problems(deployment: Deployment, answer: _NodeAnswer) -> list[tuple[st
 def _directories_of_another_hdfs(deployment: Deployment, answers: Sequence[_NodeAnswer]) -> list[tuple[str, str]]:
     """Return a problem for each DataNode directory that belongs to another HDFS than the NameNode's."""
     hint_by_message = {}
-    image_cluster = next(
+    image_hdfs_id = next(
         (a.content["clusters"].get(deployment.image_directory) for a in answers if Role.MASTER in a.node.roles), None
     )
-    for answer in answers if image_cluster else []:
-        for directory, cluster in answer.content["clusters"].items():
-            if cluster != image_cluster:
+    for answer in answers if image_hdfs_id else []:
+        for directory, hdfs_id in answer.content["clusters"].items():
+            if hdfs_id != image_hdfs_id:
                 hint_by_message[
-                    f"{answer.node.name}: {directory} belongs to another HDFS ({cluster}, not {image_cluster})"
+                    f"{answer.node.name}: {directory} belongs to another HDFS ({hdfs_id}, not {image_hdfs_id})"
                 ] = f"remove that directory on {answer.node.name} if it is not needed, or name another home"
     return list(hint_by_message.items())
 

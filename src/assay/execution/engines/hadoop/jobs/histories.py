@@ -30,6 +30,12 @@ def job_ids(output: str) -> list[str]:
     return list(dict.fromkeys(re.findall(r"Running job: (job_\d+_\d+)", output)))
 
 
+async def running_applications(resourcemanager: Endpoint) -> list[dict[str, Any]]:
+    """Return YARN's accepted and running applications. Raises EngineError if the ResourceManager does not answer."""
+    answer = await resourcemanager.get("/ws/v1/cluster/apps?states=ACCEPTED,RUNNING")
+    return list((answer.get("apps") or {}).get("app") or [])
+
+
 async def progress(resourcemanager: Endpoint, app: Mapping[str, Any]) -> str:
     """Return an application's progress from its ApplicationMaster. Raises EngineError if it does not answer."""
     path = f"/proxy/{app['id']}/ws/v1/mapreduce/jobs"
@@ -46,12 +52,12 @@ class JobHistories:
     storage: Hdfs
     folders: Sequence[str]
 
-    async def add_histories(self, result: ProgramResult, jobs: Sequence[str]) -> ProgramResult:
-        """Return the result with the histories of ``jobs``."""
+    async def add_histories(self, result: ProgramResult, ids: Sequence[str]) -> ProgramResult:
+        """Return the result with the histories of the jobs with these ids."""
         wait_s = _WAIT_S if result.outcome.exit_status == 0 else _WAIT_AFTER_FAILURE_S
         histories: list[JobHistory] = []
         logs: dict[str, bytes] = {}
-        for job_id in jobs:
+        for job_id in ids:
             files = await self._files(job_id, wait_s)
             logs |= files
             for name, content in files.items():

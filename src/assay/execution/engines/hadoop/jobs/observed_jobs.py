@@ -38,17 +38,25 @@ async def history_reader(
             storage = Hdfs(await active_namenode(edge, site), site.user, ROOT)
         except (EngineError, HostError) as error:
             message = f"the jobs could not be listed: {error.message}"
-            return replace(result, warnings=(CodedWarning(WarningCode.TRACE, message),))
+            return replace(result, warnings=(*result.warnings, CodedWarning(WarningCode.TRACE, message)))
         ended_apps = [app for app in apps if int(app.get("startedTime", 0)) <= end_unix_s * 1000]
         application_ids = [str(app["id"]) for app in ended_apps if app.get("applicationType") == "MAPREDUCE"]
         job_ids = sorted(name.replace("application_", "job_") for name in application_ids)
         result_with_jobs = await JobHistories(storage, site.history_folders()).add_histories(result, job_ids)
-        unread_count = len(ended_apps) - len(result_with_jobs.jobs)
-        if unread_count > 0:
-            message = (
-                f"{unread_count} of {len(ended_apps)} applications are left out: {site.user} may not read their history"
-            )
-            result_with_jobs = replace(result_with_jobs, warnings=(CodedWarning(WarningCode.TRACE, message),))
-        return result_with_jobs
+        warnings = left_out_warnings(len(ended_apps), len(job_ids), len(result_with_jobs.jobs), site.user)
+        return replace(result_with_jobs, warnings=(*result_with_jobs.warnings, *warnings))
 
     return read_history
+
+
+def left_out_warnings(applications: int, jobs: int, read_jobs: int, user: str) -> tuple[CodedWarning, ...]:
+    """Return warnings about the applications that a run lacks: other engines' applications, and MapReduce ``jobs``
+    without a readable history."""
+    messages = []
+    if applications > jobs:
+        messages.append(
+            f"{applications - jobs} of {applications} applications are left out: they are not MapReduce jobs"
+        )
+    if jobs > read_jobs:
+        messages.append(f"{jobs - read_jobs} of {jobs} jobs are left out: {user} could not read their history")
+    return tuple(CodedWarning(WarningCode.TRACE, message) for message in messages)

@@ -17,7 +17,7 @@ from assay.execution.hosts.transport import Transport
 from assay.foundation.errors import EngineError
 
 PLAIN: Final = HttpAccess()
-_ERROR = 400
+_ERROR_STATUS_MIN = 400
 """Lowest HTTP status that is an error."""
 
 
@@ -49,7 +49,7 @@ class Endpoint:
         if self.tls or self.access.is_secured:
             secured_url = f"{'https' if self.tls else 'http'}://{self.host}:{self.port}{path}"
             status, answer_body = await self.access.ask(self.transport, method, secured_url, body, where)
-            if status >= _ERROR:
+            if status >= _ERROR_STATUS_MIN:
                 raise HttpStatusError(status, answer_body, where)
             return answer_body
         address, port = await self.transport.forward(self.host, self.port)

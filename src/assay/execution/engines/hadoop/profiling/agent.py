@@ -60,7 +60,7 @@ def require(progress: Callable[[str], None]) -> Path:
     if (target / CONVERTER).is_file():
         return target
     target.parent.mkdir(parents=True, exist_ok=True)
-    progress(f"fetching async-profiler {VERSION} from Maven Central (1 MB, once)")
+    progress(f"fetching async-profiler {VERSION} (1 MB, once)")
     with tempfile.TemporaryDirectory(prefix="async-profiler-", dir=target.parent) as scratch:
         lib, temporary_folder = Path(scratch) / "lib", Path(scratch) / "profiler"
         _fetch(lib, Path(scratch), progress)

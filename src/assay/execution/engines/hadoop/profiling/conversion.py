@@ -65,7 +65,10 @@ class JfrConverter:
         if program is None:
             return None
         command = [program, "print", "--json", "--events", "jdk.ActiveSetting", str(recording)]
-        result = subprocess.run(command, capture_output=True, text=True, timeout=_TIMEOUT_S, check=False)
+        try:
+            result = subprocess.run(command, capture_output=True, text=True, timeout=_TIMEOUT_S, check=False)
+        except subprocess.TimeoutExpired:
+            return None
         settings = {name: int(value) for name, value in _INTERVAL.findall(result.stdout)}
         interval_ns = settings.get("wall") if kind == "wall" and "wall" in settings else settings.get("interval")
         return interval_ns / _NS_PER_MS if interval_ns else None

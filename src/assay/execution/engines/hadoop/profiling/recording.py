@@ -61,7 +61,8 @@ done
 """
 _STACKS, _TIMED = ("-o", "collapsed"), ("-o", "otlp")
 """The converter's options for stacks without times, and with them."""
-_TIMED_FILE = ".otlp"
+_TIMED_SUFFIX = ".otlp"
+"""Ending of the converter's file with times."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -175,6 +176,7 @@ class ProfileRecorder:
         }
         readable_recordings = {names[0] for names in map(recording_and_part, logs) if names}
         expected_recordings = parts.expected_recordings | daemons.keys()
+        # Problems while collecting already explain missing profiles.
         if (missing_count := len(expected_recordings - readable_recordings)) and problems == list(
             profiled_job.problems
         ):
@@ -209,19 +211,20 @@ class ProfileRecorder:
                     sizes[recording], node_of[recording] = int(size), node
         return dict(sorted(sizes.items())), node_of
 
-    async def _fetch(self, node: str, job: ProfiledJob, spans: Sequence[PartSpan], clock: str) -> dict[str, bytes]:
+    async def _fetch(self, node: str, job: ProfiledJob, spans: Sequence[PartSpan], clock_node: str) -> dict[str, bytes]:
         """Convert recordings on their node, and return recordings, stacks and times by name.
 
-        ``spans``: times by the clock of the node ``clock``; samples have times by the clock of ``node``.
+        ``spans``: times by the clock of the node ``clock_node``; samples have times by the clock of ``node``.
         """
         assert self.method is not None
         folder, ahead_s = job.folder, job.ahead_s.get(node, 0.0)
         spans = [
-            span.shifted(-job.ahead_s.get(clock, 0.0) + (0.0 if self.method.has_times else ahead_s)) for span in spans
+            span.shifted(-job.ahead_s.get(clock_node, 0.0) + (0.0 if self.method.has_times else ahead_s))
+            for span in spans
         ]
         recordings = list(dict.fromkeys(span.recording for span in spans))
         if self.method.has_times:
-            outputs = {f"{name}{_TIMED_FILE}": f"{name} {name}{_TIMED_FILE}" for name in recordings}
+            outputs = {f"{name}{_TIMED_SUFFIX}": f"{name} {name}{_TIMED_SUFFIX}" for name in recordings}
             lines, output_options = list(outputs.values()), _TIMED
         else:
             files = [stacks_file(span.recording, span.part).removeprefix(FOLDER) for span in spans]
@@ -255,10 +258,10 @@ def _logs_of(files: Mapping[str, bytes], spans: Sequence[PartSpan], ahead_s: flo
     """
     logs = dict[str, bytes]()
     for name, content in files.items():
-        if not name.endswith(_TIMED_FILE):
+        if not name.endswith(_TIMED_SUFFIX):
             logs[f"{FOLDER}{name}"] = content
             continue
-        recording = name.removesuffix(_TIMED_FILE)
+        recording = name.removesuffix(_TIMED_SUFFIX)
         with contextlib.suppress(FormatError):
             samples = [sample.shifted(-ahead_s) for sample in timed_stacks(content)]
             logs |= part_logs(samples, [span for span in spans if span.recording == recording])
@@ -322,7 +325,7 @@ async def prepare(
     except AssayError as error:
         return replace(recorder, reason=str(error))
     for method in methods or METHODS[kind]:
-        answers = await asyncio.gather(*(_probe(node, method, folder, java) for node in hosts.values()))
+        answers = await asyncio.gather(*(_probe(transport, method, folder, java) for transport in hosts.values()))
         problem = next((answer for answer in answers if answer), None)
         if problem is None:
             return replace(recorder, method=method, reason="; ".join(reasons))

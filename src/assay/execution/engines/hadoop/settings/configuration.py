@@ -145,9 +145,9 @@ class Deployment:
         paths = self.hdfs_directories(node)
         if self.layout.policy is None or not paths:
             return ",".join(paths)
-        kinds = {device.name: storage_type(device.kind) for device in node.type.devices}
-        types = [kinds[part.device] for part in self.layout.hdfs for _ in range(part.count)]
-        typed_paths = [f"[{kind}]{path}" for kind, path in zip(types, paths, strict=True)]
+        storage_types = {device.name: storage_type(device.kind) for device in node.type.devices}
+        types = [storage_types[part.device] for part in self.layout.hdfs for _ in range(part.count)]
+        typed_paths = [f"[{type_}]{path}" for type_, path in zip(types, paths, strict=True)]
         return ",".join([*typed_paths, *(f"[RAM_DISK]{path}" for path in self.memory_directories(node))])
 
     def host(self, node: Node) -> str:
@@ -165,12 +165,12 @@ def file_system(layout: Layout, workers: int | None) -> str:
     return f"{layout.name}{policy}{f'.{workers}' if workers else ''}"
 
 
-def _paths(node: Node, parts: tuple[Directories, ...], layout: str, folder_name: str) -> list[str]:
+def _paths(node: Node, parts: tuple[Directories, ...], file_system_name: str, folder_name: str) -> list[str]:
     if Role.WORKER not in node.roles:
         return []
     directory_of = {device.name: device.directory for device in node.type.devices}
     return [
-        f"{directory_of[part.device]}/assay/{layout}/{folder_name}{'' if part.count == 1 else index}"
+        f"{directory_of[part.device]}/assay/{file_system_name}/{folder_name}{'' if part.count == 1 else index}"
         for part in parts
         for index in range(1, part.count + 1)
     ]
@@ -179,6 +179,14 @@ def _paths(node: Node, parts: tuple[Directories, ...], layout: str, folder_name:
 def is_job_parameter(name: str) -> bool:
     """Return whether a job can set ``name``. Daemons must restart for a new value of any other parameter."""
     return name.startswith(JOB_PREFIXES) and not name.startswith(_DAEMON_PREFIXES)
+
+
+def name_mistake(name: str) -> str | None:
+    """Return a message if no configuration file of Hadoop has a parameter with this name; None for a valid name."""
+    prefixes = [prefix for file_prefixes in _FILES.values() for prefix in file_prefixes]
+    if name.startswith(tuple(prefixes)):
+        return None
+    return f"no configuration file of Hadoop has this parameter: its parameters start with {', '.join(prefixes)}"
 
 
 def daemon_parameters(parameters: Mapping[str, str]) -> dict[str, str]:
@@ -221,15 +229,17 @@ def job_options(deployment: Deployment, parameters: Mapping[str, str]) -> dict[s
     """
     all_parameters = {**deployment.parameters, **parameters}
     stated_options = {option: all_parameters.get(option) for option in containers.JAVA_OPTIONS.values()}
-    heaps = {option: containers.heap_mb(all_parameters, memory) for memory, option in containers.JAVA_OPTIONS.items()}
-    jvms = {
-        option: _jvm(deployment, text or f"-Xmx{heaps[option]}m {deployment.task_java_options}".strip())
+    heaps_mb = {
+        option: containers.heap_mb(all_parameters, memory) for memory, option in containers.JAVA_OPTIONS.items()
+    }
+    jvm_options = {
+        option: _jvm_options(deployment, text or f"-Xmx{heaps_mb[option]}m {deployment.task_java_options}".strip())
         for option, text in stated_options.items()
     }
-    return {**normalised(parameters), **jvms}
+    return {**normalised(parameters), **jvm_options}
 
 
-def _jvm(deployment: Deployment, options: str) -> str:
+def _jvm_options(deployment: Deployment, options: str) -> str:
     marker = f"-Dassay.deployment={deployment.marker}"
     return " ".join(part for part in (options, deployment.java_options, marker) if part)
 
@@ -237,7 +247,7 @@ def _jvm(deployment: Deployment, options: str) -> str:
 def _cluster_properties(deployment: Deployment, node: Node) -> dict[str, str]:
     master, host, ports = deployment.host(deployment.cluster.master), deployment.host(node), deployment.ports
     all_addresses = "0.0.0.0"  # noqa: S104 - a cluster's daemons listen to their cluster
-    bind = host if deployment.cluster.placement == "local" or deployment.one_network else all_addresses
+    bind = host if deployment.cluster.placement is Placement.LOCAL or deployment.one_network else all_addresses
     addresses = {
         "fs.defaultFS": f"hdfs://{master}:{ports.namenode_rpc}",
         "hadoop.tmp.dir": deployment.scratch,
@@ -293,10 +303,7 @@ def render(deployment: Deployment, node: Node) -> dict[str, str]:
         }
         files[name] = _xml(file_properties)
     if remaining_properties:
-        raise SpecificationError(
-            f"no configuration file of Hadoop has {', '.join(remaining_properties)}",
-            hint=f"an engine parameter starts with one of {', '.join(p for ps in _FILES.values() for p in ps)}",
-        )
+        raise SpecificationError("; ".join(f"{name}: {name_mistake(name)}" for name in remaining_properties))
     return {**files, "log4j.properties": _LOG4J}
 
 

@@ -39,7 +39,7 @@ DEFAULTS: dict[str, str] = {
 
 HEAP_SHARE = (2, 3)
 """Share of a container's memory for its JVM's heap, as a fraction; the rest is for stacks, classes and buffers."""
-OLD_SHARE = (2, 3)
+OLD_GENERATION_SHARE = (2, 3)
 """Maximum share of a heap for the sort buffer, as a fraction. The buffer is one array, and must fit into the old
 generation, which is two thirds of the heap (HotSpot's NewRatio 2)."""
 SORT_BUFFER_MAX_MB = 2047
@@ -57,41 +57,41 @@ def node_memory_mb(parameters: Mapping[str, str]) -> int:
     return _whole_number(parameters, NODE_MEMORY)
 
 
-def allocation_mb(parameters: Mapping[str, str], memory: str) -> int:
-    """Return the memory of a container that requests parameter ``memory``: a multiple of the smallest allocation."""
+def allocation_mb(parameters: Mapping[str, str], memory_name: str) -> int:
+    """Return the memory of a container that requests parameter ``memory_name``: whole smallest allocations."""
     allocation_min_mb = max(1, _whole_number(parameters, ALLOCATION_MIN))
-    return max(1, math.ceil(_whole_number(parameters, memory) / allocation_min_mb)) * allocation_min_mb
+    return max(1, math.ceil(_whole_number(parameters, memory_name) / allocation_min_mb)) * allocation_min_mb
 
 
-def containers_per_node(parameters: Mapping[str, str], memory: str) -> int:
-    """Return the maximum number of concurrent containers that request parameter ``memory`` on an empty node."""
-    by_memory = _whole_number(parameters, NODE_MEMORY) // allocation_mb(parameters, memory)
-    return min(by_memory, _vcores(parameters, memory)) if _counts_vcores(parameters) else by_memory
+def containers_per_node(parameters: Mapping[str, str], memory_name: str) -> int:
+    """Return the maximum number of concurrent containers that request parameter ``memory_name`` on an empty node."""
+    fitting_by_memory = _whole_number(parameters, NODE_MEMORY) // allocation_mb(parameters, memory_name)
+    return min(fitting_by_memory, _vcores(parameters, memory_name)) if _counts_vcores(parameters) else fitting_by_memory
 
 
 def _counts_vcores(parameters: Mapping[str, str]) -> bool:
     return parameters.get(CALCULATOR) == DOMINANT
 
 
-def _vcores(parameters: Mapping[str, str], memory: str) -> int:
-    return _whole_number(parameters, NODE_VCORES) // max(1, _whole_number(parameters, _vcores_of(memory)))
+def _vcores(parameters: Mapping[str, str], memory_name: str) -> int:
+    return _whole_number(parameters, NODE_VCORES) // max(1, _whole_number(parameters, _vcores_of(memory_name)))
 
 
-def _vcores_of(memory: str) -> str:
-    return memory.replace(".memory.mb", ".cpu.vcores").replace(".resource.mb", ".resource.cpu-vcores")
+def _vcores_of(memory_name: str) -> str:
+    return memory_name.replace(".memory.mb", ".cpu.vcores").replace(".resource.mb", ".resource.cpu-vcores")
 
 
-def tasks_of_a_wave(parameters: Mapping[str, str], memory: str, workers: int) -> int:
+def tasks_of_a_wave(parameters: Mapping[str, str], memory_name: str, workers: int) -> int:
     """Return the maximum number of concurrent tasks of a kind on ``workers`` nodes, next to the ApplicationMaster."""
-    tasks_per_free_node = containers_per_node(parameters, memory)
+    tasks_per_free_node = containers_per_node(parameters, memory_name)
     remaining_mb = _whole_number(parameters, NODE_MEMORY) - allocation_mb(parameters, MASTER_MEMORY)
-    tasks_next_to_master = max(0, remaining_mb) // allocation_mb(parameters, memory)
+    tasks_next_to_master = max(0, remaining_mb) // allocation_mb(parameters, memory_name)
     if _counts_vcores(parameters):
         remaining_vcores = _whole_number(parameters, NODE_VCORES) - max(
             1, _whole_number(parameters, _vcores_of(MASTER_MEMORY))
         )
         tasks_next_to_master = min(
-            tasks_next_to_master, max(0, remaining_vcores) // max(1, _whole_number(parameters, _vcores_of(memory)))
+            tasks_next_to_master, max(0, remaining_vcores) // max(1, _whole_number(parameters, _vcores_of(memory_name)))
         )
     return tasks_per_free_node * (workers - 1) + tasks_next_to_master
 
@@ -102,13 +102,15 @@ def parameters_for(containers: int, parameters: Mapping[str, str]) -> dict[str, 
     The node's memory fits that number of the largest containers. The scheduler also counts vcores, which limits the
     number of smaller containers too.
     """
-    largest_mb = max(allocation_mb(parameters, kind) for kind in (MAP_MEMORY, REDUCE_MEMORY, MASTER_MEMORY))
+    largest_mb = max(
+        allocation_mb(parameters, memory_name) for memory_name in (MAP_MEMORY, REDUCE_MEMORY, MASTER_MEMORY)
+    )
     return {NODE_MEMORY: str(containers * largest_mb), NODE_VCORES: str(containers), CALCULATOR: DOMINANT}
 
 
-def heap_mb(parameters: Mapping[str, str], memory: str) -> int:
-    """Return the heap of a JVM in a container of ``memory``, if its options do not state it."""
-    return _whole_number(parameters, memory) * HEAP_SHARE[0] // HEAP_SHARE[1]
+def heap_mb(parameters: Mapping[str, str], memory_name: str) -> int:
+    """Return the heap of a JVM in a container of parameter ``memory_name``, if the JVM's options do not state it."""
+    return _whole_number(parameters, memory_name) * HEAP_SHARE[0] // HEAP_SHARE[1]
 
 
 def stated_heap_mb(options: str) -> float | None:
@@ -126,27 +128,27 @@ def mistakes(parameters: Mapping[str, str], workers: int) -> Iterator[tuple[tupl
             yield (name,), f"{parameters[name][:20]!r} is not a whole number above 0"
             return
     node_mb = _whole_number(parameters, NODE_MEMORY)
-    for memory in (MAP_MEMORY, REDUCE_MEMORY, MASTER_MEMORY):
-        container_mb = allocation_mb(parameters, memory)
+    for memory_name in (MAP_MEMORY, REDUCE_MEMORY, MASTER_MEMORY):
+        container_mb = allocation_mb(parameters, memory_name)
         if container_mb > node_mb:
             yield (
-                (memory, NODE_MEMORY),
+                (memory_name, NODE_MEMORY),
                 f"a container of {container_mb} MiB never fits on a node that gives {node_mb} MiB",
             )
             return
-        stated_mb = stated_heap_mb(parameters.get(JAVA_OPTIONS[memory], ""))
+        stated_mb = stated_heap_mb(parameters.get(JAVA_OPTIONS[memory_name], ""))
         if stated_mb is not None and stated_mb > container_mb:
             yield (
-                (JAVA_OPTIONS[memory], memory),
+                (JAVA_OPTIONS[memory_name], memory_name),
                 f"a heap of {stated_mb:g} MiB is more than its container's {container_mb} MiB",
             )
-    for memory in (MAP_MEMORY, REDUCE_MEMORY):
-        if tasks_of_a_wave(parameters, memory, workers) < 1:
+    for memory_name in (MAP_MEMORY, REDUCE_MEMORY):
+        if tasks_of_a_wave(parameters, memory_name, workers) < 1:
             yield (
-                (NODE_VCORES, NODE_MEMORY, memory),
+                (NODE_VCORES, NODE_MEMORY, memory_name),
                 (
                     f"no task fits in addition to the ApplicationMaster, which is also a container: the cluster runs "
-                    f"{containers_per_node(parameters, memory) * workers} at once"
+                    f"{containers_per_node(parameters, memory_name) * workers} at once"
                 ),
             )
             return
@@ -157,7 +159,7 @@ def _sort_buffer_mistakes(parameters: Mapping[str, str]) -> Iterator[tuple[tuple
     buffer_mb = _whole_number(parameters, SORT_BUFFER)
     stated_mb = stated_heap_mb(parameters.get(JAVA_OPTIONS[MAP_MEMORY], ""))
     map_heap_mb = heap_mb(parameters, MAP_MEMORY) if stated_mb is None else stated_mb
-    buffer_max_mb = int(map_heap_mb * OLD_SHARE[0] / OLD_SHARE[1])
+    buffer_max_mb = int(map_heap_mb * OLD_GENERATION_SHARE[0] / OLD_GENERATION_SHARE[1])
     names = (SORT_BUFFER, JAVA_OPTIONS[MAP_MEMORY], MAP_MEMORY)
     if buffer_mb > SORT_BUFFER_MAX_MB:
         yield names, f"a sort buffer has at most {SORT_BUFFER_MAX_MB} MiB"

@@ -28,11 +28,11 @@ _REASONS: tuple[tuple[str, dict[str, str]], ...] = (
         {"dfs.namenode.heartbeat.recheck-interval": "2000", "yarn.nm.liveness-monitor.expiry-interval-ms": "15000"},
     ),
     (
-        "daemons of a cluster start together: retry connections after 0.5 s instead of 30 s",
+        "daemons of a cluster start together: retry connections after 0.3 and 0.5 s instead of 1 and 30 s",
         {"yarn.resourcemanager.connect.retry-interval.ms": "500", "ipc.client.connect.retry.interval": "300"},
     ),
     (
-        "jobs are small: with the default of 1 s they would mostly wait for the next poll",
+        "jobs are small: with the defaults of 1 and 5 s they would mostly wait for the next poll",
         {
             "yarn.resourcemanager.nodemanagers.heartbeat-interval-ms": "200",
             "yarn.app.mapreduce.am.scheduler.heartbeat.interval-ms": "200",

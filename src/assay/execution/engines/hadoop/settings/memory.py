@@ -3,8 +3,8 @@ bytes.
 
 Requirements on every worker, from HDFS's "Memory Storage Support": a tmpfs, Hadoop's native library (a DataNode locks
 the memory with mlock and refuses to start without it), and a limit on locked memory that leaves room for blocks. In: a
-deployment. Out: the deployment with the memory that it may use, in bytes; or an EngineError with the missing parts of
-each worker.
+deployment. Out: the deployment with the memory that it may use, in bytes; or an EngineError with the requirements that
+a worker does not meet.
 """
 
 import asyncio
@@ -58,8 +58,8 @@ async def with_block_memory(
     answers = await asyncio.gather(
         *(transports[node.name].run(command, timeout_s=_TIMEOUT_S, check=False) for node in workers)
     )
-    sizes = [usable_bytes(answer.stdout.decode(errors="replace")) for answer in answers]
-    for node, (_, missing_requirements) in zip(workers, sizes, strict=True):
+    block_memory = [usable_bytes(answer.stdout.decode(errors="replace")) for answer in answers]
+    for node, (_, missing_requirements) in zip(workers, block_memory, strict=True):
         if missing_requirements:
             raise EngineError(
                 f"the storage policy LAZY_PERSIST is impossible here: {'; '.join(missing_requirements)}",
@@ -68,7 +68,7 @@ async def with_block_memory(
                 "/etc/security/limits.conf, or choose HOT, ONE_SSD or ALL_SSD",
             )
     options = f"{deployment.java_options} -Djava.library.path={native_directory}".strip()
-    return replace(deployment, java_options=options, memory_bytes=min(size for size, _ in sizes))
+    return replace(deployment, java_options=options, memory_bytes=min(size for size, _ in block_memory))
 
 
 async def free_blocks(deployment: Deployment, transports: Mapping[str, Transport]) -> None:

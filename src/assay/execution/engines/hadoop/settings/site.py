@@ -60,7 +60,8 @@ class ClientConfiguration:
 
     @property
     def name_service(self) -> str | None:
-        """The name of an HA pair of NameNodes; None for a single NameNode."""
+        """The name of an HA pair of NameNodes; None for a single NameNode. Raises EngineError if assay does not
+        support the file system."""
         services = [name for name in re.split(r"[,\s]+", self.get("dfs.nameservices")) if name]
         default = self.get("fs.defaultFS", self.get("fs.default.name"))
         if not default.startswith("hdfs://"):
@@ -77,7 +78,7 @@ class ClientConfiguration:
 
     def check(self) -> None:
         """Raise EngineError if assay can't attach to this Hadoop."""
-        _ = self.name_service
+        _ = self.name_service  # raises for other file systems
         authentication = self.get("hadoop.security.authentication", "simple").lower()
         if authentication not in ("simple", "kerberos"):
             raise EngineError(
@@ -100,8 +101,8 @@ class ClientConfiguration:
         names = [name for name in re.split(r"[,\s]+", self.get(f"dfs.ha.namenodes.{service}")) if name]
         addresses = []
         for name in names:
-            rpc = self.get(f"dfs.namenode.rpc-address.{service}.{name}").split(":")[0]
-            addresses.append(_address(self.get(f"{key}.{service}.{name}"), rpc, default_port))
+            rpc_host = self.get(f"dfs.namenode.rpc-address.{service}.{name}").split(":")[0]
+            addresses.append(_address(self.get(f"{key}.{service}.{name}"), rpc_host, default_port))
         return addresses
 
     def resourcemanagers(self) -> list[tuple[str, int]]:

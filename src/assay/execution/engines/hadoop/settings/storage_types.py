@@ -27,12 +27,12 @@ def policy_mistake(layout: Layout, node_type: NodeType) -> str | None:
     """Return a message about the kind of device that the policy needs and the layout lacks; None without a mistake."""
     if layout.policy is None:
         return None
-    kinds = {device.name: storage_type(device.kind) for device in node_type.devices}
-    layout_types = {kinds[part.device] for part in layout.hdfs}
-    missing_type = next((kind for kind in _REQUIRED_TYPES[layout.policy] if kind not in layout_types), None)
+    type_by_device = {device.name: storage_type(device.kind) for device in node_type.devices}
+    layout_types = {type_by_device[part.device] for part in layout.hdfs}
+    missing_type = next((needed for needed in _REQUIRED_TYPES[layout.policy] if needed not in layout_types), None)
     if missing_type is None:
         return None
-    names = [name for name, kind in kinds.items() if kind == missing_type]
+    names = [name for name, device_type in type_by_device.items() if device_type == missing_type]
     return (
         f"layout {layout.name!r}: policy {layout.policy} needs {_KINDS_OF[missing_type]} for hdfs; "
         f"valid: {', '.join(names) or 'none'}"
@@ -43,8 +43,8 @@ def spread(layout: Layout, node_type: NodeType, copies: int) -> Spread:
     """Return the directories over which HDFS spreads copies, and the number of copies, by the policy."""
     if layout.policy is None:
         return ((layout.hdfs, copies),)
-    kinds = {device.name: storage_type(device.kind) for device in node_type.devices}
+    type_by_device = {device.name: storage_type(device.kind) for device in node_type.devices}
     return tuple(
-        (tuple(part for part in layout.hdfs if kinds[part.device] == kind), count)
-        for kind, count in Counter(layout.policy.storage_types(copies)).items()
+        (tuple(part for part in layout.hdfs if type_by_device[part.device] == policy_type), count)
+        for policy_type, count in Counter(layout.policy.storage_types(copies)).items()
     )

@@ -34,11 +34,11 @@ def find(marker: str) -> Processes:
     return processes
 
 
-def send(processes: Processes, number: int) -> None:
+def send(processes: Processes, signal_number: int) -> None:
     """Send a signal to each process; processes that have ended are ignored."""
     for pid, _ in processes:
         try:
-            os.kill(pid, number)
+            os.kill(pid, signal_number)
         except ProcessLookupError:
             pass
 

@@ -17,12 +17,12 @@ import time
 from typing import Dict, List, Optional
 
 
-def user_name(number: int) -> str:
+def user_name(uid: int) -> str:
     """Return a user's name, or the number if there is no name."""
     try:
-        return pwd.getpwuid(number).pw_name
+        return pwd.getpwuid(uid).pw_name
     except KeyError:
-        return str(number)
+        return str(uid)
 
 
 def folder_problem(folder: str, room_bytes: int, must_be_owned: bool) -> Optional[List[str]]:
