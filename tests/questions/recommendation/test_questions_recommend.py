@@ -205,7 +205,7 @@ def test_an_impossible_question_is_refused_with_the_reason(workload: str, more: 
         ("kind: hdd", "kind: tape", "unknown device kind"),
         ("cores: 8", "coers: 8", "did you mean 'cores'"),
         ("low: 2, high: 4", "low: 4, high: 5", "between low and high"),
-        ("workers:", "compression: [lzw]\nworkers:", "not known"),
+        ("workers:", "compression: [lzw]\nworkers:", "lzw"),
         ("iops: 120", "channels: 3", "not for kind hdd"),
     ],
 )
