@@ -350,10 +350,10 @@ def test_the_journal_has_the_time_of_each_step_and_the_overheads_of_later_calls(
     benchmark = module_at(ROOT / "benchmarks" / "campaign_share.py")
     calls = (("start", 1.0), ("connect", 5.0), ("end", 9.0), ("connect", 100.0), ("stop", 103.0))
     assert benchmark.calls_s([{"event": name, "at_unix_s": at} for name, at in calls]) == 7.0
-    share = benchmark.time_share(attempts, job_least_s=60.0)
+    share = benchmark.time_share(attempts, job_s_min=60.0)
     assert (share.runs, share.job_s) == (6, 360.0)
     assert share.steps_s["restart"] == 42.0
-    assert benchmark.time_share(attempts, job_least_s=61.0).runs == 0
+    assert benchmark.time_share(attempts, job_s_min=61.0).runs == 0
     measured = measured_overheads(campaign.repository.folders.campaigns, campaign.plan.cluster.name)
     assert measured.restart_s == 7.0
     another = measured_overheads(campaign.repository.folders.campaigns, "another")
