@@ -200,12 +200,18 @@ def test_verdicts_on_cost_by_storage_class_are_stated_where_they_differ(tmp_path
         for effect in effects.effects
     )
     partly = storage_advice(replace(same_time, storage_effects=replace(effects, differs_on=(), effects=unconfirmed)))
+    assert (partly or "").startswith("By cost per job, InfiniBand is undecided with hard disks (1.20×, ")
     assert ", not confirmed); worth it with SSDs (0.80×, 0." in (partly or "")
-    alike = tuple(
-        replace(effect, cost=replace(effect.cost, verdict=CostVerdict.DEARER))
+    no_verdicts = tuple(
+        replace(effect, cost=replace(effect.cost, verdict=CostVerdict.NOT_DISTINGUISHABLE))
         for effect in effects.effects
         if effect.cost
     )
+    undecided = replace(same_time, storage_effects=replace(effects, differs_on=(), effects=no_verdicts))
+    assert (storage_advice(undecided) or "").startswith(
+        "It is undecided whether InfiniBand is worth the cost per job with SSDs (0.80×, "
+    )
+    alike = tuple(replace(effect, cost=effects.effects[0].cost) for effect in effects.effects)
     assert replace(same_time, storage_effects=replace(effects, differs_on=(), effects=alike)).storage_costs is None
 
 

@@ -8,6 +8,7 @@ from itertools import chain
 
 from assay.analysis.comparison.factors.device_classes import DeviceClass
 from assay.analysis.comparison.verdict_text import scope_text
+from assay.analysis.statistics import Verdict
 from assay.interfaces.charts.drawing.identity import colours_of
 from assay.interfaces.charts.drawing.style import FULL_PX
 from assay.interfaces.charts.speedups import speedup_forest
@@ -28,7 +29,7 @@ from assay.interfaces.report.output.document import (
 from assay.interfaces.report.tables import table, table_blocks
 from assay.questions.decisions.chart_rows import forest_rows
 from assay.questions.decisions.curve import Curve, curve_of
-from assay.questions.decisions.decision import CostRatio, Decision, TimeRatio
+from assay.questions.decisions.decision import CostRatio, CostVerdict, Decision, OptionResult, TimeRatio
 from assay.questions.decisions.sentences.amount_sentences import CostAmounts, amount_sentences, missing_amounts
 from assay.questions.decisions.sentences.cost_sentences import cost_headline, costs_by_storage
 from assay.questions.decisions.sentences.curve_text import curve_table
@@ -189,7 +190,7 @@ def _questions_table(report: Report) -> Table:
         (
             view.question,
             view.advice or view.answer,
-            _ratio(view.leading.time if view.leading else None),
+            _speedup(view.leading),
             _cost_ratios(view),
             view.confidence or NO_VALUE,
         )
@@ -297,7 +298,16 @@ def _chart(decision: Decision, name: str, report: Report, palette: Mapping[str, 
 def _ratio(value: TimeRatio | CostRatio | None) -> str:
     if value is None:
         return NO_VALUE
+    if isinstance(value, CostRatio) and value.verdict is CostVerdict.NOT_ENOUGH_RUNS:
+        return f"{ratio(value.ratio)} ({value.verdict})"
     return f"{ratio(value.ratio)} ({interval(value.low, value.high)})" if value.low is not None else ratio(value.ratio)
+
+
+def _speedup(result: OptionResult | None) -> str:
+    """Return the speedup of an option with its interval, or that it has too few runs for one."""
+    if result and result.time and result.verdict is Verdict.NOT_ENOUGH_RUNS:
+        return f"{ratio(result.time.ratio)} ({result.verdict})"
+    return _ratio(result.time if result else None)
 
 
 def _cost_ratios(view: QuestionView) -> str:

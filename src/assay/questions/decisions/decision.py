@@ -103,6 +103,13 @@ class CostRatio:
     holm_p: float | None
     verdict: CostVerdict
 
+    @property
+    def side_of_one(self) -> int:
+        """1 where the 95 % interval is above 1, -1 where it is below 1; 0 where it includes 1, or there is none."""
+        if self.low is None or self.high is None:
+            return 0
+        return int(self.low > 1) - int(self.high < 1)
+
 
 @dataclass(frozen=True, slots=True)
 class ComparedCost:
@@ -402,16 +409,19 @@ class Decision:
 
     @property
     def storage_costs(self) -> StorageEffects | None:
-        """The effects by storage class, where the effect on time differs or the verdicts on cost do; else None.
+        """The effects by storage class, where the effect on time differs or the results on cost do; else None.
 
-        Verdicts on cost differ if the option is shown to cost more, or less, with some of the classes only.
+        Results on cost differ if the 95 % interval of the option is above 1, or below it, with some of the classes
+        only, or is confirmed there only.
         """
         if self.storage_effects is None or self.storage_difference is not None:
             return self.storage_difference
-        over_all = [effect.cost for effect in self.storage_effects.over_all]
-        verdicts = {cost.verdict for cost in over_all if cost}
-        confirmed_verdicts = verdicts & {CostVerdict.CHEAPER, CostVerdict.DEARER}
-        return self.storage_effects if all(over_all) and confirmed_verdicts and len(verdicts) > 1 else None
+        costs = [effect.cost for effect in self.storage_effects.over_all if effect.cost]
+        if len(costs) < len(self.storage_effects.over_all):
+            return None
+        results = {(cost.verdict, cost.side_of_one) for cost in costs}
+        has_difference = any(side and verdict is not CostVerdict.NOT_ENOUGH_RUNS for verdict, side in results)
+        return self.storage_effects if has_difference and len(results) > 1 else None
 
     @property
     def workloads(self) -> tuple[str, ...]:

@@ -362,7 +362,7 @@ def _values_of_years(context: Context, page_state: CostPageState) -> dict[str, A
 def _years_of_card(card: QuestionView | None) -> dict[str, Any]:
     """Return the costs over years of the card's decision, so that the page has one baseline and one verdict.
 
-    Where the effect or the verdict on cost depends on the storage, no single option has a cost: the card's answer leads
+    Where the effect or the result on cost depends on the storage, no single option has a cost: the card's answer leads
     then, and the table has combinations.
     """
     if card is None:

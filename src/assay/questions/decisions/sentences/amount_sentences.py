@@ -128,20 +128,26 @@ def amount_sentences(decision: Decision, option: OptionResult | None = None) -> 
     )
     all_prices = _all_prices(prices, currency)
     if decision.storage_difference is not None or decision.storage_costs is not None:
-        what_depends = "effect" if decision.storage_difference is not None else "verdict on cost"
+        what_depends = "effect" if decision.storage_difference is not None else "result on cost"
         break_even = f"The {what_depends} depends on the storage, so there is no single break-even price."
         return CostAmounts(per_job, over_years, all_prices, break_even, _prices_text(costs, currency), job.workload)
     details = " ".join(filter(None, (all_prices, work)))
     low, high = (None if end is None else ratio.price_ratio / end for end in (ratio.high, ratio.low))
     limit = amount(ratio.break_even_price_ratio, low, high, price)
-    break_even = _break_even(decision, priced_result, limit, f"{option_price_text} over {years}{_setting_text(prices)}")
+    paid = [option_price.price / price for option_price in prices.option]
+    is_open = low is None or high is None or any(low <= price_ratio <= high for price_ratio in paid)
+    scope = "" if is_open else " in the mean over the compared settings"
+    break_even = _break_even(
+        decision, priced_result, limit, f"{option_price_text} over {years}{_setting_text(prices)}", scope
+    )
     return CostAmounts(per_job, over_years, details, break_even, _prices_text(costs, currency), job.workload)
 
 
-def _break_even(decision: Decision, priced_result: OptionResult, limit: str, price: str) -> str:
+def _break_even(decision: Decision, priced_result: OptionResult, limit: str, price: str, open_scope: str) -> str:
     """Return whether an option pays at its price, and up to which price of the cluster over the years it does.
 
-    ``price``: with the years, and the setting that it is for.
+    ``price``: with the years, and the setting that it is for. ``open_scope``: the runs for which an open answer is
+    open, where the price of this setting is outside the interval of its break-even price.
     """
     assert priced_result.cost is not None
     name = compared_option(decision, priced_result.option)
@@ -149,9 +155,8 @@ def _break_even(decision: Decision, priced_result: OptionResult, limit: str, pri
     pay, they_pay, their, does = (_agreeing_word(decision, priced_result.option, *pair) for pair in words)
     match priced_result.cost.verdict:
         case CostVerdict.NOT_DISTINGUISHABLE:
-            why = (
-                "Open, because the difference in cost is not confirmed" if excludes_one(priced_result.cost) else "Open"
-            )
+            is_unconfirmed = excludes_one(priced_result.cost)
+            why = "Open, because the difference in cost is not confirmed" if is_unconfirmed else f"Open{open_scope}"
             return f"{why}: the break-even price of the cluster with {name} is {limit}; it costs {price}."
         case CostVerdict.DEARER:
             return (

@@ -16,6 +16,8 @@ NOT_CONFIRMED = "This is not confirmed: among several comparisons, one can diffe
 """Why a difference in cost gets no verdict although its interval excludes 1."""
 OPTIONS_NAMED = 3
 """Maximum number of options named in one sentence."""
+UNDECIDED = "undecided"
+"""The advice where no verdict says whether an option is worth its cost."""
 SHARE_MAX = 1.0
 """Maximum additional cost that is also stated as a percentage: above it, the ratio reads more easily."""
 
@@ -42,8 +44,8 @@ def cost_sentence(decision: Decision, level: str, cost: CostRatio, where: str = 
 
 def costs_by_storage(decision: Decision) -> tuple[tuple[str, CostRatio], ...]:
     """Return each storage class in words with the cost ratio of the headline's option over all workloads that the
-    classes share; empty unless the effect on time or the verdict on cost depends on the storage, and each class has a
-    cost."""
+    classes share; empty unless the effect on time or the result on cost depends on the storage, and each class has
+    a cost."""
     if decision.storage_costs is None:
         return ()
     over_all = decision.storage_costs.over_all
@@ -64,15 +66,16 @@ def storage_advice(decision: Decision) -> str | None:
         storages.setdefault(_advice(cost), []).append(f"{name} ({_ratio_text(cost)})")
     option = decision.storage_effects.option
     verb = option_verb(decision.factor, option)
+    if set(storages) == {UNDECIDED}:
+        is_worth_it = f"{compared_option(decision, option)} {verb} worth the cost per job"
+        return f"It is undecided whether {is_worth_it} with {joined(storages[UNDECIDED])}."
     clauses = [f"{advice} with {joined(names)}" for advice, names in sorted(storages.items())]
     return f"By cost per job, {compared_option(decision, option)} {verb} {'; '.join(clauses)}."
 
 
 def _advice(cost: CostRatio) -> str:
     """Return whether an option is worth its cost."""
-    if cost.verdict is CostVerdict.NOT_ENOUGH_RUNS or not excludes_one(cost):
-        return "undecided"
-    return "not worth it" if cost.ratio > 1 else "worth it"
+    return {CostVerdict.CHEAPER: "worth it", CostVerdict.DEARER: "not worth it"}.get(cost.verdict, UNDECIDED)
 
 
 def _ratio_text(cost: CostRatio) -> str:
@@ -242,8 +245,10 @@ def _undecided_cheapest(decision: Decision, costs: Mapping[str, CostRatio], wher
         text += f": {cost_text(costs[cheapest])} that of {baseline_name}"
     if len(ties) == len(costs) and len(costs) > 1:
         return f"{text}. Each of the {len(ties)} other options may be cheaper"
+    price_ratios = {name: cost.price_ratio for name, cost in costs.items()} | {baseline: 1.0}
     tied = [
-        f"{compared_option(decision, rival.option)} ({format_ratio(rival.ratio)}× its cost, {interval_text(rival)})"
+        f"{compared_option(decision, rival.option)} ({format_ratio(rival.ratio)}× its cost, {interval_text(rival)}"
+        + ("; its cluster has the lower price)" if price_ratios[rival.option] < price_ratios[cheapest] else ")")
         for rival in decision.cheapest.rivals
         if rival.option in ties
     ]

@@ -287,7 +287,7 @@ def _storage_claim(by_storage: StorageEffects) -> str:
 def _storage_means(by_storage: StorageEffects, *, on_cost: bool) -> str:
     """Return the mean effect on time and cost over the workloads with each storage class.
 
-    ``on_cost``: whether the verdict on cost depends on the storage.
+    ``on_cost``: whether the result on cost depends on the storage.
     """
     over_all = by_storage.over_all
     names = [option_text(DEVICE_CLASS, effect.storage) for effect in over_all]
@@ -303,7 +303,7 @@ def _storage_means(by_storage: StorageEffects, *, on_cost: bool) -> str:
     cost = f"; the cost per job: {joined(costs)}" if costs else ""
     difference_text = "" if by_storage.differs_on else " No difference in speedup between them is shown."
     if difference_text and on_cost:
-        difference_text += " On cost, the verdict depends on the storage."
+        difference_text += " The result on cost depends on the storage."
     workload = over_all[0].workload
     where = f"on {workload_title(workload)}" if workload else f"over {plural(by_storage.workloads, 'workload')}"
     return f"By storage, {where}: {joined(times)}{cost}.{difference_text}"

@@ -113,7 +113,7 @@ class CostsOverYears:
 def costs_over_years(decision: Decision) -> CostsOverYears | None:
     """Return the short answer of a decision on the cheapest option; None without prices.
 
-    None also where the effect or the verdict on cost depends on the storage: no option has a single cost then.
+    None also where the effect or the result on cost depends on the storage: no option has a single cost then.
     """
     costs, cheapest, currency = decision.baseline_costs, decision.cheapest, decision.currency
     if costs is None or cheapest is None or currency is None or decision.storage_costs is not None:
