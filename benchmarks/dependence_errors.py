@@ -237,6 +237,10 @@ QUESTIONS: dict[str, Question] = {
     "many: 48 gains that depend on no factor": (_many(apart=0.0), GAINS),
     "many: 48 gains that depend on a factor of 3 levels": (_many(), GAINS),
     "many: 48 gains that depend on a factor of 6 levels": (_many(levels=6), GAINS),
+    "many: 8 gains that depend weakly on a factor of 3 levels": (
+        lambda rng, gain: decided(processes.depends_on_factor(rng, gain, options=1, workloads=8, apart=0.03), gain),
+        GAINS,
+    ),
     "many: 48 gains that depend on no factor, intervals alone": (
         lambda rng, _: outside_one(processes.depends_on_factor(rng, **MANY, apart=0.0)),
         NO_GAIN,
@@ -338,25 +342,25 @@ def _cells(*shares: float) -> str:
     return " | ".join("–" if np.isnan(share) else f"{share:.1%}" for share in shares)
 
 
-def print_equal(names: list[str], repositories: int) -> None:
+def print_equal(names: list[str], repositories: int, seed: int) -> None:
     """Print one row for each question without a true difference; withheld verdicts are counted at a gain of 1.3."""
     print(f"| question | wrong | 95 % intervals that hold | verdict withheld at {WITHHELD_AT:g} | repositories |")
     print("|---|---|---|---|---|")
     for name in names:
         count = max(200, repositories // 5) if name.startswith(SLOW) else repositories
-        equal, withheld = rates(name, 1.0, repositories=count, seed=3), NO_VALUE
+        equal, withheld = rates(name, 1.0, repositories=count, seed=seed), NO_VALUE
         if WITHHELD_AT in QUESTIONS[name][1]:
-            withheld = rates(name, WITHHELD_AT, repositories=count, seed=3).withheld
+            withheld = rates(name, WITHHELD_AT, repositories=count, seed=seed).withheld
         print(f"| {name} | {_cells(equal.wrong, equal.held, withheld)} | {count} |", flush=True)
 
 
-def print_gains(names: list[str], repositories: int) -> None:
+def print_gains(names: list[str], repositories: int, seed: int) -> None:
     """Print one row for each question and true gain."""
     print("| question | true gain | wrong | 95 % intervals that hold | true effect stated | repositories |")
     print("|---|---|---|---|---|---|")
     for name in names:
         for gain in QUESTIONS[name][1]:
-            row = rates(name, gain, repositories=repositories, seed=3)
+            row = rates(name, gain, repositories=repositories, seed=seed)
             print(f"| {name} | {gain:g} | {_cells(row.wrong, row.held, row.stated)} | {repositories} |", flush=True)
 
 
@@ -366,9 +370,10 @@ def main() -> None:
     parser.add_argument("--repositories", type=int, default=500)
     parser.add_argument("--only", default="", help="Only questions whose name begins with this text.")
     parser.add_argument("--equal", action="store_true", help="only questions without a true difference")
+    parser.add_argument("--seed", type=int, default=3, help="of the drawn repositories")
     options = parser.parse_args()
     names = [name for name in QUESTIONS if name.startswith(options.only)]
-    (print_equal if options.equal else print_gains)(names, options.repositories)
+    (print_equal if options.equal else print_gains)(names, options.repositories, options.seed)
 
 
 if __name__ == "__main__":

@@ -449,7 +449,7 @@ def test_costs_over_years_are_the_same_in_the_terminal_the_api_and_the_page(tmp_
         assert f"\n{over_years.lowest_price}\n{over_years.assumptions}\n{over_years.covers}\n" in brief
         for option in over_years.options:
             assert all(cell in brief for cell in over_years.cells(option))
-        assert len(brief.split()) <= 190
+        assert len(brief.split()) <= 200
 
 
 def test_tables_over_years_state_that_the_number_of_runs_limits_the_workload_and_prices_limit_the_network(
