@@ -215,6 +215,14 @@ def test_a_device_class_with_several_layouts_has_the_range_of_their_prices() -> 
     work = "For the work that hard disks do in 3 years ($118,260), SSDs cost $"
     assert amounts.over_years_details.startswith(work)
     assert "SSDs pay off at this price: their cluster costs $110,376 to $128,772 over 3 years; " in amounts.break_even
+    (option,) = decision.options
+    assert option.cost is not None
+    open_cost = replace(option.cost, low=0.9, high=1.1, verdict=CostVerdict.NOT_DISTINGUISHABLE)
+    for price_ratio, start in ((1.0, "Open: "), (0.5, "Open in the mean over the compared settings: ")):
+        cost = replace(open_cost, price_ratio=price_ratio, break_even_price_ratio=price_ratio)
+        open_amounts = amount_sentences(decision, replace(option, cost=cost))
+        assert open_amounts is not None
+        assert open_amounts.break_even.startswith(f"{start}the break-even price of the cluster with SSDs is $")
 
 
 def test_a_setting_has_no_price_and_no_break_even_price() -> None:

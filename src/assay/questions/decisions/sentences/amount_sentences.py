@@ -6,7 +6,7 @@ to which the option is cheaper. Prices of clusters are those of one setting, whi
 decision's ratios, with their intervals.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 
@@ -15,6 +15,7 @@ from assay.questions.decisions.decision import (
     BaselineCosts,
     CaveatKind,
     ClusterPrice,
+    CostRatio,
     CostVerdict,
     Decision,
     OptionResult,
@@ -132,41 +133,44 @@ def amount_sentences(decision: Decision, option: OptionResult | None = None) -> 
         break_even = f"The {what_depends} depends on the storage, so there is no single break-even price."
         return CostAmounts(per_job, over_years, all_prices, break_even, _prices_text(costs, currency), job.workload)
     details = " ".join(filter(None, (all_prices, work)))
-    low, high = (None if end is None else ratio.price_ratio / end for end in (ratio.high, ratio.low))
-    limit = amount(ratio.break_even_price_ratio, low, high, price)
-    paid = [option_price.price / price for option_price in prices.option]
-    is_open = low is None or high is None or any(low <= price_ratio <= high for price_ratio in paid)
-    scope = "" if is_open else " in the mean over the compared settings"
-    break_even = _break_even(
-        decision, priced_result, limit, f"{option_price_text} over {years}{_setting_text(prices)}", scope
-    )
+    price_text = f"{option_price_text} over {years}{_setting_text(prices)}"
+    break_even = _break_even(decision, priced_result, ratio, prices, amount, price_text)
     return CostAmounts(per_job, over_years, details, break_even, _prices_text(costs, currency), job.workload)
 
 
-def _break_even(decision: Decision, priced_result: OptionResult, limit: str, price: str, open_scope: str) -> str:
+def _break_even(
+    decision: Decision,
+    priced_result: OptionResult,
+    ratio: CostRatio,
+    prices: ComparedPrices,
+    amount: Callable[[float, float | None, float | None, float], str],
+    price_text: str,
+) -> str:
     """Return whether an option pays at its price, and up to which price of the cluster over the years it does.
 
-    ``price``: with the years, and the setting that it is for. ``open_scope``: the runs for which an open answer is
-    open, where the price of this setting is outside the interval of its break-even price.
+    ``amount``: a break-even price as text; ``price_text``: the price of the option with the years and its setting.
     """
-    assert priced_result.cost is not None
+    low, high = (None if end is None else ratio.price_ratio / end for end in (ratio.high, ratio.low))
+    limit = amount(ratio.break_even_price_ratio, low, high, prices.baseline.price)
     name = compared_option(decision, priced_result.option)
     words = (("pays", "pay"), ("it pays", "they pay"), ("its", "their"), ("does", "do"))
     pay, they_pay, their, does = (_agreeing_word(decision, priced_result.option, *pair) for pair in words)
-    match priced_result.cost.verdict:
+    match ratio.verdict:
         case CostVerdict.NOT_DISTINGUISHABLE:
-            is_unconfirmed = excludes_one(priced_result.cost)
-            why = "Open, because the difference in cost is not confirmed" if is_unconfirmed else f"Open{open_scope}"
-            return f"{why}: the break-even price of the cluster with {name} is {limit}; it costs {price}."
+            price_ratios = [price.price / prices.baseline.price for price in prices.option]
+            is_outside = low is not None and high is not None and not any(low <= paid <= high for paid in price_ratios)
+            why = "Open in the mean over the compared settings" if is_outside else "Open"
+            why = "Open, because the difference in cost is not confirmed" if excludes_one(ratio) else why
+            return f"{why}: the break-even price of the cluster with {name} is {limit}; it costs {price_text}."
         case CostVerdict.DEARER:
             return (
-                f"{capitalised(name)} {does} not pay off at this price: {their} cluster costs {price}; "
+                f"{capitalised(name)} {does} not pay off at this price: {their} cluster costs {price_text}; "
                 f"{they_pay} off up to {limit}."
             )
         case _:
             return (
-                f"{capitalised(name)} {pay} off at this price: {their} cluster costs {price}; {they_pay} off up to "
-                f"{limit}."
+                f"{capitalised(name)} {pay} off at this price: {their} cluster costs {price_text}; "
+                f"{they_pay} off up to {limit}."
             )
 
 
