@@ -85,7 +85,7 @@ def hybrid_tasks() -> list[TaskAttempt]:
     ]
 
 
-def hybrid_trace() -> Trace:
+def hybrid_trace(hdd1_busy_s: float = 20.0) -> Trace:
     """Return two samples a node over 40 s: reads of 128 kB on hdd1, 16 kB on ssd1, and worker1 twice as busy."""
     trace = Trace()
     for node in (*WORKERS, "master"):
@@ -94,7 +94,7 @@ def hybrid_trace() -> Trace:
             ("disk:hdd1", "reads"): 1000 * share,
             ("disk:hdd1", "read_bytes"): 128_000_000 * share,
             ("disk:hdd1", "read_s"): 5 * share,
-            ("disk:hdd1", "busy_s"): 20.0,
+            ("disk:hdd1", "busy_s"): hdd1_busy_s,
             ("disk:hdd1", "queue_s"): 60.0,
             ("disk:hdd1", "writes"): 0.0,
             ("disk:hdd1", "write_bytes"): 0.0,

@@ -208,7 +208,7 @@ def test_the_command_prints_limits_bounds_and_what_they_rest_on(tmp_path: Path) 
     options = ["show", run.run_id, "--limits", "--repository", str(store.root)]
     text = CliRunner().invoke(assay, options).output
     assert "HDFS disks" in text
-    assert re.search(r"^HDFS disks limited [\d.]+ of [\d.]+ s\. If disks cost no time", text, re.MULTILINE)
+    assert re.search(r"^The HDFS disks limited [\d.]+ of [\d.]+ s\. If disks cost no time", text, re.MULTILINE)
     assert "disks cost no time" in text
     assert "2.17" in text
     answer = json.loads(CliRunner().invoke(assay, [*options, "--json"]).output)

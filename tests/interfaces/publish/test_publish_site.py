@@ -25,6 +25,7 @@ from assay.interfaces.cli.main import assay
 from assay.interfaces.publish.site_folder import LISTING, STAGING, SiteFile, write_site
 from assay.model import Check, Trace
 from assay.store import Repository
+from builders import make_run
 from command import printed
 from detail_support import hybrid_run, hybrid_tasks, hybrid_trace
 from question_table import BSC, PRICES
@@ -96,7 +97,8 @@ def test_the_downloads_have_every_run_and_can_be_pulled(bsc: Path, site: Path, t
 def test_every_run_has_a_page_with_the_answers_of_the_command(tmp_path: Path) -> None:
     store = Repository.create(tmp_path / "r")
     run = hybrid_run()
-    store.publish(run, tasks=hybrid_tasks(), trace=hybrid_trace())
+    for run_id in (run.run_id, make_run(10).run_id):
+        store.publish(replace(run, run_id=run_id), tasks=hybrid_tasks(), trace=hybrid_trace())
     assert published(store.root, tmp_path / "site").exit_code == 0
     page = (tmp_path / "site" / "runs" / f"{run.run_id}.html").read_text()
     words = " ".join(re.sub(r"<[^>]+>", " ", page).split())

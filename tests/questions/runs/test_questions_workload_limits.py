@@ -11,17 +11,19 @@ from assay.analysis.run_profile.limits.loads import DISKS, Resource
 from assay.analysis.run_profile.limits.run_limits import Limits, LimitTime
 from assay.analysis.run_profile.tables.limits_tables import limit_sentence
 from assay.model.runs.imported import ImportedRun, foreign_run
-from assay.questions.runs.limits import limits_of_run
-from assay.questions.runs.workload_limits import (
-    WorkloadLimit,
-    limit_text,
-    limits_sentence,
+from assay.questions.runs.limits import (
+    configuration_limit,
+    limits_of_run,
     listed_limits,
-    workload_limits,
+    run_limit_answer,
+    run_limit_sentence,
 )
+from assay.questions.runs.workload_limits import WorkloadLimit, limit_text, limits_sentence, workload_limits
 from assay.store import ImportRequest, Repository
 from builders import build_repository, make_run
 from detail_support import hybrid_run, hybrid_tasks, hybrid_trace
+from simulator_support import command_result
+from web_support import client_of
 
 
 def row(storage: str, workload: str, limit: Resource, runs_with_limit: int = 3, clear: int = 2) -> WorkloadLimit:
@@ -93,14 +95,45 @@ def test_the_limit_of_a_workload_is_the_longest_of_its_newest_traced_runs(tmp_pa
     assert workload.time_share == pytest.approx(by_limit[longest] / alone.duration_s)
     assert (workload.runs, workload.runs_with_limit, answer.runs, answer.traced) == (3, 3, 3, 4)
     ids = [make_run(number).run_id for number in (1, 10)]
-    assert listed_limits(repository, ids) == {ids[1]: limit_sentence(alone)}
+    table = repository.table()
+    configuration = configuration_limit(repository, table, ids[1])
+    assert configuration == replace(workload, storage="")
+    assert listed_limits(repository, table, ids) == {ids[1]: run_limit_sentence(alone, configuration)}
+
+
+def test_a_run_alone_has_no_clear_limit_if_its_configuration_has_none(tmp_path: Path) -> None:
+    """A run that is clear alone has repetitions that are not: home, the list and the run name one verdict."""
+    repository = Repository.create(tmp_path / "r")
+    run = replace(hybrid_run(), workload="wordcount")
+    repository.publish(run, tasks=hybrid_tasks(), trace=hybrid_trace())
+    alone = listed_limits(repository, repository.table(), [run.run_id])[run.run_id]
+    assert not alone.startswith("No clear limit")
+    for number in (10, 11):  # its disk is busy for almost as long as the fixed costs
+        repetition = replace(run, run_id=make_run(number).run_id)
+        repository.publish(repetition, tasks=hybrid_tasks(), trace=hybrid_trace(hdd1_busy_s=40.0))
+    [row_of_home] = workload_limits(repository, repository.table()).workloads
+    assert not row_of_home.is_clear
+    sentence = run_limit_answer(
+        limits_of_run(repository, run.run_id), configuration_limit(repository, repository.table(), run.run_id)
+    )
+    listed = listed_limits(repository, repository.table(), [run.run_id])[run.run_id]
+    assert sentence.startswith(listed)
+    assert listed == (
+        f"No clear limit over 3 runs of this configuration ({row_of_home.longest}). In this run, {alone[0].lower()}"
+        f"{alone[1:]}"
+    )
+    page = client_of(repository.root).get(f"/runs/{run.run_id}").text
+    home = client_of(repository.root).get("/").text
+    assert f"<strong>{sentence}</strong>" in page
+    assert "No clear limit: WordCount on hard disks." in home
+    assert sentence in command_result("show", run.run_id, "--limits", "--repository", str(repository.root)).output
 
 
 @pytest.mark.parametrize(
     ("second_s", "text"),
     [
-        (30.0, "Fixed costs limited 39.0 of 125.0 s."),
-        (35.0, "No clear limit: fixed costs limited 39.0 of 125.0 s, CPU 35.0 s."),
+        (30.0, "Fixed costs of jobs limited 39.0 of 125.0 s."),
+        (35.0, "No clear limit: fixed costs of jobs limited 39.0 of 125.0 s, CPU 35.0 s."),
     ],
 )
 def test_a_limit_is_not_clear_where_another_one_held_for_almost_as_long(second_s: float, text: str) -> None:
@@ -121,7 +154,7 @@ def test_all_kinds_of_disks_are_one_limit_of_a_run() -> None:
         LimitTime("reduce", Resource.DISK_INTERMEDIATE, 19.0),
     )
     limits = Limits("0", "measured", 64.0, 1.0, ("w1",), Resource.DISK_HDFS, times, (), (), ())
-    assert limit_sentence(limits) == "Disks limited 39.0 of 64.0 s."
+    assert limit_sentence(limits) == "The disks limited 39.0 of 64.0 s."
 
 
 def test_a_workload_without_a_clear_limit_names_its_two_longest_limits() -> None:

@@ -7,6 +7,7 @@ import hashlib
 import json
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 from typing import Any, Final
 
@@ -21,7 +22,7 @@ from assay.interfaces.publish.cost_page import cost_values
 from assay.interfaces.publish.downloads import csv_bytes, json_bytes, package_bytes, parquet_bytes
 from assay.interfaces.publish.explorer import explorer_data
 from assay.interfaces.publish.relative_page import relative_values
-from assay.interfaces.publish.run_pages import run_pages
+from assay.interfaces.publish.run_pages import ConfigurationLimits, run_pages
 from assay.interfaces.publish.site_folder import SiteFile, SiteSummary, check_site, newest_path, write_site
 from assay.interfaces.web.rendering.rendering import Rendering
 from assay.interfaces.web.rendering.shown_decisions import shown_questions_of
@@ -35,8 +36,10 @@ from assay.questions.decisions.decision import DecisionRequest
 from assay.questions.decisions.sentences.decision_sentences import answer_of
 from assay.questions.decisions.sentences.question_sentences import view_of
 from assay.questions.json_values import json_value
+from assay.questions.runs.limits import limit_of_ids
 from assay.questions.runs.overview import counts_of
 from assay.questions.runs.private_fields import PublicRuns, private_columns, public_parts, public_runs
+from assay.questions.runs.workload_limits import newest_of_configurations
 from assay.questions.trust.flags import flags_in
 from assay.store import Repository
 
@@ -128,12 +131,19 @@ def _site_files(site: _Site) -> Iterator[SiteFile]:
     yield SiteFile("relative.html", lambda: _relative_page(site))
     yield SiteFile("runs.html", lambda: site.page("site_runs", "runs.html"))
     yield SiteFile("data/runs.js", lambda: explorer_data(site.repository, site.table, private_names, linked_ids))
-    yield from run_pages(site.public.runs, _outliers(site), site.observations, site.page, site.page_settings)
+    yield from run_pages(
+        site.public.runs, _outliers(site), _configuration_limits(site), site.observations, site.page, site.page_settings
+    )
     yield SiteFile("downloads/runs.csv", lambda: csv_bytes(site.public.runs))
     yield SiteFile("downloads/runs.parquet", lambda: parquet_bytes(site.public.runs), key=_key_of(site.public.runs))
     yield SiteFile("downloads/decisions.json", lambda: json_bytes(decisions_json(site.answers)))
     yield SiteFile(f"downloads/{_PACKAGE}", lambda: _package(site), key=_key_of(site.public.runs))
     yield SiteFile("data.html", lambda: _data_page(site))
+
+
+def _configuration_limits(site: _Site) -> ConfigurationLimits:
+    limit_of = cache(lambda run_ids: limit_of_ids(site.repository, run_ids))
+    return ConfigurationLimits(newest_of_configurations(site.repository, site.table), limit_of)
 
 
 def _outliers(site: _Site) -> dict[str, str]:

@@ -7,19 +7,21 @@ spans of time, and numbers of charts have five digits. The page says how many li
 
 import hashlib
 from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
 from typing import Any, Protocol
 
 import msgspec
 
 from assay.analysis.run_profile.run_detail import run_detail
-from assay.analysis.run_profile.tables.limits_tables import limit_answer, limit_sections
+from assay.analysis.run_profile.tables.limits_tables import limit_sections
 from assay.analysis.run_profile.tables.run_tables import run_sections
 from assay.foundation.version import __version__
 from assay.interfaces.charts.single_runs.run_over_time import Span, run_over_time
 from assay.interfaces.publish.site_folder import SiteFile
 from assay.model import Run, TaskAttempt, Trace
 from assay.questions.runs.complete_run import CompleteRun
-from assay.questions.runs.limits import limits_of_complete_run
+from assay.questions.runs.limits import limits_of_complete_run, run_limit_answer
+from assay.questions.runs.workload_limits import WorkloadLimit
 
 WINDOWS_MAX = 120
 """Maximum number of spans of time whose points a published line keeps."""
@@ -45,17 +47,35 @@ ObservationsOf = Callable[[Run], tuple[tuple[TaskAttempt, ...], Trace]]
 """Function that returns the task attempts and the trace of a run, without private fields."""
 
 
+@dataclass(frozen=True, slots=True)
+class ConfigurationLimits:
+    """What limits the configuration of each run."""
+
+    newest_ids: Mapping[str, tuple[str, ...]]
+    """Ids of the newest runs of a run's configuration, by run id."""
+    limit_of: Callable[[tuple[str, ...]], WorkloadLimit | None]
+    """Reads the traces of these runs."""
+
+
 def run_pages(
-    runs: tuple[Run, ...], outliers: Mapping[str, str], observations: ObservationsOf, page: SitePage, page_settings: str
+    runs: tuple[Run, ...],
+    outliers: Mapping[str, str],
+    configurations: ConfigurationLimits,
+    observations: ObservationsOf,
+    page: SitePage,
+    page_settings: str,
 ) -> Iterator[SiteFile]:
     """Yield the page of each run. ``outliers``: kind of outlier by run id. ``page_settings``: settings that every page
     depends on, as text."""
     for run in runs:
-        kind = outliers.get(run.run_id, "")
-        digest = hashlib.sha256(f"{__version__} {page_settings} {kind} ".encode() + msgspec.json.encode(run))
+        kind, newest_ids = outliers.get(run.run_id, ""), configurations.newest_ids.get(run.run_id, ())
+        settings = f"{__version__} {page_settings} {kind} {' '.join(newest_ids)} "
+        digest = hashlib.sha256(settings.encode() + msgspec.json.encode(run))
         yield SiteFile(
             page_name(run),
-            lambda run=run, kind=kind: _run_page(run, kind, observations, page),  # type: ignore[misc]
+            lambda run=run, kind=kind, ids=newest_ids: _run_page(  # type: ignore[misc]
+                run, kind, configurations.limit_of(ids), observations, page
+            ),
             key=digest.hexdigest(),
         )
 
@@ -65,7 +85,9 @@ def page_name(run: Run) -> str:
     return f"runs/{run.run_id}.html"
 
 
-def _run_page(run: Run, outlier: str, observations: ObservationsOf, page: SitePage) -> bytes:
+def _run_page(
+    run: Run, outlier: str, configuration: WorkloadLimit | None, observations: ObservationsOf, page: SitePage
+) -> bytes:
     tasks, trace = observations(run)
     complete_run = CompleteRun(run, tasks, trace, run_detail(run, tasks, trace))
     limits = limits_of_complete_run(complete_run)
@@ -78,7 +100,7 @@ def _run_page(run: Run, outlier: str, observations: ObservationsOf, page: SitePa
         outlier=outlier,
         over_time=rounded(chart) if chart else None,
         phases=sections.get("phases"),
-        limit_sentence=limit_answer(limits) if limits else None,
+        limit_sentence=run_limit_answer(limits, configuration) if limits else None,
         limits=limit_sections(limits) if limits else (),
         sections=[[sections[name] for name in names if name in sections] for names in _SECTIONS],
     )

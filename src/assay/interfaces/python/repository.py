@@ -347,13 +347,12 @@ class OpenedRepository(Forecasts):
 
     def limits(self, run: str) -> Answer[Limits]:
         """Find what limited a run, and how much faster it could be at most. ``run``: the beginning of its id."""
-        from assay.analysis.run_profile.tables.limits_tables import limit_answer
-        from assay.questions.runs.limits import limits_of_run
+        from assay.questions.runs.limits import configuration_limit, limits_of_run, run_limit_answer
 
         limits = limits_of_run(self._store, text(run, "run"))
         return Answer(
             limits,
-            limit_answer(limits),
+            run_limit_answer(limits, configuration_limit(self._store, self._store.table(), limits.run_id)),
             limits.rests_on,
             json_values=lambda: json_value(limits),
             rows=rows.rows_under("times"),

@@ -10,8 +10,8 @@ from dataclasses import dataclass, field
 from assay.analysis.comparison.factors.device_classes import DEVICE_CLASS, with_device_class
 from assay.analysis.run_profile.limits.loads import Resource
 from assay.analysis.run_profile.limits.run_limits import Limits, disks_as_one, limits_of
-from assay.analysis.run_profile.tables.limits_tables import LIMIT_TITLES, limit_sentence
-from assay.analysis.statistics import RunTable
+from assay.analysis.run_profile.tables.limits_tables import LIMIT_SUBJECTS, LIMIT_TITLES
+from assay.analysis.statistics import RunTable, groups_by
 from assay.foundation.units import format_percent
 from assay.model import Origin, Run, RunStatus
 from assay.questions.commands import NO_OPTIONS, CommandOptions, command
@@ -33,16 +33,6 @@ _NAMED_MAX = 2
 """Maximum number of workloads that the sentence names for a limit."""
 _UNCLEAR_NAMED_MAX = 3
 """Maximum number of workloads without a clear limit that the sentence names."""
-_SUBJECTS = {
-    Resource.CPU: "the CPU",
-    Resource.DISK: "the disks",
-    Resource.NETWORK: "the network",
-    Resource.MEMORY: "memory",
-    Resource.CONTAINERS: "waiting for containers",
-    Resource.FIXED: "fixed costs of jobs",
-    Resource.NO_TASK: "idle nodes",
-    Resource.NONE: "no busy resource",
-}
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,10 +70,15 @@ class WorkloadLimit:
         """The limit with its share of the time and its runs, or the two longest limits if none is clear."""
         limits = f"{LIMIT_TITLES[self.limit]}, {_share_of_time(self)}"
         if not self.is_clear:
-            first = f"{LIMIT_TITLES[self.limit]} {format_percent(self.time_share)}"
-            second = "" if self.second is None else f", {LIMIT_TITLES[self.second]} {format_percent(self.second_share)}"
-            limits = f"no clear limit ({first}{second} of the run time)"
+            limits = f"no clear limit ({self.longest})"
         return f"{_with_storage(self)}: {limits}, {plural(self.runs, 'run')}"
+
+    @property
+    def longest(self) -> str:
+        """The two longest limits with their shares of the run time."""
+        first = f"{LIMIT_TITLES[self.limit]} {format_percent(self.time_share)}"
+        second = "" if self.second is None else f", {LIMIT_TITLES[self.second]} {format_percent(self.second_share)}"
+        return f"{first}{second} of the run time"
 
 
 @dataclass(frozen=True, slots=True)
@@ -185,7 +180,7 @@ def _limit_of(repository: Repository, runs: Sequence[Run], storage: str) -> Work
     """Return what limited these runs of one workload; None if no limit is known."""
     times = _LimitTimes()
     for run in runs:
-        if (limits := _limits(repository, run)) is not None:
+        if (limits := _limits_from_trace(repository, run)) is not None:
             times.add(limits)
     if not times.mains:
         return None
@@ -204,6 +199,23 @@ def _limit_of(repository: Repository, runs: Sequence[Run], storage: str) -> Work
         in_lab=any(run.lab_scale is not None for run in runs),
         newest_run=max(runs, key=lambda run: run.started_at).run_id,
     )
+
+
+def newest_of_configurations(repository: Repository, table: RunTable) -> dict[str, tuple[str, ...]]:
+    """Return, for each valid measured run with a trace, the ids of the newest of these runs in its configuration."""
+    positions = list(_traced_positions(repository, table))
+    if not positions:
+        return {}
+    configuration_of_row = groups_by(table, table.factors).of_row
+    ids = repository.ids_at(table, positions)
+    ids_by_configuration: dict[int, list[str]] = {}
+    for position, run_id in zip(positions, ids, strict=True):
+        ids_by_configuration.setdefault(int(configuration_of_row[position]), []).append(run_id)
+    return {
+        run_id: tuple(configuration_ids[:RUNS_PER_WORKLOAD_MAX])
+        for configuration_ids in ids_by_configuration.values()
+        for run_id in configuration_ids
+    }
 
 
 def limit_text(limit: WorkloadLimit | None) -> str:
@@ -225,14 +237,7 @@ def _traced_positions(repository: Repository, table: RunTable) -> Iterator[int]:
             yield position
 
 
-def listed_limits(repository: Repository, run_ids: Sequence[str]) -> dict[str, str]:
-    """Return the limit of each run in a sentence; runs without a trace are omitted."""
-    traced_ids = repository.traced_runs()
-    limits = {run_id: _limits(repository, repository.run(run_id)) for run_id in run_ids if run_id in traced_ids}
-    return {run_id: limit_sentence(run_limit) for run_id, run_limit in limits.items() if run_limit is not None}
-
-
-def _limits(repository: Repository, run: Run) -> Limits | None:
+def _limits_from_trace(repository: Repository, run: Run) -> Limits | None:
     tasks = tuple(repository.tasks(run.run_id))
     return limits_of(with_jobs(repository, run), tasks, repository.trace(run.run_id))
 
@@ -264,7 +269,6 @@ def _part(limit: Resource, rows: Sequence[WorkloadLimit], total: int) -> str:
     ``total``: number of workloads on the storage.
     """
     limited_rows = [row for row in rows if row.limit is limit]
-    verb = "limit" if limit in (Resource.DISK, Resource.FIXED, Resource.NO_TASK) else "limits"
     if len(limited_rows) <= _NAMED_MAX:
         workloads_text = joined([f"{workload_title(row.workload)} ({_share_of_time(row)})" for row in limited_rows])
     else:
@@ -273,7 +277,13 @@ def _part(limit: Resource, rows: Sequence[WorkloadLimit], total: int) -> str:
         times = f"{' to '.join(ends)} of the run time"
         count_text = f"all {total}" if len(limited_rows) == total else f"{len(limited_rows)} of {total}"
         workloads_text = f"{count_text} workloads ({times})"
-    return f"{_SUBJECTS[limit]} {verb} {workloads_text}"
+    return f"{limits_verb(limit)} {workloads_text}"
+
+
+def limits_verb(limit: Resource) -> str:
+    """Return a limit as the subject of a sentence with its verb: ``the disks limit``."""
+    verb = "limit" if limit in (Resource.DISK, Resource.FIXED, Resource.NO_TASK) else "limits"
+    return f"{LIMIT_SUBJECTS[limit]} {verb}"
 
 
 def _share_of_time(row: WorkloadLimit) -> str:

@@ -18,6 +18,19 @@ LIMIT_TITLES = {
     Resource.NO_TASK: "node idle",
     Resource.NONE: "no bottleneck found",
 }
+LIMIT_SUBJECTS = {
+    **LIMIT_TITLES,
+    Resource.CPU: "the CPU",
+    Resource.DISK_HDFS: "the HDFS disks",
+    Resource.DISK_INTERMEDIATE: "the intermediate disks",
+    Resource.DISK_SHARED: "the disks (HDFS and intermediate)",
+    Resource.DISK: "the disks",
+    Resource.NETWORK: "the network",
+    Resource.FIXED: "fixed costs of jobs",
+    Resource.NO_TASK: "idle nodes",
+    Resource.NONE: "no busy resource",
+}
+"""The limits as subjects of a sentence."""
 _BOUND_TITLES = {"disks": "disks cost no time", "network": "the network cost no time", "cpu": "the CPUs cost no time"}
 _BUSY_TITLES = {"disks": "disks were", "network": "the network was", "cpu": "the CPUs were"}
 
@@ -69,37 +82,39 @@ def seconds_table(limits: Limits) -> TextTable:
 
 
 def limit_sentence(limits: Limits) -> str:
-    """Return the limit with the longest time: ``Disks limited 26.0 of 56.3 s.``
+    """Return the limit with the longest time: ``The disks limited 26.0 of 56.3 s.``
 
     Where another limit held for almost as long, the limit is not clear:
-    ``No clear limit: fixed costs limited 3.9 of 12.5 s, CPU 3.5 s.``
+    ``No clear limit: fixed costs of jobs limited 3.9 of 12.5 s, CPU 3.5 s.``
     """
+    clause = limit_clause(limits)
+    return f"{capitalised(clause)}." if limits.rival is None else f"No clear limit: {clause}."
+
+
+def limit_clause(limits: Limits) -> str:
+    """Return the limit with the longest time, and a second limit that held for almost as long."""
     totals_s = limits.totals_s
     times = f"{tenths(totals_s[disks_as_one(limits.main)])} of {tenths(limits.duration_s)} s"
     if limits.main is Resource.NONE:
         text = f"no bottleneck was found in {times}"
-    elif limits.main is Resource.NO_TASK:
-        text = f"workers were idle in {times}"
     else:
         kinds = {entry.limit for entry in limits.times if entry.limit in DISKS}
-        title = LIMIT_TITLES[limits.main if limits.main not in kinds or len(kinds) == 1 else Resource.DISK]
-        text = f"{title} limited {times}"
+        resource = limits.main if limits.main not in kinds or len(kinds) == 1 else Resource.DISK
+        text = f"{LIMIT_SUBJECTS[resource]} limited {times}"
     rival = limits.rival
-    if rival is None:
-        return f"{capitalised(text)}."
-    return f"No clear limit: {text}, {LIMIT_TITLES[rival]} {tenths(totals_s[rival])} s."
+    return text if rival is None else f"{text}, {LIMIT_TITLES[rival]} {tenths(totals_s[rival])} s"
 
 
-def limit_answer(limits: Limits) -> str:
-    """Return the limit with the longest time, and how much faster the run could be at most without this resource.
+def bound_sentence(limits: Limits) -> str:
+    """Return how much faster the run could be at most without the resource that limited it; empty without a bound.
 
     The minimum time leaves out every moment in which the resource was busy, also where something else was the limit.
     """
     hardware = next((name for name, resources in RESOURCES_OF_BOUND.items() if limits.main in resources), "")
     bound = next((entry for entry in limits.bounds if entry.freed == hardware), None)
     if bound is None:
-        return limit_sentence(limits)
+        return ""
     return (
-        f"{limit_sentence(limits)} If {_BOUND_TITLES[hardware]}, the run would take at least {tenths(bound.least_s)} s "
+        f"If {_BOUND_TITLES[hardware]}, the run would take at least {tenths(bound.least_s)} s "
         f"(at most {bound.gain_max:.2f}× as fast). This is an upper limit of the gain."
     )

@@ -6,13 +6,13 @@ from typing import Any
 import click
 import msgspec
 
-from assay.analysis.run_profile.tables.limits_tables import limit_answer
+from assay.analysis.run_profile.limits.run_limits import Limits
 from assay.interfaces.cli.command_classes import AssayCommand
 from assay.interfaces.cli.common import json_option, print_json, repository_option
 from assay.interfaces.cli.explain.run_text import part_lines, run_lines, table_lines
 from assay.questions.json_values import json_value
 from assay.questions.runs.complete_run import CompleteRun, read_complete_run
-from assay.questions.runs.limits import limits_of_complete_run
+from assay.questions.runs.limits import configuration_limit, limits_of_complete_run, run_limit_answer
 from assay.questions.trust.flags import flags_in, flags_of_run
 from assay.store import Repository
 
@@ -64,7 +64,7 @@ def show(
             complete_run.detail,
             complete_run.files,
             flags,
-            limit_answer(run_limits) if run_limits else None,
+            _limit_answer(opened_repository, run_limits) if run_limits else None,
         )
     for line in lines:
         click.echo(line)
@@ -78,11 +78,15 @@ def _show_limits(opened_repository: Repository, run: str, *, seconds: bool, as_j
     if as_json:
         print_json(json_value(answer))
         return
-    click.echo(limit_answer(answer))
+    click.echo(_limit_answer(opened_repository, answer))
     click.echo(f"run {answer.run_id}, {answer.origin}")
     for table in (*limit_sections(answer), *([seconds_table(answer)] if seconds else [])):
         for line in table_lines(table):
             click.echo(line)
+
+
+def _limit_answer(opened_repository: Repository, limits: Limits) -> str:
+    return run_limit_answer(limits, configuration_limit(opened_repository, opened_repository.table(), limits.run_id))
 
 
 def _as_json(complete_run: CompleteRun) -> dict[str, Any]:

@@ -38,6 +38,7 @@ from assay.questions.decisions.sentences.question_sentences import is_decided
 from assay.questions.forecasts.tuning import is_tuning
 from assay.questions.recommendation.catalogues import has_example_prices, stored_catalogues
 from assay.questions.runs.campaigns import LISTED_MAX, campaigns
+from assay.questions.runs.limits import listed_limits
 from assay.questions.runs.overview import counts_of
 from assay.questions.runs.run_quality import NO_PLAN, PRECISION
 from assay.questions.runs.runs import (
@@ -50,7 +51,6 @@ from assay.questions.runs.runs import (
     selected,
     usual_order,
 )
-from assay.questions.runs.workload_limits import listed_limits
 from assay.store import Repository
 from assay.text import workload_title
 
@@ -172,7 +172,9 @@ def runs(
 def _listed_limits(context: Context, page: RunPage) -> dict[str, str]:
     """Return the limits of the runs of a page, by run id."""
     run_ids = tuple(run.run_id for run in page.runs)
-    return context.store.answer(("limits", run_ids), lambda _: listed_limits(context.store.repository, run_ids))
+    return context.store.answer(
+        ("limits", run_ids), lambda table: listed_limits(context.store.repository, table, run_ids)
+    )
 
 
 def _choices(context: Context, factor: str, where: Sequence[str]) -> tuple[list[str], str | None]:

@@ -11,8 +11,9 @@ from fastapi import APIRouter, Depends, Path, Query, Request
 from fastapi.responses import HTMLResponse, JSONResponse, RedirectResponse, Response, StreamingResponse
 
 from assay.analysis.outliers.anomalies import Anomaly
+from assay.analysis.run_profile.limits.run_limits import Limits
 from assay.analysis.run_profile.tables.environment_tables import environment_tables
-from assay.analysis.run_profile.tables.limits_tables import limit_answer, limit_sections
+from assay.analysis.run_profile.tables.limits_tables import limit_sections
 from assay.analysis.run_profile.tables.run_tables import run_sections
 from assay.analysis.run_profile.tables.trace_views import GROUPS, groups_of, views_of
 from assay.interfaces.charts.drawing.style import PALETTE, Spec
@@ -26,7 +27,7 @@ from assay.interfaces.web.state.answering import Text, Texts, page_of, palette
 from assay.interfaces.web.state.context import READERS, Context, ContextOf
 from assay.questions.runs.code_profiles.code_profile import has_recordings, has_times
 from assay.questions.runs.complete_run import CompleteRun
-from assay.questions.runs.limits import limits_of_complete_run
+from assay.questions.runs.limits import configuration_limit, limits_of_complete_run, run_limit_answer
 from assay.questions.runs.log_lines import PART_BYTES, log_hits, log_lines
 from assay.questions.trust.flags import flags_of_run
 
@@ -70,7 +71,7 @@ def run(request: Request, context: ContextOf, run_id: api_runs.RunId, span: Span
         ),
         sections=run_sections(complete_run.run, complete_run.detail, complete_run.files),
         environment=environment_tables(complete_run.run.environment),
-        limit_sentence=limit_answer(limits) if limits else None,
+        limit_sentence=_limit_answer(context, limits) if limits else None,
         limits=limit_sections(limits) if limits else (),
         flags=_flags(context, complete_run),
         requests=_requests(complete_run, palette(context.store.table(), "layout")),
@@ -78,6 +79,15 @@ def run(request: Request, context: ContextOf, run_id: api_runs.RunId, span: Span
         methods_shown=METHODS_SHOWN,
         has_times=has_times(complete_run.logs),
     )
+
+
+def _limit_answer(context: Context, limits: Limits) -> str:
+    store = context.store
+    configuration = store.answer(
+        ("configuration limit", limits.run_id),
+        lambda table: configuration_limit(store.repository, table, limits.run_id),
+    )
+    return run_limit_answer(limits, configuration)
 
 
 def _flags(context: Context, complete_run: CompleteRun) -> tuple[Anomaly, ...]:

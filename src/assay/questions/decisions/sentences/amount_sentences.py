@@ -12,6 +12,7 @@ from functools import partial
 
 from assay.questions.decisions.costs.cluster_prices import ComparedPrices, compared_prices
 from assay.questions.decisions.decision import (
+    BaselineCost,
     BaselineCosts,
     CaveatKind,
     ClusterPrice,
@@ -94,15 +95,13 @@ def amount_sentences(decision: Decision, option: OptionResult | None = None) -> 
         if result.option == priced_result.option and result.cost and result.workload in jobs
     ]
     job, job_ratio = max(results, key=lambda pair: pair[0].runs)
-    where = f" on {plural(len(job.clusters), 'cluster')}" if len(job.clusters) > 1 else ""
     title = workload_title(job.workload)
     of_most_runs = f" {title} has the most matched runs." if len(results) > 1 else ""
     interval = f" ({money_interval(job.low, job.high, currency)})" if job.low is not None else ""
     on_option = amount(job_ratio.ratio, job_ratio.low, job_ratio.high, job.cost)
     per_job = (
         f"A job of {title} costs {money(job.cost, currency)}{interval} on {baseline}, and {on_option} on {name}. "
-        f"The baseline's amount is the mean of {plural(job.runs, 'matched run')}{where}; answers that match other runs "
-        f"have other means.{of_most_runs}"
+        f"{_matched_runs_sentence(decision, job, baseline)}{of_most_runs}"
     )
     prices = compared_prices(costs.cluster_prices, decision.baseline, priced_result.option)
     price = prices.baseline.price
@@ -136,6 +135,18 @@ def amount_sentences(decision: Decision, option: OptionResult | None = None) -> 
     price_text = f"{option_price_text} over {years}{_setting_text(prices)}"
     break_even = _break_even(decision, priced_result, ratio, prices, amount, price_text)
     return CostAmounts(per_job, over_years, details, break_even, _prices_text(costs, currency), job.workload)
+
+
+def _matched_runs_sentence(decision: Decision, job: BaselineCost, baseline: str) -> str:
+    """Return which runs the baseline's amount is the mean of: another question has another amount for this option."""
+    options = {result.option for result in decision.results if result.workload == job.workload and result.cost}
+    matched_options = compared_option(decision, options.pop()) if len(options) == 1 else "another option"
+    where = f" on {plural(len(job.clusters), 'cluster')}" if len(job.clusters) > 1 else ""
+    verb = "matches" if job.runs == 1 else "match"
+    return (
+        f"The amount on {baseline} is the mean of the {plural(job.runs, 'run')}{where} that {verb} runs on "
+        f"{matched_options}. Another question matches other runs, so its amount can differ."
+    )
 
 
 def _break_even(
