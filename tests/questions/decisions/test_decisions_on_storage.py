@@ -15,10 +15,12 @@ from assay.analysis.statistics import Verdict
 from assay.model.runs.run import Run
 from assay.questions.claims.findings import findings_view
 from assay.questions.decisions.ask import decisions_of
+from assay.questions.decisions.corrections import WITH_FILTER, with_corrections
 from assay.questions.decisions.decision import CaveatKind, CostVerdict, DecisionRequest
 from assay.questions.decisions.sentences.amount_sentences import amount_sentences
 from assay.questions.decisions.sentences.cost_sentences import cost_headline, storage_advice
 from assay.questions.decisions.sentences.decision_sentences import headline
+from assay.questions.decisions.sentences.estimate_text import interval_text
 from assay.questions.decisions.sentences.years_sentences import costs_over_years
 from assay.questions.trust.flags import flags_in
 from assay.specs import load_prices
@@ -215,7 +217,7 @@ def test_verdicts_on_cost_by_storage_class_are_stated_where_they_differ(tmp_path
     assert replace(same_time, storage_effects=replace(effects, differs_on=(), effects=alike)).storage_costs is None
 
 
-def test_a_filter_that_changes_a_verdict_through_the_number_of_comparisons_says_so(tmp_path: Path) -> None:
+def test_a_filter_that_changes_a_verdict_or_an_interval_through_other_comparisons_says_so(tmp_path: Path) -> None:
     noise = (0.0, 3.0, -2.0, 1.0, -1.0, 2.5, -3.0, 0.5)
     runs = [
         make_run(
@@ -241,6 +243,18 @@ def test_a_filter_that_changes_a_verdict_through_the_number_of_comparisons_says_
         f'is "faster" instead of "faster, not confirmed".'
     ]
     assert not any(caveat.kind is CaveatKind.COMPARISONS for caveat in every.caveats)
+    [result] = [row for row in every.results if row.workload == "sort" and row.time]
+    assert result.time is not None
+    assert result.time.high is not None
+    wider = replace(every, results=(replace(result, time=replace(result.time, low=0.5)),))
+    [caveat] = [item for item in with_corrections(wider, [every], WITH_FILTER).caveats if item not in every.caveats]
+    assert caveat.text == (
+        f"The interval of 2 SSDs per worker (SS2) on Sort is 0.50 to {result.time.high:.2f} with this filter and "
+        f"{interval_text(result.time)} without it: whether speedups depend on a setting is tested over all comparisons "
+        "of an answer."
+    )
+    of_another_option = replace(wider, results=(replace(wider.results[0], option="SS4"),))
+    assert with_corrections(of_another_option, [every], WITH_FILTER) == of_another_option
     [other] = decisions_of(repository, table, DecisionRequest("layout", where=("workload=sort",)))
     assert not any(caveat.kind is CaveatKind.COMPARISONS for caveat in other.caveats)
 

@@ -33,6 +33,7 @@ class CaveatKind(StrEnum):
     SESSIONS = "sessions"
     FEW_RUNS = "few runs"
     CACHES = "caches"
+    INTERVALS = "intervals of other comparisons"
     EXCLUDED = "excluded runs"
     HOSTS_DIFFER = "hosts differ"
 
