@@ -27,8 +27,10 @@ from assay.execution.planning.plan_files.hardware_file import catalogue_of, load
 from assay.foundation.errors import AssayError, SpecificationError
 from assay.interfaces.cli.main import assay
 from assay.model.clusters.price_book import Amortisation, LineItem, PriceBook
+from assay.questions.commands import NO_OPTIONS
 from assay.questions.forecasts.learning import shipped_profile
 from assay.questions.recommendation.measured_types import TimeSources
+from assay.questions.recommendation.next_run import next_commands
 from assay.questions.recommendation.recommend import Recommendation, recommend
 from assay.questions.recommendation.request import Objective, RecommendRequest
 from assay.questions.recommendation.search import start_search
@@ -370,6 +372,11 @@ def test_extrapolation_is_stated_first_and_withholds_shares(unlimited: Recommend
         "are learned from. To make it a forecast, measure TeraSort with at least 11.8 GB per worker, and learn "
     )
     assert summary(far).startswith("Rough estimate: the cheapest cluster is ")
+    assert next_commands(far, ("--budget", "100k"), NO_OPTIONS) == (
+        "assay discover HOST… -o cluster.yaml",
+        "assay run PLAN.yaml",
+        "assay recommend --budget 100k --repository repository",
+    )
     first, *rest = headline(far)
     assert first == "Too close to call between the first cluster and the runner-up; another candidate may be better."
     assert not any(share in line and "draws" in line for line in rest)

@@ -14,27 +14,32 @@ from assay.execution.planning.plan_files.plan_reader import plan_of_content
 from assay.execution.planning.plan_files.plan_text import content_of
 from assay.foundation.errors import SpecificationError
 from assay.model import Plan
-from assay.questions.commands import CommandOptions, command
+from assay.questions.commands import DEFAULT_REPOSITORY, CommandOptions, command
 from assay.questions.forecasts.learning import ProfileOrigin
 from assay.questions.recommendation.recommend import Recommendation
 from assay.questions.runs.plans import newest_plan
 from assay.store import Repository
 
+DESCRIBE_HOSTS = "assay discover HOST… -o cluster.yaml"
+"""The command that writes the cluster file of hosts."""
+
 
 def next_commands(answer: Recommendation, words: Sequence[str], options: CommandOptions) -> tuple[str, ...]:
     """Return the commands that write the plan of the missing run, run it, and recommend again.
 
-    Empty for a forecast. Without runs of a repository, the command that describes hosts to run on.
+    Empty for a forecast. Without runs of a repository, no plan can be written: the first command describes the hosts.
     """
     if answer.chosen is None or not answer.extrapolated:
         return ()
+    repository = options.repository or DEFAULT_REPOSITORY  # recommend learns from no repository unless it is named
+    recommend_again = command("recommend", *words, "--repository", repository, options=options)
     if answer.profile_origin is not ProfileOrigin.RUNS:
-        return ("assay discover --help",)
+        return (DESCRIBE_HOSTS, command("run", "PLAN.yaml", options=options), recommend_again)
     file = f"{answer.extrapolated_workload}.yaml"
     return (
-        command("recommend", *words, "--plan", file, options=options),
+        command("recommend", *words, "--plan", file, "--repository", repository, options=options),
         command("run", file, options=options),
-        command("recommend", *words, options=options),
+        recommend_again,
     )
 
 
