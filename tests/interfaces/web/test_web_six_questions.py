@@ -183,7 +183,7 @@ def test_a_run_names_its_limit(home: ObservedRun, site: Site) -> None:
         assert re.search(r"limited [\d.]+ of [\d.]+ s\.", text)
         assert "no trace" in text
     else:
-        assert "Not measured: these runs were imported without traces" in card.inner_text()
+        assert "Not measured: the imported files of these runs contain no traces" in card.inner_text()
         followed(page, card.get_by_role("link", name="Plan runs").click, r"/plan$")
         page.goto(f"{site.url}/runs")
     wordcount = "a[href^='/runs/']" if site.name == "aloja" else "tr:has-text('WordCount') a[href^='/runs/']"

@@ -70,9 +70,9 @@ def test_imported_runs_without_traces_are_named_as_such(tmp_path: Path) -> None:
     other.import_runs("lines", lambda: iter(runs), [("runs", source)], ImportRequest(plan="test", strict=True))
     limits = workload_limits(other, other.table())
     assert limits.answer == (
-        "Not measured: these runs were imported without traces of the load of their devices over time."
+        "Not measured: the imported files of these runs contain no traces of the load of their devices over time."
     )
-    assert limits.next_step().startswith("Run a plan with `assay run PLAN.yaml`: its runs have traces.")
+    assert limits.next_step().startswith("Run a plan with `assay run PLAN.yaml`: it stores the traces of its runs.")
 
 
 def test_the_limit_of_a_workload_is_the_longest_of_its_newest_traced_runs(tmp_path: Path) -> None:

@@ -99,7 +99,10 @@ class WorkloadLimits:
         if self.sentence:
             return self.sentence
         if self.imported:
-            return "Not measured: these runs were imported without traces of the load of their devices over time."
+            return (
+                "Not measured: the imported files of these runs contain no traces of the load of their devices over "
+                "time."
+            )
         return "Not measured: no run has a trace of the load of its devices over time."
 
     @property
@@ -123,7 +126,7 @@ class WorkloadLimits:
             show = command("show", row.newest_run[:13], "--limits", options=options)
             return f"`{show}` shows each phase and second of one run, the newest of {_with_storage(row)}."
         return (
-            f"Run a plan with `{command('run', 'PLAN.yaml', options=options)}`: its runs have traces. "
+            f"Run a plan with `{command('run', 'PLAN.yaml', options=options)}`: it stores the traces of its runs. "
             "Or watch a job of your cluster with `assay observe`."
         )
 
