@@ -53,7 +53,7 @@ def planned_runs(valid_table: RunTable, question: BuyerQuestion, levels: Sequenc
     rows = _rows_of(valid_table, workloads[0])
     runs = len(levels) * RUNS_MIN
     layouts = () if question.plan_factor == LAYOUT_FACTOR else levels_by_number(valid_table, LAYOUT_FACTOR, rows)
-    sizes = [float(size) for size in levels_by_number(valid_table, "data_bytes", rows) if size.isdecimal()]
+    sizes = _data_sizes(valid_table, rows)
     scale = float(next(iter(levels_by_number(valid_table, "lab_scale", rows)), "1"))
     return PlannedRuns(
         workload=workloads[0],
@@ -135,6 +135,17 @@ def expected_duration_s(table: RunTable, runs: Sequence[tuple[str, int]]) -> flo
         times_s = valid_table.values["duration_s"][_rows_of(valid_table, workload)]
         total_s += number * (float(np.nanmedian(times_s)) if len(times_s) else math.nan)
     return total_s if math.isfinite(total_s) else None
+
+
+def records_data_size(table: RunTable, workload: str) -> bool:
+    """Return whether valid runs of a workload record their data size."""
+    valid_table = table.subset(usable(table))
+    return bool(_data_sizes(valid_table, _rows_of(valid_table, workload)))
+
+
+def _data_sizes(table: RunTable, rows: Ints) -> list[float]:
+    """Return the recorded data sizes of runs in bytes, the most common first."""
+    return [float(size) for size in levels_by_number(table, "data_bytes", rows) if size.isdecimal()]
 
 
 def _rows_of(table: RunTable, workload: str) -> Ints:

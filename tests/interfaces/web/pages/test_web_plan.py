@@ -8,6 +8,7 @@ import re
 import sys
 import time
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 from urllib.parse import parse_qs, urlsplit
@@ -23,6 +24,7 @@ from assay.interfaces.web.server.app import create_app
 from assay.interfaces.web.server.security import read_tokens
 from assay.store import Repository
 from browser_support import ObservedRun
+from builders import build_repository, make_run
 from paths import EXAMPLES
 from web_support import client_of, filled, served
 
@@ -212,3 +214,11 @@ def test_a_plan_that_continues_runs_of_an_example_has_its_cluster_file(tmp_path:
     assert "of bsc-2015-lab; layouts that fit: " in page
     assert "no file yet" in client.get("/plan", params={"runs_on": "elsewhere"}).text
     assert "assay discover HOST" in client.get("/plan").text
+
+
+def test_a_time_from_runs_without_a_data_size_says_so(tmp_path: Path) -> None:
+    runs = [replace(make_run(number, workload="sort", duration_s=60.0), data_bytes=None) for number in range(3)]
+    client = client_of(build_repository(tmp_path / "r", runs).root)
+    assert "InfiniBand, about 6 min by the stored runs, which record no data size." in client.get("/").text
+    page = client.get("/plan", params={"workload": "sort", "layouts": "SSD"}).text
+    assert "from the median time of each workload's runs; the runs of Sort record no data size" in page

@@ -15,7 +15,7 @@ from assay.interfaces.web.api import plan as api_plan
 from assay.interfaces.web.server.security import AccessRole
 from assay.interfaces.web.state.answering import page_of
 from assay.interfaces.web.state.context import READERS, Context, ContextOf, get_context, get_roles, require_role
-from assay.questions.decisions.planned_runs import expected_duration_s
+from assay.questions.decisions.planned_runs import expected_duration_s, records_data_size
 from assay.questions.runs.plans import describes, example_of, newest_plan
 from assay.workloads.catalogue import workloads
 
@@ -111,12 +111,17 @@ class PlanEstimate:
 
     runs: int
     expected_s: float | None
+    without_size: tuple[str, ...]
+    """Workloads whose runs record no data size, so that the time is of an unknown size."""
 
 
 def _plan_estimate(context: Context, question: api_plan.PlanQuestion) -> PlanEstimate:
     runs_per_workload = api_plan.runs_of(question) // len(question.workloads)
     runs = [(workload.name, runs_per_workload) for workload in question.workloads]
-    return PlanEstimate(api_plan.runs_of(question), expected_duration_s(context.store.table(), runs))
+    table = context.store.table()
+    names = dict.fromkeys(workload.name for workload in question.workloads)
+    without_size = tuple(name for name in names if not records_data_size(table, name))
+    return PlanEstimate(api_plan.runs_of(question), expected_duration_s(table, runs), without_size)
 
 
 def _result_values(context: Context, form: dict[str, list[str]]) -> dict[str, Any]:

@@ -54,11 +54,13 @@ STORAGE_DEPENDENT = f"depends on storage, {_DECIDED_TEXT}"
 MEAN_UNDECIDED = "depends on storage, mean not confirmed"
 """Confidence where the effects by storage class differ, and the headline has no verdict on the mean over them."""
 WRITE_PLAN = (
-    "The cluster file of these runs is missing: assay discover HOST… writes that of your cluster. The page Plan runs "
-    "then writes the plan."
+    "The cluster file of these runs is missing: first write that of your cluster with assay discover HOST…, then the "
+    "plan on the page Plan runs (assay serve)."
 )
 """The next step where no stored plan can be changed."""
-OTHER_CLUSTER = "assay discover HOST… describes another one. The page Plan runs then writes the plan."
+OTHER_CLUSTER = (
+    "First describe another one with assay discover HOST…, then write the plan on the page Plan runs (assay serve)."
+)
 """The next step where the cluster of the runs lacks what the question compares."""
 _JOINED = (
     "Each option is one combination of hardware. Answers on one property, such as storage, join the runs of several "
@@ -171,10 +173,11 @@ def _plan_step(question: BuyerQuestion, why: MissingAnswer) -> str:
     levels = options_text(question.plan_factor, why.planned.levels if why.planned else question.plan_levels)
     if why.planned is None:
         return f"Plan runs with {levels}."
+    unrecorded_size = "" if why.planned.data_bytes else " by the stored runs, which record no data size"
     second = "Measure a second one: plan" if why.obstacle is Obstacle.ONE_LEVEL and not why.unrecorded else "Plan"
     return (
         f"{second} {plural(why.planned.runs, 'run')} of {workload_title(why.planned.workload)} with {levels}, "
-        f"about {estimated_duration(why.planned.duration_s)}."
+        f"about {estimated_duration(why.planned.duration_s)}{unrecorded_size}."
     )
 
 
@@ -230,15 +233,11 @@ def next_command(answer: QuestionAnswer, options: CommandOptions) -> str | None:
 
 
 def plan_command(answer: QuestionAnswer, options: CommandOptions) -> str | None:
-    """Return the command for the plan of the runs which measure the question; None where no plan is needed.
-
-    It writes the plan, or starts the pages where the plan needs another cluster file.
-    """
+    """Return the command that writes the plan of the runs which measure the question; None where it can write none."""
     why, name = answer.unanswered, answer.question.name
-    if why is not None and why.plan is not None:
-        return command("decide", name, "--plan", f"{name}.yaml", options=options)
-    opens_pages = why is not None and why.planned is not None and not why.simulable
-    return command("serve", options=options) if opens_pages else None
+    if why is None or why.plan is None:
+        return None
+    return command("decide", name, "--plan", f"{name}.yaml", options=options)
 
 
 def answer_summary(answer: QuestionAnswer) -> str:
@@ -381,7 +380,7 @@ class QuestionView:
     next_command: str | None
     """The command that answers the question without new runs; None where there is none."""
     plan_command: str | None
-    """The command for the plan of the runs which measure the question; None where no plan is needed."""
+    """The command that writes the plan of the runs which measure the question; None where it can write none."""
     leading: OptionResult | None
     """The option that the answer names, with its speedup and cost; None without a compared option."""
     decisions: tuple[DecisionAnswer, ...]
