@@ -9,13 +9,14 @@ from statistics import median
 
 import numpy as np
 
+from assay.analysis.comparison.dependence import OVER_LEVELS
 from assay.analysis.statistics import RunTable, counts_by
 from assay.model import Origin, Run
-from assay.questions.decisions.decision import Decision
+from assay.questions.decisions.decision import Decision, TimeRatio
 from assay.questions.decisions.sentences.option_words import option_text
 from assay.questions.report.request import Fact
 from assay.questions.runs.runs import levels_in
-from assay.text import joined, plural, scale_text
+from assay.text import column_title, joined, plural, scale_text
 
 NAMES_MAX = 6
 """Maximum number of plans, clusters or engines that one fact names."""
@@ -152,12 +153,24 @@ def _repetitions(decisions: Sequence[Decision]) -> str:
 
 def _intervals(decisions: Sequence[Decision]) -> str:
     times = [result.time for decision in decisions for result in decision.results if result.time]
-    methods = dict.fromkeys(time.method for time in times if time.low is not None)
-    if not methods:
+    times = [time for time in times if time.low is not None]
+    if not times:
         return ""
+    over_levels = OVER_LEVELS.format(_factors_of_levels(times))
+    methods = dict.fromkeys(over_levels if _is_over_levels(time) else time.method for time in times)
     text = f"95 %, by {'; '.join(methods)}"
     simulated = any(decision.origin == Origin.SIMULATED for decision in decisions)
     return f"{text}; for simulated runs never narrower than the simulator's own error." if simulated else f"{text}."
+
+
+def _factors_of_levels(times: Sequence[TimeRatio]) -> str:
+    """Return the factors whose levels count as the values, as one list: each interval has one of them."""
+    factors = dict.fromkeys(time.levels.factor for time in times if time.levels and _is_over_levels(time))
+    return joined([column_title(factor) for factor in factors], "or")
+
+
+def _is_over_levels(time: TimeRatio) -> bool:
+    return time.levels is not None and time.method == OVER_LEVELS.format(time.levels.factor)
 
 
 def _verdicts(decisions: Sequence[Decision]) -> str:
