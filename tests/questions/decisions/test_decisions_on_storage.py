@@ -19,8 +19,9 @@ from assay.questions.decisions.corrections import WITH_FILTER, with_corrections
 from assay.questions.decisions.decision import CaveatKind, CostVerdict, DecisionRequest
 from assay.questions.decisions.sentences.amount_sentences import amount_sentences
 from assay.questions.decisions.sentences.cost_sentences import cost_headline, storage_advice
-from assay.questions.decisions.sentences.decision_sentences import headline
+from assay.questions.decisions.sentences.decision_sentences import answer_of, headline
 from assay.questions.decisions.sentences.estimate_text import interval_text
+from assay.questions.decisions.sentences.option_words import compared_option
 from assay.questions.decisions.sentences.years_sentences import costs_over_years
 from assay.questions.trust.flags import flags_in
 from assay.specs import load_prices
@@ -215,6 +216,10 @@ def test_verdicts_on_cost_by_storage_class_are_stated_where_they_differ(tmp_path
     )
     alike = tuple(replace(effect, cost=effects.effects[0].cost) for effect in effects.effects)
     assert replace(same_time, storage_effects=replace(effects, differs_on=(), effects=alike)).storage_costs is None
+    open_options = tuple(replace(option, verdict=Verdict.NOT_DISTINGUISHABLE) for option in decision.options)
+    unnamed = replace(decision, options=(*open_options, replace(open_options[0], option="40GbE")), leader=None)
+    baseline = compared_option(decision, decision.baseline)
+    assert f" against {baseline}: " in answer_of(unnamed).summary
 
 
 def test_a_filter_that_changes_a_verdict_or_an_interval_through_other_comparisons_says_so(tmp_path: Path) -> None:

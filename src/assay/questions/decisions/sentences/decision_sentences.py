@@ -183,7 +183,8 @@ def summary(decision: Decision) -> str:
     _, best, is_named = _compared_and_best(decision)
     if not is_named or best.time is None:
         costs, option = _costs_summary(decision, best), compared_option(decision, best.option)
-        return f"{headline(decision)[:-1]}; {option}: {costs}." if costs else headline(decision)
+        baseline = compared_option(decision, decision.baseline)
+        return f"{headline(decision)[:-1]}; {option} against {baseline}: {costs}." if costs else headline(decision)
     where = f"{where_text(decision)}{_settings_text(best)}"
     is_unconfirmed = _only_alone(best.verdict, best.time)
     verdict = (Verdict.FASTER if best.time.ratio > 1 else Verdict.SLOWER) if is_unconfirmed else best.verdict
