@@ -217,7 +217,9 @@ def test_verdicts_on_cost_by_storage_class_are_stated_where_they_differ(tmp_path
     alike = tuple(replace(effect, cost=effects.effects[0].cost) for effect in effects.effects)
     assert replace(same_time, storage_effects=replace(effects, differs_on=(), effects=alike)).storage_costs is None
     open_options = tuple(replace(option, verdict=Verdict.NOT_DISTINGUISHABLE) for option in decision.options)
-    unnamed = replace(decision, options=(*open_options, replace(open_options[0], option="40GbE")), leader=None)
+    unnamed = replace(
+        decision, options=(*open_options, replace(open_options[0], option="40GbE")), leader=decision.baseline
+    )
     baseline = compared_option(decision, decision.baseline)
     assert f" against {baseline}: " in answer_of(unnamed).summary
 
