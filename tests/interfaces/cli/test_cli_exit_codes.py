@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import re
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -64,3 +66,16 @@ def test_an_error_has_the_exit_code_of_its_kind(
     error = result.exception
     exit_code = error.exit_code if isinstance(error, AssayError | ClickException) else result.exit_code
     assert exit_code == code, (error, result.output)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("words", [["runs"], ["--help"], ["decide", "--help"]])
+def test_a_closed_pipe_ends_the_command_with_its_documented_code(words: list[str], root: Path) -> None:
+    options = [] if "--help" in words else ["--repository", str(root)]
+    command = [sys.executable, "-m", "assay", *words, *options]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
+        assert process.stdout is not None
+        assert process.stderr is not None
+        process.stdout.close()
+        assert process.stderr.read() == ""
+    assert process.returncode == 141

@@ -1,7 +1,10 @@
 """Define the click classes of commands: each help page ends with examples."""
 
 import importlib
-from contextlib import ExitStack
+import os
+import sys
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
 from typing import Any
 
 import click
@@ -12,6 +15,8 @@ from assay.interfaces.cli.terminal import elapsed_time, paged_output
 
 _OPTION_WORDS = {"--cost": "--prices", "--costs": "--prices", "--price-book": "--prices", "--hardware": "--catalogue"}
 """Words that users type, and the options that they mean."""
+BROKEN_PIPE = 141
+"""Exit code after the reader of a pipe has closed it: 128 + SIGPIPE, as shells report it."""
 _EXAMPLE_FILES = {"--prices": "examples/hardware/prices.yaml", "--catalogue": "examples/hardware/catalogue.yaml"}
 """Required options, and a file of the examples for each."""
 COMMANDS_WITH_PROGRESS = frozenset({"recommend", "size"})
@@ -73,8 +78,30 @@ class AssayGroup(_WithExamples, click.Group):
     command_class = AssayCommand
 
 
+@contextmanager
+def _exit_at_closed_pipe() -> Iterator[None]:
+    """Exit with 141 if the reader of stdout closes the pipe inside the block; click would exit with 1."""
+    try:
+        yield
+        sys.stdout.flush()
+    except BrokenPipeError:
+        stdout = sys.__stdout__.fileno() if sys.__stdout__ else 1
+        os.dup2(os.open(os.devnull, os.O_WRONLY), stdout)  # Python flushes stdout at its end
+        raise click.exceptions.Exit(BROKEN_PIPE) from None
+
+
 class LazyGroup(click.Group):
     """The program: imports a command when it is called, and lists the commands by group."""
+
+    def make_context(self, *args: Any, **kwargs: Any) -> click.Context:
+        """Read the words of the command; help is printed here."""
+        with _exit_at_closed_pipe():
+            return super().make_context(*args, **kwargs)
+
+    def invoke(self, ctx: click.Context) -> object:
+        """Run the command."""
+        with _exit_at_closed_pipe():
+            return super().invoke(ctx)
 
     def list_commands(self, ctx: click.Context) -> list[str]:  # noqa: ARG002 - click's signature
         """Return the command names in the order of the table."""

@@ -58,7 +58,4 @@ def main() -> None:
         except click.ClickException as error:
             error.show()
             sys.exit(error.exit_code)
-        except BrokenPipeError:
-            sys.stderr.close()
-            sys.exit(141)
         sys.exit(code if isinstance(code, int) else 0)
