@@ -402,8 +402,9 @@ def test_costs_over_years_of_a_tie_name_the_option_with_the_lower_price(
     else:
         assert over_years.answer.startswith(
             "Over 3 years, no difference in the cost per job of 2 SSDs (SS2) and 2 hard disks (HD2) is shown: a job "
-            "costs between "
+            "on the first costs between "
         )
+        assert " more than on the second (95 % interval). " in over_years.answer
         assert over_years.answer.endswith("2 hard disks (HD2) have the lower price: you pay $26,000, $4,000 less.")
     assert over_years.lowest_price == "No other option has a lower price."
 

@@ -234,9 +234,10 @@ def _tie_answer(
     saving = money(cheapest.cluster - rival.cluster_most, currency)
     if len({cheapest.cluster, cheapest.cluster_most}) + len({rival.cluster, rival.cluster_most}) > 2:
         saving = f"at least {saving}"
+    difference = difference_range(tie.low, tie.high)
     return (
         f"Over {years_text(costs.years)}, no difference in the cost per job of {cheapest.option} and {rival.option} "
-        f"is {shown_text}: a job costs {difference_range(tie.low, tie.high)} on {cheapest.option} (95 % interval). "
+        f"is {shown_text}: a job on the first costs {difference} than on the second (95 % interval). "
         f"{capitalised(rival.option)} {verb} the lower {'rent' if costs.rented else 'price'}: you pay "
         f"{_price_text(rival, currency)}{of_size}, {saving} less."
     )
@@ -296,6 +297,8 @@ def _assumptions(decision: Decision) -> str:
     scopes = [option.time for option in decision.options if option.cost and option.time]
     lab = f" measured in a lab at scale {scale_text(float(decision.lab_scale))}" if decision.lab_scale else ""
     text = f"Cost per job: relative to {baseline},{where_text(decision)}{lab} ({scope_text(scopes[0].scope)})."
+    if len(scopes) > 2:
+        text += " Estimated from all options together, not pair by pair."
     if lab:
         text += " It is the ratio of times in the lab, times the ratio of the prices of real hardware."
     has_few_runs = runs_below_minimum(decision) is not None
