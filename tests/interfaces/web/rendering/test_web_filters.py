@@ -12,11 +12,13 @@ import pytest
 from click.testing import CliRunner
 from fastapi.testclient import TestClient
 
+from assay.foundation.errors import SpecificationError
 from assay.interfaces.cli.main import assay
 from assay.interfaces.web.rendering.filters import filter_bar, filter_parameters
 from assay.interfaces.web.server.app import create_app
 from assay.specs.prices import load_prices, prices_of
 from assay.store import Repository
+from assay.text.language import capitalised
 from builders import PRICES_YAML
 from web_support import READ, client_of, filled, guarded, served
 
@@ -64,6 +66,42 @@ def test_every_choice_of_the_bar_is_valid_on_every_filtered_page(
     page = priced.get(address, params={"where": condition})
     assert page.status_code == 200
     assert 'role="alert"' not in page.text
+
+
+@pytest.mark.parametrize("address", [*FILTERED, "/scatter", "/report.html", "/cost?view=years"])
+@pytest.mark.parametrize("parameter", ["workload=terasrot", "where=workload%3Dterasrot"])
+def test_a_level_that_no_run_has_is_refused_in_the_words_of_the_terminal(
+    address: str, parameter: str, priced: TestClient, root: Path
+) -> None:
+    terminal = CliRunner().invoke(assay, ["decide", "--workload", "terasrot", "--repository", str(root)])
+    assert isinstance(error := terminal.exception, SpecificationError)
+    answer = priced.get(f"{address}{'&' if '?' in address else '?'}{parameter}", follow_redirects=False)
+    page = html.unescape(answer.text)
+    assert answer.status_code == 400
+    assert (error.message, (error.hint or "")[:24]) == ("no run has workload 'terasrot'", "did you mean 'terasort'?")
+    assert f"<h1>{capitalised(error.message)}</h1>" in page
+    assert capitalised(error.hint or "") in page
+    assert "terasrot" not in "".join(re.findall(r'<a [^>]*href="([^"]*)"', page))
+
+
+def test_a_column_of_the_bar_filters_also_without_where(priced: TestClient, root: Path) -> None:
+    pairs = [("workload", "terasort"), ("by", "layout")]
+    assert list(filter_bar("/speedup", pairs, Repository(root).table()).other_parameters) == [("by", "layout")]
+    for address in ("/", "/runs", "/speedup"):
+        by_name = priced.get(address, params={"workload": "terasort"}).text
+        by_condition = priced.get(address, params={"where": "workload=terasort"}).text
+        assert _main(by_name) == _main(by_condition) != _main(priced.get(address).text)
+    assert priced.get("/scatter", params={"workload": "terasort"}, follow_redirects=False).status_code == 200
+
+
+def test_the_form_of_costs_names_a_cluster_that_no_run_has(priced: TestClient) -> None:
+    part = html.unescape(priced.post("/cost/results", content="cluster=lab-smal").text)
+    assert "no run has cluster 'lab-smal'" in part.casefold()
+    assert "did you mean 'lab-small'?" in part.casefold()
+
+
+def _main(page: str) -> str:
+    return page[page.index("<h1") : page.index("</main>")]
 
 
 @pytest.mark.parametrize("where", [(), ("workload=terasort", "cluster=lab-small")])

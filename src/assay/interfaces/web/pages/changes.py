@@ -10,7 +10,7 @@ from fastapi.responses import HTMLResponse
 
 from assay.foundation.errors import AssayError
 from assay.interfaces.web.api import quality as api_quality
-from assay.interfaces.web.state.answering import Text, Texts, page_of
+from assay.interfaces.web.state.answering import Conditions, Text, Texts, page_of
 from assay.interfaces.web.state.context import READERS, ContextOf
 from assay.interfaces.web.state.page_cache import cached_page
 from assay.questions.runs.runs import comparable
@@ -22,7 +22,7 @@ router = APIRouter(include_in_schema=False, default_response_class=HTMLResponse,
 
 @router.get("/changes")
 @cached_page
-def changes(request: Request, context: ContextOf, where: Texts = []) -> Response:  # noqa: B006
+def changes(request: Request, context: ContextOf, where: Conditions) -> Response:
     """Show the change points in the histories of the configurations."""
     table = context.store.table()
     if len(table) == 0:
@@ -44,10 +44,10 @@ def changes(request: Request, context: ContextOf, where: Texts = []) -> Response
 def gate(
     request: Request,
     context: ContextOf,
+    where: Conditions,
     baseline: Text = None,
     slowdown: Annotated[float, Query(ge=0, le=1000, allow_inf_nan=False)] = 100 * SLOWDOWN_MAX,
     ignore: Texts = [],  # noqa: B006
-    where: Texts = [],  # noqa: B006
 ) -> Response:
     """Show whether a configuration is slower than permitted since a baseline. ``slowdown``: in per cent."""
     table = context.store.table()

@@ -25,7 +25,8 @@ from assay.interfaces.charts.drawing.identity import colours_of
 from assay.interfaces.web.api import views as api_views
 from assay.interfaces.web.api.models import CostQuestion, JobCostQuestion
 from assay.interfaces.web.pages.cost_state import CostPageState, page_state_of
-from assay.interfaces.web.state.answering import page_of, palette
+from assay.interfaces.web.rendering.filters import COLUMNS
+from assay.interfaces.web.state.answering import Conditions, conditions_in, page_of, palette
 from assay.interfaces.web.state.context import READERS, Context, ContextOf, get_context
 from assay.interfaces.web.state.page_cache import cached_page
 from assay.model import LAYOUT_FACTOR, PriceBook
@@ -40,6 +41,7 @@ from assay.questions.decisions.sentences.cost_sentences import cost_headline
 from assay.questions.decisions.sentences.option_words import context_text
 from assay.questions.decisions.sentences.question_sentences import QuestionView, view_of
 from assay.questions.decisions.sentences.years_sentences import costs_over_years
+from assay.questions.runs.conditions import with_conditions
 from assay.questions.runs.runs import comparable, levels_in
 from assay.text import levels_text, price_basis
 
@@ -121,8 +123,9 @@ class PriceField:
 
 @router.get("/cost")
 @cached_page
-def cost(request: Request, context: ContextOf) -> Response:
+def cost(request: Request, context: ContextOf, where: Conditions) -> Response:
     """Show what runs cost, and the prices to change."""
+    del where  # checked; the state of the page has them
     return _page(request, context, request.query_params.multi_items())
 
 
@@ -161,7 +164,7 @@ def _results(context: Context, pairs: Sequence[tuple[str, str]]) -> dict[str, An
     page_state = CostPageState()
     try:
         page_state = page_state_of(pairs)
-        page_state = replace(page_state, state=_with_existing_levels(context, page_state.state))
+        page_state = replace(page_state, state=_with_recorded_levels(context, page_state.state))
         if context.book is None and page_state.book_text is None:
             return {**_EMPTY_VALUES, "page_state": page_state}
         results = (
@@ -180,28 +183,22 @@ def _results(context: Context, pairs: Sequence[tuple[str, str]]) -> dict[str, An
     return {**_EMPTY_VALUES, "page_state": page_state, "problem": problem}
 
 
-def _with_existing_levels(context: Context, state: Mapping[str, str]) -> dict[str, str]:
-    """Return the fields with an existing workload and cluster.
+def _with_recorded_levels(context: Context, state: Mapping[str, str]) -> dict[str, str]:
+    """Return the fields with the filter's levels as the runs record them: ``terasort`` for ``TeraSort``.
 
-    An unknown workload is replaced: in the view of years by all workloads, else by the workload with the most runs.
-    An unknown cluster is dropped.
+    Without a workload, a view of runs has the workload with the most runs. Raises SpecificationError, with the choices,
+    for a level that no run has.
     """
     table = context.store.table()
-    workloads, clusters = levels_in(table, "workload"), levels_in(table, "cluster")
-    fields = {name: text for name, text in state.items() if name not in ("workload", "cluster")}
-    workload = state.get("workload", "")
-    is_years_view = state["view"] == "years"
-    fields["workload"] = workload if workload in workloads else "" if is_years_view else most_common(table, "workload")
-    fields["cluster"] = cluster if (cluster := state.get("cluster", "")) in clusters else ""
+    conditions = conditions_in(context, [(name, state[name]) for name in COLUMNS])
+    fields = {**state, **{name: levels[0] for name, levels in with_conditions(table, conditions)[1].items()}}
+    if not fields["workload"] and state["view"] != "years":
+        fields["workload"] = most_common(table, "workload")
     return fields
 
 
 def _where(page_state: CostPageState) -> list[str]:
-    return [
-        f"{name}={page_state.state[name]}"
-        for name in ("workload", "cluster", DEVICE_CLASS)
-        if page_state.state.get(name)
-    ]
+    return [f"{name}={page_state.state[name]}" for name in COLUMNS if page_state.state.get(name)]
 
 
 def _card(context: Context, page_state: CostPageState) -> QuestionView | None:

@@ -12,6 +12,7 @@ from urllib.parse import urlencode
 from assay.analysis.comparison.factors.device_classes import DEVICE_CLASS
 from assay.foundation.errors import SpecificationError
 from assay.foundation.units import parse_money
+from assay.interfaces.web.rendering.filters import COLUMNS
 from assay.model import PriceBook
 from assay.questions.costs.changed_prices import prices_in
 
@@ -83,7 +84,7 @@ def page_state_of(pairs: Iterable[tuple[str, str]]) -> CostPageState:
     for name, value in pairs:
         if name in _FIELD_NAMES:
             state[name] = value[:_FIELD_CHARACTERS_MAX]
-        elif name == "where" and value.partition("=")[0] in ("workload", "cluster", DEVICE_CLASS):  # filter bar
+        elif name == "where" and value.partition("=")[0] in COLUMNS:  # filter bar
             column, _, level = value.partition("=")
             state[column] = level[:_FIELD_CHARACTERS_MAX]
         elif name == "prices":

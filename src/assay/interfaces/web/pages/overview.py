@@ -28,7 +28,7 @@ from assay.interfaces.web.pages import why as pages_why
 from assay.interfaces.web.rendering.runs_address import RunsAddress
 from assay.interfaces.web.rendering.shown_decisions import ShownDecision, shown_decisions, shown_questions
 from assay.interfaces.web.server.security import COOKIE, LOGIN_BYTES_MAX, SESSION_S, Refusal
-from assay.interfaces.web.state.answering import Text, Texts, error_page, page_of, palette
+from assay.interfaces.web.state.answering import Conditions, Text, Texts, error_page, page_of, palette
 from assay.interfaces.web.state.context import READERS, Context, ContextOf, check_token, get_context
 from assay.interfaces.web.state.page_cache import cached_page
 from assay.questions.comparisons.speedup_tables import most_supported, tables_of
@@ -76,10 +76,9 @@ def static(context: ContextOf, stamp: str, name: str) -> Response:
 
 
 @router.get("/", dependencies=READERS)
-def overview(request: Request, context: ContextOf, where: Texts = []) -> Response:  # noqa: B006
+def overview(request: Request, context: ContextOf, where: Conditions) -> Response:
     """Show the answers to a buyer's questions, the costs of runs, and the evidence on common claims."""
     table = context.store.table()
-    where = [condition for condition in where if condition]
     counts = (
         context.ask(lambda _, matching_runs: counts_of(matching_runs), where, "counts of")
         if len(table)
@@ -131,7 +130,7 @@ def overview(request: Request, context: ContextOf, where: Texts = []) -> Respons
 def runs(
     request: Request,
     context: ContextOf,
-    where: Texts = [],  # noqa: B006
+    where: Conditions,
     sort: Annotated[str | None, Query(max_length=300)] = None,
     offset: Annotated[int, Query(ge=0, le=api_runs.OFFSET_MAX)] = 0,
     columns: Texts = [],  # noqa: B006
@@ -145,7 +144,7 @@ def runs(
         context, RunPageRequest(tuple(where), sort or default_sort, offset, PAGE_RUNS, tuple(shown_columns))
     )
     state = RunsAddress(
-        tuple(filter(None, where)),
+        tuple(where),
         sort or default_sort,
         offset,
         tuple(columns),
@@ -191,11 +190,11 @@ def _choices(context: Context, factor: str, where: Sequence[str]) -> tuple[list[
 def speedup(
     request: Request,
     context: ContextOf,
+    where: Conditions,
     by: Text = None,
     baseline: Text = None,
     group: Text = None,
     method: Literal["matched", "aloja", "lisa14"] = "matched",
-    where: Texts = [],  # noqa: B006
     every: bool = False,
 ) -> Response:
     """Show the decision on a factor, then its details; of many results, the best supported, unless ``every``."""
@@ -255,7 +254,7 @@ def speedup(
 def quality(
     request: Request,
     context: ContextOf,
-    where: Texts = [],  # noqa: B006
+    where: Conditions,
     precision: Annotated[float, Query(gt=0, le=100, allow_inf_nan=False)] = 100 * PRECISION,
 ) -> Response:
     """Show invalid runs with their causes, missing data, outliers, and configurations that need more runs.

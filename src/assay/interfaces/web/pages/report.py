@@ -8,7 +8,7 @@ from fastapi.responses import HTMLResponse
 from assay.analysis.statistics import RunTable
 from assay.interfaces.report.compose import compose
 from assay.interfaces.report.output.html import html
-from assay.interfaces.web.state.answering import Texts
+from assay.interfaces.web.state.answering import Conditions
 from assay.interfaces.web.state.context import READERS, ContextOf
 from assay.questions.report.build import report_of
 from assay.questions.report.request import ReportRequest
@@ -18,12 +18,12 @@ router = APIRouter(include_in_schema=False, default_response_class=HTMLResponse,
 
 
 @router.get("/report.html")
-def report(context: ContextOf, where: Texts = []) -> Response:  # noqa: B006
+def report(context: ContextOf, where: Conditions) -> Response:
     """Send the report with the server's price book. It is cached until the runs change."""
     request = ReportRequest(
         prices=context.book_path.name if context.book_path else None,
         date=datetime.now(UTC).date().isoformat(),
-        conditions=tuple(filter(None, where)),
+        conditions=tuple(where),
     )
 
     def make(table: RunTable) -> str:

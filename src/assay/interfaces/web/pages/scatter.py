@@ -7,7 +7,7 @@ from fastapi.responses import HTMLResponse, RedirectResponse
 
 from assay.interfaces.charts.scatter import scatter_points
 from assay.interfaces.web.api import views as api_views
-from assay.interfaces.web.state.answering import Text, Texts, page_of, palette
+from assay.interfaces.web.state.answering import Conditions, Text, page_of, palette
 from assay.interfaces.web.state.context import READERS, ContextOf
 from assay.interfaces.web.state.page_cache import cached_page
 from assay.questions.runs.runs import level_at, levels_by_number
@@ -23,18 +23,18 @@ ROWS_LISTED = 10
 def scatter(
     request: Request,
     context: ContextOf,
+    where: Conditions,
     x: Text = None,
     y: Text = None,
     by: Text = None,
     shape: Text = None,
-    where: Texts = [],  # noqa: B006
 ) -> Response:
     """Show the points, with pickers for axes, colour and shape."""
     table = context.store.table()
     if len(table) == 0:
         return page_of(request, "scatter", view=None)
     workloads = levels_by_number(table, "workload")
-    if "where" not in request.query_params and len(workloads) > 1:
+    if not where and "where" not in request.query_params and len(workloads) > 1:
         # Times of several workloads have no common scale. The filter "all" keeps an empty condition in the address.
         parameters = [*request.query_params.multi_items(), ("where", f"workload={workloads[0]}")]
         return RedirectResponse(f"/scatter?{urlencode(parameters)}", status_code=303)
@@ -50,7 +50,7 @@ def scatter(
         view=view,
         chart=scatter_points(view, colours) if view.points else None,
         counts=counts_text(view),
-        where=[condition for condition in where if condition],
+        where=where,
         listed_points=[
             (point, *(level_at(table, name, position) for name in (view.by, view.shape)))
             for point in sorted(view.points, key=lambda point: -point.y)[:ROWS_LISTED]

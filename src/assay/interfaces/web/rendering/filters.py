@@ -63,7 +63,10 @@ def filter_bar(path: str, pairs: Pairs, table: RunTable) -> FilterBar:
         if len(levels) > 1 or column_conditions:
             choices = tuple((f"{column}={level}", level_text(column, level)) for level in levels)
             fields.append(FilterField(column_title(column), choices, column_conditions))
-        replaceable_pairs += [("where", text) for text in column_conditions if len(column_conditions) <= 1]
+        if len(column_conditions) <= 1:
+            replaceable_pairs += [
+                pair for text in column_conditions for pair in (("where", text), (column, text.partition("=")[2]))
+            ]
     other_pairs = [
         pair for pair in pairs if pair not in replaceable_pairs and pair[0] not in _SELECTION_PARAMETERS and pair[1]
     ]

@@ -3,25 +3,47 @@
 from collections.abc import Callable, Coroutine
 from dataclasses import replace
 from datetime import UTC, datetime
+from http import HTTPStatus
 from shlex import quote
 from typing import Annotated, Any
 from urllib.parse import urlencode
 
-from fastapi import Query, Request
+from fastapi import Depends, Query, Request
 from fastapi.responses import HTMLResponse, RedirectResponse, Response
 from fastapi.routing import APIRoute
 
 from assay.analysis.comparison.factors.device_classes import layout_classes
 from assay.analysis.statistics import RunTable
 from assay.interfaces.charts.drawing.identity import colours_of
-from assay.interfaces.web.rendering.filters import filter_bar, filter_parameters
+from assay.interfaces.web.rendering.filters import Pairs, filter_bar, filter_parameters
 from assay.interfaces.web.server.security import HEADERS
-from assay.interfaces.web.state.context import get_context, get_roles
+from assay.interfaces.web.state.context import Context, ContextOf, get_context, get_roles
 from assay.model import LAYOUT_FACTOR
 from assay.questions.commands import command, from_here
 
 Texts = Annotated[list[str], Query(max_length=50)]
 Text = Annotated[str | None, Query(max_length=300)]
+
+
+def conditions_in(context: Context, pairs: Pairs) -> list[str]:
+    """Return the conditions in an address: ``where=COLUMN=LEVEL``, and ``COLUMN=LEVEL`` for the filter bar's columns.
+
+    Raises SpecificationError, with the choices, for a column or level that no run has.
+    """
+    where = [text for name, text in pairs if name == "where" and text]
+    conditions = list(dict.fromkeys([*where, *(text for _, text in filter_parameters(pairs))]))
+    if len(context.store.table()):
+        context.ask(lambda _, matching_runs: len(matching_runs), conditions, "matching runs")
+    return conditions
+
+
+def _conditions(request: Request, context: ContextOf, where: Texts = []) -> list[str]:  # noqa: B006 - for its maximum
+    del where
+    return conditions_in(context, request.query_params.multi_items())
+
+
+Conditions = Annotated[list[str], Depends(_conditions)]
+"""Conditions in the address of a page with the filter bar."""
 
 
 def iso_time(unix_s: float | None) -> str | None:
@@ -64,7 +86,7 @@ def page_of(
         folder="DIR" if context.guard.tokens else quote(from_here(root)),
         serve_command=command("serve", options=replace(context.command_options(), prices="FILE")),
         repository="" if context.guard.tokens else root.resolve().name,
-        carried=filter_parameters(pairs),
+        carried=filter_parameters(pairs) if status == HTTPStatus.OK else [],  # an error may be in these
         bar=filter_bar(request.url.path, pairs, filter_table)
         if filter_table is not None and len(filter_table)
         else None,
