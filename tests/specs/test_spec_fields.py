@@ -110,6 +110,26 @@ def test_an_amount_without_currency_is_in_the_one_that_is_given() -> None:
     assert parse_money("$100k", "EUR") == Money(Decimal(100_000), "USD")
 
 
+@pytest.mark.parametrize(
+    ("kind", "text"),
+    [
+        (fields.Size, "-1TB"),
+        (fields.ByteRate, "-120MB/s"),
+        (fields.BitRate, "- 10GbE"),
+        (fields.Duration, "-2h"),
+        (fields.Price, "-100k"),
+        (fields.Price, "-$400"),
+        (fields.Price, "$-400"),
+        (fields.Price, "\N{MINUS SIGN}400 CHF"),
+    ],
+)
+def test_a_negative_quantity_is_refused_as_negative(kind: Any, text: str) -> None:
+    with pytest.raises(ValidationError, match="must not be negative; write"):
+        read(kind, text)
+    with pytest.raises(ValidationError, match="is not a"):
+        read(kind, f"-{text}")
+
+
 UNITS = [fields.Size, fields.ByteRate, fields.BitRate, fields.Duration, fields.Price, fields.Scale]
 PATTERNS = {
     fields.Size: BYTES_PATTERN,

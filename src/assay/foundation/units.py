@@ -51,8 +51,15 @@ MONEY_PATTERN = (
     rf"^(?:(?P<sign>[$€£])\s*(?P<a>{_AMOUNT})\s*(?P<ka>[kKM])?"
     rf"|(?P<b>{_AMOUNT})\s*(?P<kb>[kKM])?\s*(?P<code>[A-Z]{{3}}|[$€£]))$"
 )
-_BARE_AMOUNT = rf"^(?P<b>{_AMOUNT})\s*(?P<kb>[kKM])?$"
+_BARE_AMOUNT = rf"^(?P<bare>{_AMOUNT})\s*(?P<bare_thousands>[kKM])?$"
 SCALE_PATTERN = r"^1(?:\s*/\s*(?P<divisor>\d+(?:\.\d+)?))?$"
+
+
+def _refusal(text: str, pattern: str, title: str, forms: str) -> ValueError:
+    """Return the error for ``text`` that does not match ``pattern``."""
+    unsigned = re.sub(r"^([$€£]?)\s*[-−]\s*", r"\1", text.strip())  # also the minus sign U+2212
+    is_negative = unsigned != text.strip() and re.match(pattern, unsigned)
+    return ValueError(f"{text!r} {'must not be negative' if is_negative else f'is not {title}'}; write {forms}")
 
 
 def _parse_prefixed(text: str, pattern: str, title: str, forms: str) -> float:
@@ -60,7 +67,7 @@ def _parse_prefixed(text: str, pattern: str, title: str, forms: str) -> float:
         return 0.0
     match = re.match(pattern, text.strip())
     if match is None:
-        raise ValueError(f"{text!r} is not {title}; write {forms}")
+        raise _refusal(text, pattern, title, forms)
     return float(Decimal(match["number"]) * _PREFIXES[match["prefix"] or ""])
 
 
@@ -85,7 +92,7 @@ def parse_duration(text: str) -> float:
         return 0.0
     match = re.match(DURATION_PATTERN, text.strip())
     if match is None:
-        raise ValueError(f'{text!r} is not a duration; write "30s", "5min", "2h", "1d" or "3y"')
+        raise _refusal(text, DURATION_PATTERN, "a duration", '"30s", "5min", "2h", "1d" or "3y"')
     return float(Fraction(match["number"]) * _DURATION_UNITS[match["unit"]])
 
 
@@ -134,10 +141,12 @@ def parse_money(text: str, currency: str | None = None) -> Money:
         digits, thousands = match["a"] or match["b"], match["ka"] or match["kb"]
     else:
         bare_match = re.match(_BARE_AMOUNT, text.strip())
-        if bare_match is None or currency is None:
-            problem = "has no currency" if bare_match else "is not a price"
-            raise ValueError(f'{text!r} {problem}; write "$400", "€12.50", "400 CHF" or "$100k"')
-        code, digits, thousands = currency, bare_match["b"], bare_match["kb"]
+        forms = '"$400", "€12.50", "400 CHF" or "$100k"'
+        if bare_match is None:
+            raise _refusal(text, f"{MONEY_PATTERN}|{_BARE_AMOUNT}", "a price", forms)
+        if currency is None:
+            raise ValueError(f"{text!r} has no currency; write {forms}")
+        code, digits, thousands = currency, bare_match["bare"], bare_match["bare_thousands"]
     return Money(Decimal(digits.replace(",", "")) * _THOUSANDS[thousands or ""], code)
 
 

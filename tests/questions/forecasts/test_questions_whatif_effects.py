@@ -9,11 +9,16 @@ from pathlib import Path
 
 import pytest
 
+import assay
+from assay.foundation.errors import SpecificationError
 from assay.questions.costs.extra_costs import ONCE_A_DAY
 from assay.questions.costs.job_cost import LAB_NOTE
+from assay.questions.forecasts.whatif.whatif_costs import stated_prices
+from assay.specs.prices import load_prices
 from assay.text import money
 from paths import EXAMPLES
 from simulator_support import EXAMPLE, command_result, measured_repository, needs_simulator, whatif_answers
+from web_support import client_of
 
 SANDISK = EXAMPLES / "sandisk-2014"
 
@@ -208,3 +213,42 @@ def test_extra_costs_are_lines_of_the_cost_of_a_day_before_and_after_the_changes
     assert "--extra-costs needs --prices." in unpriced.output
     refused = command_result("whatif", *priced, "--extra-costs", "storage=1TB", "--repository", str(measured))
     assert "no price of storage" in str(refused.exception or refused.output)
+
+
+@needs_simulator
+@pytest.mark.parametrize(
+    ("amount", "problem"),
+    [
+        ("AMOUNT", "'AMOUNT' is not a price in USD"),
+        ("", "the amount is missing"),
+        ("-350", "'-350' must not be negative"),
+        ("-$350k", "'-$350k' must not be negative"),
+        ("€350", "'€350' is not a price in USD"),
+        ("nan", "'nan' is not a price in USD"),
+    ],
+)
+def test_a_stated_price_that_is_no_amount_is_refused_with_an_example(measured: Path, amount: str, problem: str) -> None:
+    """The terminal, the API and Python refuse it with the same words."""
+    name, prices = "network per node", SANDISK / "prices.yaml"
+    result = command_result(
+        *("whatif", "--set", "nic=25Gbit/s", "--price", f"{name}={amount}", "--prices", str(prices)),
+        *("--repository", str(measured)),
+    )
+    assert isinstance(result.exception, SpecificationError)
+    message = f"price of {name}: {problem}\n  → write a number from 0 up in USD, such as 350 for the purchase"
+    assert str(result.exception) == message
+    assert result.exception.exit_code == 2
+    with pytest.raises(SpecificationError) as caught:
+        assay.open(measured).whatif("nic=25Gbit/s", prices=prices, stated={name: amount})
+    assert str(caught.value) == message
+    with client_of(measured, book=load_prices(prices)) as client:
+        response = client.get("/api/v1/whatif", params={"set": "nic=25Gbit/s", "price": f"{name}={amount}"})
+    assert response.status_code == 400
+    body = response.json()
+    assert "{where}: {message}\n  → {hint}".format(**body) == message
+
+
+@pytest.mark.parametrize(("amount", "price"), [("$350", 350), ("1.2k", 1200), (" $1,200 ", 1200), ("0", 0)])
+def test_a_stated_price_may_name_the_currency_of_the_book(amount: str, price: float) -> None:
+    book = load_prices(SANDISK / "prices.yaml")
+    assert stated_prices(book, {"network per node": amount}).parts == {"network per node": price}

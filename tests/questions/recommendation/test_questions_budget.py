@@ -33,6 +33,13 @@ def test_a_budget_without_currency_is_in_the_price_books(tmp_path: Path) -> None
     assert constraints_text(plain, "USD") == "at most $100,000 over 3 years"
     with pytest.raises(SpecificationError, match="'x' is not a price"):
         RecommendRequest(MIX, budget="x/h").constraints(prices)
+    for text in ("-100k", "-$20/h", "$-20", "\N{MINUS SIGN}5"):  # the last one has the minus sign U+2212
+        with pytest.raises(SpecificationError, match="must not be negative"):
+            RecommendRequest(MIX, budget=text).constraints(prices)
+    with pytest.raises(SpecificationError, match="deadline: '-2h' must not be negative"):
+        RecommendRequest(MIX, deadline="-2h").constraints(prices)
+    with pytest.raises(SpecificationError, match="capacity: '-1TB' must not be negative"):
+        RecommendRequest(MIX, capacity="-1TB").constraints(prices)
 
 
 @needs_simulator

@@ -46,7 +46,7 @@ class Forecasts:
         *,
         target: str = "",
         prices: PriceBook | Path | str | None = None,
-        stated: Mapping[str, float] | None = None,
+        stated: Mapping[str, float | str] | None = None,
         extra_costs: str = "",
         profile: Path | str | None = None,
         cluster: Path | str | None = None,

@@ -116,9 +116,12 @@ class RecommendRequest:
                 raise SpecificationError(f"{text[:12]!r}… is too long for an amount", where="constraints")
         try:
             deadline_s = parse_duration(self.deadline) if self.deadline else None
+        except ValueError as error:
+            raise SpecificationError(str(error), where="deadline", hint="such as 2h") from error
+        try:
             capacity_bytes = float(parse_bytes(self.capacity)) if self.capacity else 0.0
         except ValueError as error:
-            raise SpecificationError(str(error), where="constraints", hint="such as 2h, 200TB") from error
+            raise SpecificationError(str(error), where="capacity", hint="such as 200TB") from error
         if deadline_s is not None and not deadline_s > 0:
             raise SpecificationError("a deadline must be more than 0", where="deadline")
         budget, per_h = _budget(self.budget, book), PER_HOUR.fullmatch(self.budget.strip()) is not None

@@ -163,7 +163,7 @@ def test_a_changed_price_may_be_in_thousands() -> None:
 
 @pytest.mark.parametrize(
     ("price", "words"),
-    [("price.nothing", "has no price"), ("price.x", "is not a price"), ("price.y", "is not a price")],
+    [("price.nothing", "has no price"), ("price.x", "is not a price"), ("price.y", "must not be negative")],
 )
 def test_an_invalid_price_is_an_error(client: TestClient, price: str, words: str) -> None:
     value = {"price.nothing": "1", "price.x": "dear", "price.y": "-1"}[price]

@@ -125,17 +125,29 @@ def changed_plan(plan: Plan, levels: Mapping[str, str], workload: str, changes: 
             *plan.rules.shorthands,
             *varied_options(workload_spec.name),
         )
-        names = (*settings, *CLUSTER_SETTINGS)
-        unknown_name = next((name for name, _ in changes if "." not in name and name not in names), None)
+        type_settings = [f"{type_name}.{key}" for type_name in _type_names(cluster) for key in _TYPE_KEYS]
+        names = (*settings, *CLUSTER_SETTINGS, *type_settings)
+        misspelt_names = (name for name, value in changes if _is_misspelt(name, value, plan, cluster))
+        unknown_names = (name for name, _ in changes if "." not in name and name not in names)
+        unknown_name = next(iter((*misspelt_names, *unknown_names)), None)
         if unknown_name is None:
             hint = error.hint or _disks_hint(dict(changes), cluster)
             raise SpecificationError(error.message, where="--set", hint=hint) from error
         raise SpecificationError(
             f"{workload_title(workload_spec.name)} has no setting {unknown_name[:80]!r}",
             where="--set",
-            hint=f"{did_you_mean(unknown_name, names)}its settings are {', '.join(settings)}, and engine parameters "
-            f"such as mapreduce.task.io.sort.mb; of the cluster you can set {_CLUSTER_SETTINGS_TEXT}",
+            hint=f"{did_you_mean(unknown_name, names, matches_max=1)}its settings are {', '.join(settings)}, and "
+            f"engine parameters such as mapreduce.task.io.sort.mb; of the cluster you can set {_CLUSTER_SETTINGS_TEXT}",
         ) from error
+
+
+def _is_misspelt(name: str, value: str, plan: Plan, cluster: Cluster) -> bool:
+    """Return whether the engine refuses a name that begins like a setting of the cluster: ``workrs.count``."""
+    first_part = name.partition(".")[0]
+    beginnings = {"workers", "racks", *_type_names(cluster)}
+    if "." not in name or _is_of_cluster(name, cluster) or not did_you_mean(first_part, beginnings):
+        return False
+    return plan.rules.setting_mistake(name, value, cluster) is not None
 
 
 def _disks_hint(changes: Mapping[str, str], cluster: Cluster) -> str | None:

@@ -85,7 +85,11 @@ def _cluster_text(context: Context, name: str) -> str:
 
 
 def answer_on(
-    context: Context, anchors: Anchors, changes: Sequence[Change], prices: Mapping[str, float], extra_costs: str = ""
+    context: Context,
+    anchors: Anchors,
+    changes: Sequence[Change],
+    prices: Mapping[str, float | str],
+    extra_costs: str = "",
 ) -> WhatIfAnswer:
     """Return the answer. Costs use the server's price book with the changed and the added ``prices``."""
     prices_of_question = None if context.book is None else stated_prices(context.book, prices, extra_costs)

@@ -6,15 +6,12 @@ stay short, and Back restores the previous prices.
 
 from collections.abc import Iterable
 from dataclasses import dataclass, field
-from decimal import Decimal, InvalidOperation
 from urllib.parse import urlencode
 
 from assay.analysis.comparison.factors.device_classes import DEVICE_CLASS
-from assay.foundation.errors import SpecificationError
-from assay.foundation.units import parse_money
 from assay.interfaces.web.rendering.filters import COLUMNS
 from assay.model import PriceBook
-from assay.questions.costs.changed_prices import prices_in
+from assay.questions.costs.changed_prices import price_amount, prices_in
 
 PRICE_PREFIX = "price."
 YEARS_DEFAULT = "3"
@@ -90,28 +87,6 @@ def page_state_of(pairs: Iterable[tuple[str, str]]) -> CostPageState:
         elif name == "prices":
             book_text = value.replace("\r\n", "\n") if value.strip() else None
         elif name.startswith(PRICE_PREFIX) and value and len(changes) < _PRICES_MAX:
-            changes[name[len(PRICE_PREFIX) :][:_FIELD_CHARACTERS_MAX]] = amount_of(name[len(PRICE_PREFIX) :], value)
+            stated_name = name[len(PRICE_PREFIX) :][:_FIELD_CHARACTERS_MAX]
+            changes[stated_name] = price_amount(stated_name, value)
     return CostPageState(state, changes, book_text)
-
-
-def amount_of(name: str, text: str) -> float:
-    """Return the amount of a price, for example ``1.2`` or ``100k``, in the price book's currency.
-
-    Raises SpecificationError for other text, negative amounts and amounts from 1e15.
-    """
-    try:
-        amount = Decimal(text[:40])
-    except InvalidOperation:
-        amount = _amount_with_suffix(text[:40])
-    if not amount.is_finite() or not 0 <= amount < Decimal("1e15"):
-        hint = "write a number from 0 up in the price book's currency, such as 1.2 or 100k"
-        raise SpecificationError(f"{text[:40]!r} is not a price", where=name[:_FIELD_CHARACTERS_MAX], hint=hint)
-    return float(amount)
-
-
-def _amount_with_suffix(text: str) -> Decimal:
-    try:
-        money = parse_money(text, "")
-    except ValueError:
-        return Decimal("nan")
-    return Decimal("nan") if money.currency else money.amount  # another currency would need the book's exchange rates

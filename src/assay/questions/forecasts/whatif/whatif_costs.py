@@ -27,9 +27,8 @@ from assay.analysis.cost.rate import added_per_h, hourly_rate
 from assay.analysis.cost.volumes import unpriced_volumes
 from assay.execution.planning.plan_files.changed_plan import only_run
 from assay.foundation.errors import SpecificationError
-from assay.foundation.units import parse_money
 from assay.model import NETWORK_FACTOR, ClusterFacts, Plan, PriceBook
-from assay.questions.costs.changed_prices import changed_book, prices_in
+from assay.questions.costs.changed_prices import changed_book, price_amount, prices_in
 from assay.questions.costs.extra_costs import ONCE_A_DAY, CostLine, ExtraCosts
 from assay.questions.forecasts.whatif.whatif_answer import CostChange
 from assay.text import money
@@ -69,17 +68,25 @@ class WhatIfCosts:
     """Number of workers that both costs are for, if the book prices another number than the runs have; else empty."""
 
 
-def stated_prices(book: PriceBook, prices: Mapping[str, float], extra_costs: str = "") -> WhatIfPrices:
+_EXAMPLE_PER_H = "0.05 per hour"
+_EXAMPLE_PURCHASE = "350 for the purchase"
+"""Examples of the price of a part, for the hints of errors."""
+
+
+def stated_prices(book: PriceBook, prices: Mapping[str, float | str], extra_costs: str = "") -> WhatIfPrices:
     """Return the book with these prices of its items. Other names are prices of parts that it lacks.
 
-    ``extra_costs``: text of :class:`ExtraCosts`.
+    ``prices``: numbers, or text of :func:`price_amount`. ``extra_costs``: text of :class:`ExtraCosts`.
     """
-    items = prices_in(book).keys()
-    book = changed_book(book, {name: price for name, price in prices.items() if name in items})
-    parts = {name: price for name, price in prices.items() if name not in items}
-    for name, price in parts.items():
-        if not 0 <= price < float("inf"):
-            raise SpecificationError(f"a price can't be {price:g}", where=name, hint="give 0 or more")
+    items = prices_in(book)
+    part_example = _EXAMPLE_PURCHASE if book.amortisation else _EXAMPLE_PER_H
+    examples = {name: f"{amount:.10g}" if amount else "" for name, amount in items.items()}
+    amounts = {
+        name: price_amount(name, str(price), book.currency, examples.get(name, part_example))
+        for name, price in prices.items()
+    }
+    book = changed_book(book, {name: amount for name, amount in amounts.items() if name in items})
+    parts = {name: amount for name, amount in amounts.items() if name not in items}
     extras = ExtraCosts.of(extra_costs, book)
     if extras.surplus_price:
         raise SpecificationError(
@@ -90,14 +97,14 @@ def stated_prices(book: PriceBook, prices: Mapping[str, float], extra_costs: str
     return WhatIfPrices(book, parts, extras)
 
 
-def parse_prices(texts: Sequence[str]) -> dict[str, float]:
-    """Return the prices of ``NAME=AMOUNT`` texts. Raises SpecificationError for text without an amount."""
+def parse_prices(texts: Sequence[str]) -> dict[str, str]:
+    """Return the amounts, as text, of ``NAME=AMOUNT`` texts. Raises SpecificationError for another form."""
     prices = {}
     for text in texts:
         name, equals, amount = text.rpartition("=")
         if not equals or not name:
             raise SpecificationError(f"{text[:60]!r} is not NAME=AMOUNT", where="--price", hint="such as worker=6000")
-        prices[name] = float(parse_money(amount, "").amount)
+        prices[name] = amount
     return prices
 
 

@@ -19,12 +19,12 @@ from assay.foundation.errors import AssayError, SpecificationError
 from assay.interfaces.charts.whatif import TimeCostPoint, change_chart, limit_bars
 from assay.interfaces.web.api import whatif as api_whatif
 from assay.interfaces.web.api.decisions import question_answers_on
-from assay.interfaces.web.pages.cost_state import PRICE_PREFIX, amount_of
+from assay.interfaces.web.pages.cost_state import PRICE_PREFIX
 from assay.interfaces.web.rendering.extrapolation import bar_of_multiple
 from assay.interfaces.web.state.answering import page_of
 from assay.interfaces.web.state.context import READERS, Context, ContextOf, get_context
 from assay.model import PriceBook
-from assay.questions.costs.changed_prices import prices_in
+from assay.questions.costs.changed_prices import price_amount, prices_in
 from assay.questions.decisions.buyer import NETWORK, NODES
 from assay.questions.decisions.sentences.question_sentences import QuestionView, view_of
 from assay.questions.forecasts.prediction import can_learn
@@ -141,7 +141,8 @@ def _page_state_of(pairs: Sequence[tuple[str, str]]) -> _PageState:
         elif name == _SHOWN_ONLY:
             has_shown_only = True
         elif name.startswith(PRICE_PREFIX) and value:
-            prices[name[len(PRICE_PREFIX) :][:_FIELD_CHARACTERS_MAX]] = amount_of(name[len(PRICE_PREFIX) :], value)
+            stated_name = name[len(PRICE_PREFIX) :][:_FIELD_CHARACTERS_MAX]
+            prices[stated_name] = price_amount(stated_name, value)
         elif value.strip():
             values[name[:_FIELD_CHARACTERS_MAX]] = value.strip()[:_FIELD_CHARACTERS_MAX]
     return _PageState(run_id, values, prices, cluster, extra_costs, has_shown_only and bool(run_id))
