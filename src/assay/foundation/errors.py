@@ -7,7 +7,11 @@ do next.
 
 import re
 from collections.abc import Iterable, Mapping
+from itertools import islice
+from pathlib import Path
 
+_NAMES_MAX = 500
+"""Maximum number of names in a folder that are compared with a misspelt one."""
 _PASSWORD = re.compile(r"(\b[a-zA-Z][a-zA-Z0-9+.-]*:/{1,2}[^\s/:@]*):[^\s/]*@")
 
 
@@ -107,3 +111,16 @@ def did_you_mean(
         name_by_folded[match] for match in difflib.get_close_matches(folded_text, name_by_folded, n=matches_max)
     ]
     return f"did you mean {' or '.join(map(repr, close_names))}? " if close_names else ""
+
+
+def missing_path_hint(path: str | Path) -> str:
+    """Return what to do about a path to read that does not exist, with similar names in its folder."""
+    path = Path(path)
+    try:
+        names = [entry.name for entry in islice(path.parent.iterdir(), _NAMES_MAX)]
+    except FileNotFoundError:
+        return f"check the path: there is no folder {path.parent} either"
+    except OSError:
+        names = []
+    start = "" if path.is_absolute() else ": it starts in the current folder"
+    return f"{did_you_mean(path.name, names)}check the path{start}"

@@ -15,6 +15,7 @@ import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
+from shlex import quote
 
 from assay.foundation.errors import AssayError
 
@@ -52,7 +53,8 @@ def check_output(path: Path) -> None:
 
 
 def _write_error(path: Path, error: OSError) -> AssayError:
-    return AssayError(f"the file can't be written: {error.strerror or error}", where=str(path))
+    hint = None if path.parent.is_dir() else f"`mkdir -p {quote(str(path.parent))}` makes the folder"
+    return AssayError(f"the file can't be written: {error.strerror or error}", where=str(path), hint=hint)
 
 
 def _must_write_in_place(path: Path) -> bool:

@@ -23,7 +23,7 @@ from ruamel.yaml.error import MarkedYAMLError
 from ruamel.yaml.nodes import MappingNode, Node, ScalarNode, SequenceNode
 from ruamel.yaml.reader import ReaderError
 
-from assay.foundation.errors import SpecificationError
+from assay.foundation.errors import SpecificationError, missing_path_hint
 
 Location: TypeAlias = tuple[str | int, ...]
 """The keys and list indices that lead to a value."""
@@ -85,9 +85,20 @@ def _on_one_line(message: str) -> str:
     return "".join(repr(c)[1:-1] if unicodedata.category(c) in _INVISIBLE_CATEGORIES else c for c in message)
 
 
-def read_document(path: str | Path) -> Document:
-    """Return the file at ``path`` as a :class:`Document`. Raises :class:`SpecificationError` if it is not valid."""
-    return document_of(_read(path), str(path))
+def read_document(path: str | Path, title: str = "", hint: str = "") -> Document:
+    """Return the file at ``path`` as a :class:`Document`. Raises :class:`SpecificationError` if it is not valid.
+
+    ``title``: what the file is, such as a price book, for messages. ``hint``: what such a file contains.
+    """
+    try:
+        return document_of(_read(path), str(path))
+    except SpecificationError as error:
+        if not title:
+            raise
+        hints = "; ".join(filter(None, (error.hint, hint)))
+        raise SpecificationError(
+            f"the {title} can't be read: {error.message}", where=error.where, hint=hints
+        ) from error
 
 
 def document_of(raw: bytes, path: str) -> Document:
@@ -116,7 +127,7 @@ def _read(path: str | Path) -> bytes:
     try:
         return _bounded_content(path)
     except FileNotFoundError:
-        raise SpecificationError("there is no such file", where=str(path)) from None
+        raise SpecificationError("there is no such file", where=str(path), hint=missing_path_hint(path)) from None
     except IsADirectoryError:
         raise SpecificationError("this is a directory; name the YAML file in it", where=str(path)) from None
     except OSError as error:

@@ -280,14 +280,7 @@ def _ends_before(first: LineItem, other: LineItem) -> bool:
 
 def load_prices(path: str | Path) -> PriceBook:
     """Return the price book at ``path``. Raises :class:`SpecificationError` with file and line."""
-    try:
-        document = read_document(path)
-    except SpecificationError as error:
-        if error.hint:
-            raise
-        message = f"the price book can't be read: {error.message}"
-        raise SpecificationError(message, where=error.where, hint=_HINT) from error
-    return _book_of(document)
+    return _book_of(read_document(path, "price book", _HINT))
 
 
 def prices_of(text: str, name: str) -> PriceBook:

@@ -173,6 +173,7 @@ def test_a_report_of_hundreds_of_comparisons_is_refused_with_a_hint(
     assert "assay report --matched --by layout" in str(refused.exception)
     nowhere = invoke(report, "-o", str(tmp_path / "no" / "r.html"), "--repository", str(folder))
     assert "its folder does not exist" in str(nowhere.exception)
+    assert f"→ `mkdir -p {tmp_path / 'no'}` makes the folder" in str(nowhere.exception)
 
 
 def test_a_change_in_a_history_is_dated_and_sized(tmp_path: Path) -> None:

@@ -31,6 +31,7 @@ from assay.questions.recommendation.size_sentences import (
     shapes_title,
 )
 from assay.specs.prices import load_prices
+from assay.store import Repository
 from command import invoke
 from paths import EXAMPLES, ROOT
 from simulator_support import needs_simulator
@@ -364,3 +365,10 @@ def test_old_prices_get_a_warning_on_stderr_and_their_date_in_the_assumptions(tm
     assert "are of 2020-02-03, more than a year ago" in answer.stderr
     assert "more than a year ago" not in answer.stdout
     assert "- prices: us-east-1-on-demand of 2020-02-03\n" in answer.stdout
+
+
+def test_a_repository_is_named_as_one(tmp_path: Path) -> None:
+    root = Repository.create(tmp_path / "my runs").root
+    with pytest.raises(FormatError, match="this is a repository of runs") as refused:
+        read_job_logs([root])
+    assert f"`assay recommend --repository '{root}'`" in (refused.value.hint or "")

@@ -8,10 +8,12 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from shlex import quote
 
 from assay.foundation.errors import FormatError
 from assay.foundation.progress import Progress
 from assay.model import ImportedRun, RunStatus
+from assay.store.bundles.folders import MARKER
 from assay.store.formats.catalogue import sorted_by_format
 from assay.store.formats.hadoop import jhist_import
 from assay.store.formats.source import sources_in, with_progress
@@ -34,8 +36,17 @@ class JobLogs:
 def read_job_logs(paths: Sequence[Path], progress: Progress | None = None) -> JobLogs:
     """Return the runs in the logs.
 
-    Raises :class:`FormatError` if no log describes a finished job, for a streaming application, and for several jobs.
+    Raises :class:`FormatError` if no log describes a finished job, for a repository, a streaming application, and
+    several jobs.
     """
+    if stored := [path for path in paths if (path / MARKER).is_file()]:
+        raise FormatError(
+            "this is a repository of runs, and a cluster is sized from the log of a job",
+            where=str(stored[0]),
+            hint="name the log that the engine wrote (job_….jhist, or a Spark event log); "
+            f"`assay recommend --repository {quote(str(stored[0]))}` chooses hardware from the runs, "
+            f"`assay runs --repository {quote(str(stored[0]))}` lists them",
+        )
     sources = list(dict.fromkeys(sources_in([*paths, *_configurations(paths)])))
     if progress is not None:
         sources = with_progress(sources, progress)
@@ -50,7 +61,7 @@ def read_job_logs(paths: Sequence[Path], progress: Progress | None = None) -> Jo
             else:
                 skipped_texts.append(f"{item.where}: {item.why}")
     if not runs:
-        reason = "; ".join(skipped_texts[:3]) or "the folder is empty"
+        reason = "; ".join(skipped_texts[:3]) or "the folder holds no files"
         raise FormatError(
             f"no log of a finished job: {reason}",
             where=", ".join(str(path) for path in paths[:3]),

@@ -26,6 +26,7 @@ _YEARS_MAX = 100.0
 """Maximum number of years of use."""
 PER_HOUR = re.compile(r"(.{1,30}?)\s*/\s*h(?:our)?", re.IGNORECASE)
 """A budget per hour, such as ``$20/h``."""
+_BUDGET_HINT = "name an amount such as 100k, $100,000, 100000USD, or $20/h for each hour of the years"
 _AMOUNT_LENGTH_MAX = 40
 """Maximum length of an amount, in characters."""
 
@@ -149,10 +150,9 @@ def _budget(text: str, book: PriceBook) -> float | None:
     try:
         money = parse_money(match[1] if match else text, book.currency)
     except ValueError as error:
-        hint = "such as 100k, $100,000, 100000USD, or $20/h for each hour of the years"
-        raise SpecificationError(str(error), where="budget", hint=hint) from error
+        raise SpecificationError(str(error), where="budget", hint=_BUDGET_HINT) from error
     if money.amount <= 0:
-        raise SpecificationError("a budget must be more than 0", where="budget")
+        raise SpecificationError("a budget must be more than 0", where="budget", hint=_BUDGET_HINT)
     if money.currency == book.currency:
         return float(money.amount)
     if money.currency not in book.exchange:

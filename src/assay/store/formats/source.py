@@ -17,7 +17,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, BinaryIO, Final, cast
 
-from assay.foundation.errors import FormatError
+from assay.foundation.errors import FormatError, missing_path_hint
 from assay.foundation.progress import Progress
 
 _REPOSITORY: Final = "repository.json"
@@ -73,7 +73,7 @@ class Source:
 
     def _damaged(self, error: Exception) -> FormatError:
         why = error.strerror if isinstance(error, OSError) and error.strerror else str(error)
-        hint = "check the path" if isinstance(error, FileNotFoundError) else "is it cut off? Fetch it again"
+        hint = missing_path_hint(self.path) if isinstance(error, FileNotFoundError) else "is it cut off? Fetch it again"
         return FormatError(f"can't be read: {why}", where=self.name, hint=hint)
 
     def head(self) -> bytes:
@@ -232,4 +232,4 @@ def sources_in(paths: list[Path]) -> Iterator[Source]:
             for entry in _files_below(path):
                 yield Source(entry, _storable_name(f"{path.resolve().name}/{entry.relative_to(path)}"))
         else:
-            raise FormatError("there is no such file or folder", where=str(path))
+            raise FormatError("there is no such file or folder", where=str(path), hint=missing_path_hint(path))

@@ -219,7 +219,7 @@ def choices_of(catalogue: HardwareCatalogue) -> int:
 
 def load_catalogue(path: str | Path) -> HardwareCatalogue:
     """Return the catalogue at ``path``; raise SpecificationError with file and line."""
-    return _catalogue(read_document(path))
+    return _catalogue(read_document(path, "catalogue", "an example is examples/hardware/catalogue.yaml"))
 
 
 def catalogue_of(text: str, name: str = "catalogue.yaml") -> HardwareCatalogue:

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from assay.foundation.errors import AssayError, SpecificationError
+from assay.foundation.errors import AssayError, SpecificationError, missing_path_hint
 from assay.interfaces.cli.command_classes import AssayCommand
 from assay.interfaces.cli.common import repository_option
 
@@ -162,7 +162,7 @@ def _check_access(request: ServerRequest) -> None:
         raise SpecificationError("TLS needs both --certificate and --key", where="--certificate")
     for path in (request.certificate, request.key):
         if path is not None and not path.is_file():
-            raise SpecificationError("no such file", where=str(path))
+            raise SpecificationError("there is no such file", where=str(path), hint=missing_path_hint(path))
     _check_certificate(request.certificate, request.key)
     if request.token_file is None and not is_loopback(request.host):
         raise SpecificationError(
