@@ -68,10 +68,22 @@ def test_a_faster_cluster_within_the_budget_at_list_prices_alone_is_named(pool: 
 
 @needs_simulator
 def test_a_budget_that_no_cluster_keeps_names_the_cheapest_price(pool: SimulatorPool, tmp_path: Path) -> None:
-    none = answer(pool, book(tmp_path), budget="$100")
-    assert re.search(
-        r"none within the budget at the lowest prices; the cheapest costs \$[\d,]+ over 3 years", none.why_none
+    """The amount that the answer asks for is enough for an answer, and the lowest price is not."""
+    prices = book(tmp_path)
+    named = re.search(
+        r"none within the budget at the lowest prices; the cheapest costs (\$[\d,]+) over 3 years at the lowest prices "
+        r"and (\$[\d,]+) over 3 years at the highest: allow \2 over 3 years, or add cheaper hardware",
+        answer(pool, prices, budget="$100").why_none,
     )
+    assert named
+    lowest, enough = named.groups()
+    assert answer(pool, prices, budget=enough).chosen is not None
+    near = answer(pool, prices, budget=lowest)
+    assert near.chosen is None
+    needed = re.search(r"in 90 % of the draws, it costs at most (\$[\d,]+) over 3 years: allow", near.why_none)
+    assert needed
+    assert answer(pool, prices, budget=needed[1]).chosen is not None
+    assert "; the cheapest costs $0." in answer(pool, prices, budget="$0.01/h").why_none
 
 
 @needs_simulator

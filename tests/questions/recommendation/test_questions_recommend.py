@@ -39,10 +39,10 @@ from assay.questions.recommendation.sentences import (
     OBJECTIVES,
     choice_title,
     clusters_table,
+    front_cells,
     front_title,
     headline,
     lead,
-    shares_of,
     summary,
 )
 from assay.questions.recommendation.value_of_information import (
@@ -139,6 +139,7 @@ def test_limits_are_enforced_and_an_unenforceable_limit_has_the_reason(pool: Sim
         ({"capacity": "500TB"}, "1 SSD of 1 TB, 10 Gbit/s comes nearest and has 25 TB of the 1.33 PB that HDFS needs"),
         ({"capacity": "500TB"}, "Enter at most 2 % of the data"),
         ({"deadline": "5s"}, "time"),
+        ({"deadline": "2s"}, "and waiting comes on top: allow more time, or add faster hardware to the catalogue"),
     ):
         none = answer(pool, prices, **impossible)
         assert none.chosen is None
@@ -361,12 +362,17 @@ def test_extrapolation_is_stated_first_and_withholds_shares(unlimited: Recommend
     assert not any("xtrapolated" in line for line in lines)
     share = probability(result.chosen.hardware_probability)
     assert any(f"in {share} of" in line for line in lines)
-    assert shares_of(result.chosen, near)["Best hardware in"] == share, (
+    assert front_cells(result.chosen, near)["Best hardware in"] == share, (
         "one candidate has one share of draws in which it is the best"
     )
-    assert "Keeps constraints in" not in shares_of(result.chosen, near), "there are none"
+    assert "Keeps constraints in" not in front_cells(result.chosen, near), "there are none"
     limited = replace(near, constraints=replace(near.constraints, deadline_s=3600.0))
-    assert list(shares_of(result.chosen, limited)) == ["Front in", "Best hardware in", "Keeps constraints in"]
+    assert list(front_cells(result.chosen, limited)) == [
+        "Pareto front",
+        "Front in",
+        "Best hardware in",
+        "Keeps constraints in",
+    ]
     assert next(iter(lead(far))).startswith(
         "It is a rough estimate, because each worker gets up to 94 times as much data as in the runs that the times "
         "are learned from. To make it a forecast, measure TeraSort with at least 11.8 GB per worker, and learn "
@@ -380,8 +386,17 @@ def test_extrapolation_is_stated_first_and_withholds_shares(unlimited: Recommend
     first, *rest = headline(far)
     assert first == "Too close to call between the first cluster and the runner-up; another candidate may be better."
     assert not any(share in line and "draws" in line for line in rest)
-    assert shares_of(result.chosen, far) == {}
+    assert list(front_cells(result.chosen, far)) == ["Pareto front"]
     assert "without a stated probability" in front_title(far)
+    assert front_title(far).startswith("Candidates that may be on the Pareto front of money and time: ")
+    for choice in result.front:
+        beaten = any(
+            other.cost <= choice.cost
+            and other.day_s <= choice.day_s
+            and (other.cost, other.day_s) != (choice.cost, choice.day_s)
+            for other in result.finalists
+        )
+        assert front_cells(choice, far)["Pareto front"] == ("no" if beaten else "yes")
     assert "90 % intervals" in front_title(near)
     other = replace(result.runner_up, hardware_probability=0.24)
     unsure = replace(near, chosen=replace(result.chosen, hardware_probability=0.5), runner_up=other)

@@ -4,6 +4,7 @@ In: a request, a catalogue of hardware, a price book and a profile. Out: :class:
 every interface. Every time is simulated. Every interval is a 90 % interval.
 """
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
@@ -34,6 +35,7 @@ from assay.questions.recommendation.search import (
     ClusterSearch,
     SearchStage,
     best_first,
+    bill_text,
     start_search,
     why_none_simulated,
 )
@@ -48,6 +50,7 @@ from assay.questions.recommendation.value_of_information import (
     value_of_information,
     value_of_perfect_information,
 )
+from assay.text import duration_text
 
 EXTRAPOLATION_STATED = 2.0
 """Data per worker, as a multiple of the learned data per worker, above which the extrapolation is stated first."""
@@ -98,7 +101,8 @@ class Recommendation:
     why_none: str = ""
     """Why no cluster is chosen."""
     front: tuple[Choice, ...] = ()
-    """Pareto front of money and time, the cheapest first, of candidates that keep the constraints, else of all."""
+    """Candidates that may be on the Pareto front of money and time, the cheapest first, of those that keep the
+    constraints, else of all."""
     finalists: tuple[Choice, ...] = ()
     """Every cluster that was examined, the best first."""
     changes: tuple[AnswerChange, ...] = ()
@@ -201,7 +205,7 @@ def recommend(
         fastest=None if (fastest := ranking.fastest()) is None else choices[fastest],
         cheapest=None if (cheapest := ranking.cheapest()) is None else choices[cheapest],
         over_budget=None if (over_budget := ranking.over_budget()) is None else choices[over_budget],
-        why_none="" if chosen is not None else ranking.why_none(),
+        why_none="" if chosen is not None else ranking.why_none(book.currency),
         front=ranking.front(choices),
         finalists=tuple(choices[number] for number in ranking.order),
         changes=() if chosen is None else changes_of(search, finalists, chosen, catalogue, book, progress, origin),
@@ -351,16 +355,28 @@ class _Ranking:
         ]
         return tuple(sorted(front, key=lambda choice: (choice.cost, choice.day_s)))
 
-    def why_none(self) -> str:
+    def why_none(self, currency: str) -> str:
         """Return why no finalist was chosen, with the one that comes nearest to keeping every constraint."""
         shares = self.kept.mean(axis=0)
         nearest = int(np.argmax(shares))
         label = self.search.candidates.label(int(self.finalists.rows[nearest]))
         return (
             f"no simulated cluster keeps every constraint in {format_percent(self.request.confidence)} of the draws; "
-            f"{label} comes nearest, with {format_percent(float(shares[nearest]))}: allow more time or money, or a "
-            "lower confidence, or measure (see below)"
+            f"{label} comes nearest, with {format_percent(float(shares[nearest]))}"
+            f"{self._needs_text(nearest, currency)}: allow more time or money, or a lower confidence, or measure "
+            "(see below)"
         )
+
+    def _needs_text(self, finalist: int, currency: str) -> str:
+        """Return the time and the price that a finalist keeps in enough draws, for each constraint that it breaks."""
+        constraints, confidence = self.search.constraints, self.request.confidence
+        time_s = math.ceil(np.quantile(self.draws.times_s[:, finalist].max(axis=1), confidence))
+        bill, texts = float(np.quantile(self.bills[:, finalist], confidence)), []
+        if constraints.deadline_s is not None and time_s > constraints.deadline_s:
+            texts.append(f"its runs take at most {duration_text(time_s, rough=False)}")
+        if constraints.budget is not None and bill > constraints.budget:
+            texts.append(f"it costs at most {bill_text(bill, constraints, currency)}")
+        return "".join(f"; in {format_percent(confidence)} of the draws, {text}" for text in texts)
 
     def choices(self) -> list[Choice]:
         """Return every finalist with its numbers."""

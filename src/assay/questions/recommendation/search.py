@@ -32,7 +32,7 @@ from assay.questions.costs.surplus_credits import cpu_bucket_of, surplus_vcpu_h
 from assay.questions.recommendation.clusters.capacity import capacity_need, with_capacity, work_size
 from assay.questions.recommendation.clusters.unpriced_choices import CostObstacle, cost_obstacle
 from assay.questions.recommendation.request import Constraints, Objective, RecommendRequest
-from assay.text import money
+from assay.text import duration_text, money
 from assay.workloads.catalogue import workloads
 
 SEED = 1
@@ -400,19 +400,65 @@ def start_search(
         cost_obstacle=obstacle,
         data_factor=data_factor,
     )
-    if constraints.budget is not None:
-        low_prices = np.array([float(price.low) for price in prices.prices])
-        amounts = (search.priced(rows).factors @ low_prices) * constraints.years * YEAR_H
-        cheapest = float(amounts.min(initial=np.inf))
-        rows = rows[amounts <= constraints.budget]
-        text = "within the budget at the lowest prices"
-        if not rows.size:
-            text += f"; the cheapest costs {money(cheapest, book.currency)} over {constraints.years:g} years"
-        stages.append(SearchStage("budget", len(rows), text))
-    rows = rows[search.in_time(bound_s[rows], _CONSTRAINT_FACTOR_MAX)]
-    stages.append(SearchStage("bounds", len(rows), "can meet the time limits by bytes and CPU cycles alone"))
-    search.rows = rows
+    _keep_budget(search, book.currency)
+    _keep_time_limits(search, bound_s)
     return search
+
+
+def _keep_budget(search: ClusterSearch, currency: str) -> None:
+    """Keep the clusters within the budget at the lowest prices."""
+    constraints, rows = search.constraints, search.rows
+    if constraints.budget is None:
+        return
+    low, high = (
+        np.array(ends) for ends in zip(*((float(p.low), float(p.high)) for p in search.prices.prices), strict=True)
+    )
+    factors = search.priced(rows).factors * (constraints.years * YEAR_H)
+    is_kept = factors @ low <= constraints.budget
+    text = "within the budget at the lowest prices"
+    if rows.size and not is_kept.any():
+        text += _cheapest_text(constraints, float((factors @ low).min()), float((factors @ high).min()), currency)
+    search.rows = rows[is_kept]
+    search.stages.append(SearchStage("budget", len(search.rows), text))
+
+
+def _keep_time_limits(search: ClusterSearch, bound_s: Floats) -> None:
+    """Keep the clusters that can meet the time limits. ``bound_s``: lower bounds, candidates × workloads."""
+    bound_s = bound_s[search.rows]
+    is_in_time = search.in_time(bound_s, _CONSTRAINT_FACTOR_MAX)
+    text = "can meet the time limits by bytes and CPU cycles alone"
+    if search.rows.size and not is_in_time.any():
+        text += _shortest_text(search, bound_s)
+    search.rows = search.rows[is_in_time]
+    search.stages.append(SearchStage("bounds", len(search.rows), text))
+
+
+def bill_text(bill: float, constraints: Constraints, currency: str) -> str:
+    """Return a price, rounded up, for the period of the budget: ``$30,626 over 3 years`` or ``$1.17 per hour``."""
+    if constraints.budget_per_h is None:
+        return f"{money(math.ceil(bill), currency)} over {constraints.years:g} years"
+    per_h = bill / (constraints.years * YEAR_H)
+    return f"{money(math.ceil(100 * per_h) / 100, currency)} per hour"
+
+
+def _cheapest_text(constraints: Constraints, low: float, high: float, currency: str) -> str:
+    """Return the price of the cheapest cluster at the lowest and the highest prices, and what to change."""
+    price, high_price = (bill_text(amount, constraints, currency) for amount in (low, high))
+    if high_price != price:
+        price += f" at the lowest prices and {high_price} at the highest"
+    return f"; the cheapest costs {price}: allow {high_price}, or add cheaper hardware to the catalogue"
+
+
+def _shortest_text(search: ClusterSearch, bound_s: Floats) -> str:
+    """Return the shortest possible time of the constraint that no cluster keeps, and what to change."""
+    deadline_s, run_s = search.constraints.deadline_s, float(bound_s.max(axis=1).min())
+    what, time_s, limit = "day's work", float((bound_s @ search.per_day).min()), "do less work per day"
+    if deadline_s is not None and run_s > deadline_s * _CONSTRAINT_FACTOR_MAX:
+        what, time_s, limit = "run" if len(search.works) == 1 else "longest run", run_s, "allow more time"
+    return (
+        f"; no {what} can take less than {duration_text(time_s, rough=False)}, and waiting comes on top: {limit}, or "
+        "add faster hardware to the catalogue"
+    )
 
 
 def why_none_simulated(search: ClusterSearch) -> str:

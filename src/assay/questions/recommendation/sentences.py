@@ -387,8 +387,11 @@ def front_title(answer: Recommendation) -> str:
         return (
             f"No candidate keeps {kept_text or 'the time of a day'}; these come nearest: {answer.origin}, {intervals}"
         )
-    among_text = f" among candidates that keep {kept_text}" if kept_text else ""
-    return f"Pareto front of money and time{among_text}: {answer.origin}, {intervals}"
+    which_text = f"keep {kept_text} and may" if kept_text else "may"
+    return (
+        f"Candidates that {which_text} be on the Pareto front of money and time: {answer.origin}, {intervals}. A "
+        "candidate that is not on the front is beaten at these numbers, but the difference is uncertain"
+    )
 
 
 def intervals_name(*, extrapolated: bool) -> str:
@@ -396,16 +399,17 @@ def intervals_name(*, extrapolated: bool) -> str:
     return "ranges without a stated probability" if extrapolated else "90 % intervals"
 
 
-def shares_of(choice: Choice, answer: Recommendation) -> dict[str, str]:
-    """Return the shares of draws of a candidate by title: on the Pareto front, with the best hardware, and with all
-    constraints kept, if there are any. Empty where the data is extrapolated too far for a share.
+def front_cells(choice: Choice, answer: Recommendation) -> dict[str, str]:
+    """Return by title whether a candidate is on the Pareto front, and its shares of draws: on the front, with the best
+    hardware, and with all constraints kept, if there are any. Without shares where the data is extrapolated too far.
     """
+    cells = {"Pareto front": "yes" if choice.on_pareto_front else "no"}
     if answer.extrapolated:
-        return {}
+        return cells
     shares = {"Front in": choice.pareto_front_probability, "Best hardware in": choice.hardware_probability}
     if _kept_text(answer):
         shares["Keeps constraints in"] = choice.keeps_probability
-    return {title: probability(value) for title, value in shares.items()}
+    return cells | {title: probability(value) for title, value in shares.items()}
 
 
 def profile_text(answer: Recommendation) -> str:

@@ -210,6 +210,12 @@ class SizeAnswer:
         return bool(self.deadline or self.budget) and not self.extrapolated
 
     @property
+    def may_be_log_cluster(self) -> bool:
+        """Whether the only cluster of the answer has as many workers as the log has nodes, with the logged data."""
+        is_only = len(self.candidates) == 1 and self.growth == 1 and not self.extrapolated
+        return is_only and int(self.candidates[0].levels["workers"]) == self.job.shares.nodes
+
+    @property
     def speed_ratio(self) -> float | None:
         """Data per second of the first shape, simulated, as a multiple of the log's; None without a shape."""
         return self.growth * self.job.shares.duration_s / self.shapes[0].time_s if self.shapes else None

@@ -132,6 +132,9 @@ def _differs_from_log(answer: SizeAnswer) -> bool:
 def _comparison(answer: SizeAnswer, commands: SizeCommands) -> Iterator[str]:
     """Yield how the simulated time differs from the logged time, and how to check it."""
     ratio, shares = answer.speed_ratio, answer.job.shares
+    if answer.may_be_log_cluster:
+        yield _log_cluster_text(answer)
+        return
     if ratio is None or not _differs_from_log(answer):
         return
     data = "the same data" if answer.growth == 1 else f"{answer.growth:g} times the data"
@@ -148,6 +151,20 @@ def _comparison(answer: SizeAnswer, commands: SizeCommands) -> Iterator[str]:
     yield (
         f"To find out, {commands.of_log_machines(nodes)}. If that time also differs by a factor of 2 or more, rely on "
         "neither times nor costs."
+    )
+
+
+def _log_cluster_text(answer: SizeAnswer) -> str:
+    """Return whether the simulated time of the only cluster agrees with the log, if it is the cluster of the log."""
+    shape, logged_s = answer.shapes[0], answer.job.shares.duration_s
+    agrees = shape.time_low_s <= logged_s <= shape.time_high_s
+    verdict = "agrees" if agrees else "does not agree"
+    advice = " Rely on neither times nor costs." if _differs_from_log(answer) else ""
+    return (
+        f"If this is the cluster of the log, the simulation {verdict} with the log: it takes "
+        f"{duration_text(shape.time_s, rough=False)}, the log {format_duration(logged_s)} (ratio "
+        f"{shape.time_s / logged_s:.2f}), and the 90 % interval {'contains' if agrees else 'does not contain'} the "
+        f"logged time.{advice}"
     )
 
 
@@ -294,7 +311,7 @@ def missing_sentences(answer: SizeAnswer, commands: SizeCommands) -> Iterator[st
         "the next run."
     )
     ratio, shares = answer.speed_ratio, answer.job.shares
-    if ratio is not None and 1 / RATIO_STATED < ratio < RATIO_STATED:
+    if ratio is not None and not _differs_from_log(answer) and not answer.may_be_log_cluster:
         yield (
             f"Not in a log: the hardware of its {plural(shares.nodes, 'node')}, so the model's time on them can't be "
             f"compared with the logged {format_duration(shares.duration_s)}. To compare, "

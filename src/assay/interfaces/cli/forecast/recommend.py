@@ -228,11 +228,11 @@ def _show(answer: Recommendation, limit: int | None, commands: Sequence[str], *,
         RISK_TEXT,
         clusters_table,
         extrapolation_text,
+        front_cells,
         front_title,
         headline,
         interval_title,
         lead,
-        shares_of,
         summary,
     )
 
@@ -252,7 +252,7 @@ def _show(answer: Recommendation, limit: int | None, commands: Sequence[str], *,
     click.echo()
     if answer.front:
         rows = [_row(choice, answer) for choice in answer.front]
-        columns = (*_HEADERS, interval_title(answer), *_MORE_HEADERS, *shares_of(answer.front[0], answer))
+        columns = (*_HEADERS, interval_title(answer), *_MORE_HEADERS, *front_cells(answer.front[0], answer))
         print_rows(columns, rows, limit=limit, title=front_title(answer))
         click.echo()
     print_cost_lines(answer.chosen, answer.currency)
@@ -294,7 +294,7 @@ _MORE_HEADERS = ("Cost in use", "Limited by")
 
 def _row(choice: Choice, answer: Recommendation) -> tuple[str, ...]:
     from assay.analysis.run_profile.tables.limits_tables import limit_title
-    from assay.questions.recommendation.sentences import day_cost_text, shares_of
+    from assay.questions.recommendation.sentences import day_cost_text, front_cells
     from assay.text import money, seconds_texts
 
     mark = " ◀" if answer.chosen is not None and choice.label == answer.chosen.label else ""
@@ -304,5 +304,5 @@ def _row(choice: Choice, answer: Recommendation) -> tuple[str, ...]:
         *seconds_texts(choice.day_s, choice.day_low_s, choice.day_high_s, rough=answer.extrapolated),
         day_cost_text(choice, answer),
         ", ".join(dict.fromkeys(limit_title(work.limit) for work in choice.times)),
-        *shares_of(choice, answer).values(),
+        *front_cells(choice, answer).values(),
     )

@@ -39,13 +39,13 @@ from assay.questions.recommendation.sentences import (
     clusters_table,
     day_cost_text,
     extrapolation_text,
+    front_cells,
     front_title,
     headline,
     interval_title,
     intervals_text,
     lead,
     sentences,
-    shares_of,
     summary,
 )
 from assay.specs.fields import unknown
@@ -289,7 +289,7 @@ def _answer_values(recommendation: Recommendation) -> dict[str, Any]:
         "day_cost_text": day_cost_text,
         "interval_title": interval_title,
         "choice_title": choice_title,
-        "shares_of": shares_of,
+        "front_cells": front_cells,
         "sentences": list(sentences(recommendation)),
         "risk_header": RISK_HEADER,
         "risk_text": RISK_TEXT,
