@@ -51,7 +51,7 @@ ANSWERED_S = 5.0
 """Maximum time from the first page to an answer or its progress, in seconds, on a machine without other load."""
 HEIGHT_MAX_PX = {390: 6_000, 768: 5_500, 1440: 4_000}
 """Maximum height of the first page by width of its window, in pixels."""
-QUESTIONS_END_MAX_PX = 2_300
+QUESTIONS_END_MAX_PX = 2_400
 """Maximum height that the questions take on a window of 1,440 pixels: about two screens."""
 LINKS_PER_KIND = 2
 """Links with the same path and parameters that are followed on one page."""

@@ -294,7 +294,7 @@ def test_typed_results_become_published_runs(tmp_path: Path) -> None:
         ("source: A paper\n", "", 1, "key 'source' is missing"),
         ("layout: HD2, dur", "layuot: HD2, dur", 5, "did you mean 'layout'?"),
         ("12 min", "12", 5, "not a duration"),
-        ("12 min", "-12 min", 5, "not a duration"),
+        ("12 min", "-12 min", 5, "must not be negative"),
         ("12 min", "12 y", 5, "more than a year"),
         ("duration: 12 min, ", "", 5, "one of the two"),
         ("    data: 100GB\n", "", 6, "needs data"),
